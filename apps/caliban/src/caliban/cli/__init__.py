@@ -1,0 +1,1 @@
+"""The command line: flags in groups, and what is made of them."""

@@ -1,0 +1,218 @@
+"""The flags as data: one group a heading of `--help`, in the order of the guide's CLI reference."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+MODES = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One flag: its names, and what argparse is told about it."""
+
+    names: tuple[str, ...]
+    how: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A heading and its flags."""
+
+    title: str
+    flags: tuple[Flag, ...]
+
+
+def _flag(*names: str, **how: Any) -> Flag:
+    return Flag(names, MappingProxyType(how))
+
+
+def _switch(*names: str, **how: Any) -> Flag:
+    return _flag(*names, action="store_true", **how)
+
+
+def _whole(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() else -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}")
+    return number
+
+
+def _positive(text: str) -> int:
+    if (number := _whole(text)) < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _temperature(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0.0 <= number <= 2.0:
+        raise argparse.ArgumentTypeError(f"must be between 0.0 and 2.0, not {text!r}")
+    return number
+
+
+GROUPS: Final = (
+    Group(
+        "prompt",
+        (
+            _flag("prompt", nargs="?", metavar="PROMPT", help="what to ask; - reads standard input"),
+            _flag("--prompt", dest="prompt_flag", metavar="TEXT", help="the same as PROMPT"),
+        ),
+    ),
+    Group(
+        "print mode",
+        (
+            _flag(
+                "-p",
+                "--print",
+                dest="print_prompt",
+                nargs="?",
+                const="",
+                metavar="PROMPT",
+                help="answer without a terminal interface and exit",
+            ),
+            _flag("--output-format", choices=("text", "json", "stream-json"), help="default: text"),
+            _flag(
+                "--input-format",
+                choices=("text", "stream-json"),
+                default="text",
+                help="what standard input holds (default: text)",
+            ),
+            _switch("--no-auto-print", help="never choose print mode because of a pipe"),
+            _switch("--bare", help="built-in tools and the given flags only; no settings of user or project"),
+            _flag("--json-schema", metavar="FILE_OR_JSON", help="the answer must fit this JSON Schema"),
+            _switch("--include-partial-messages", help="stream-json: text and thinking as they come"),
+            _switch("--include-hook-events", help="stream-json: a frame per hook event"),
+            _switch("--include-dispatch-events", help="stream-json: t_ms in tool results"),
+            _switch("--replay-user-messages", help="stream-json: echo each prompt"),
+        ),
+    ),
+    Group(
+        "session",
+        (
+            _switch("-c", "--continue", dest="continue_session", help="resume the session used last"),
+            _flag("-r", "--resume", metavar="NAME", help="resume a session"),
+            _flag("--session", metavar="NAME", help="resume a session, or begin it"),
+            _switch("--no-save", help="write nothing to the session"),
+            _flag("--sessions-dir", metavar="DIR", help="where sessions are kept"),
+        ),
+    ),
+    Group(
+        "model",
+        (
+            _flag(
+                "--provider",
+                metavar="NAME",
+                help="anthropic, local, or an installed one (default: anthropic)",
+            ),
+            _flag("--model", metavar="NAME", help="default: the provider's"),
+            _flag("--max-tokens", type=_positive, metavar="N", help="limit of one reply (default: 8192)"),
+            _flag("--max-turns", type=_whole, metavar="N", help="limit of the loop (default: 50)"),
+            _flag(
+                "--temperature", type=_temperature, metavar="F", help="0.0 to 2.0, where the model takes it"
+            ),
+            _switch("--no-prompt-cache", help="send no prompt-cache markers"),
+        ),
+    ),
+    Group(
+        "workspace and tools",
+        (
+            _flag("--workspace", metavar="DIR", help="root for file and shell tools (default: here)"),
+            _switch("--no-tools", help="chat only"),
+            _flag(
+                "--restrict-paths",
+                action=argparse.BooleanOptionalAction,
+                default=True,
+                help="keep tools inside the workspace (default: yes)",
+            ),
+            _switch("--quiet", help="do not say on standard error which tools run"),
+            _switch("--no-parallel-tools", help="run tools one after the other"),
+            _flag("--parallel-tool-limit", type=_positive, metavar="N", help="tools at once (default: 16)"),
+            _flag(
+                "--max-attach-bytes", type=_positive, metavar="N", help="limit of one @file (default: 262144)"
+            ),
+            _flag(
+                "--attach-budget-bytes",
+                type=_positive,
+                metavar="N",
+                help="limit of all @files of a prompt (default: 1048576)",
+            ),
+        ),
+    ),
+    Group(
+        "system prompt",
+        (
+            _flag("--system", metavar="TEXT", help="in place of the default one"),
+            _flag("--system-file", metavar="PATH", help="the same, from a file"),
+            _switch("--no-system", help="none at all"),
+        ),
+    ),
+    Group(
+        "permissions",
+        (
+            _flag(
+                "--allow", action="append", metavar="PATTERN", help="allow matching calls, e.g. 'Bash:git *'"
+            ),
+            _flag("--deny", action="append", metavar="PATTERN", help="deny matching calls"),
+            _flag("--ask", action="append", metavar="PATTERN", help="ask about matching calls"),
+            _flag("--permission-mode", metavar="MODE", help=", ".join(MODES)),
+            _switch("--auto-allow", help="dangerous: allow what would be asked"),
+            _switch("--no-permissions", help="dangerous: no rules at all"),
+            _switch(
+                "--allow-dangerously-skip-permissions", help="dangerous: makes bypassPermissions possible"
+            ),
+            _switch("--disable-auto-mode", help="auto mode asks instead of classifying"),
+            _switch("--trust-project", help="let the project's own settings grant permissions"),
+        ),
+    ),
+    Group(
+        "extensions",
+        tuple(
+            _switch(f"--no-{name}", dest=argparse.SUPPRESS, help=f"without {what}")
+            for name, what in (
+                ("hooks", "hooks"),
+                ("skills", "skills"),
+                ("mcp", "MCP servers"),
+                ("plugins", "plugins"),
+                ("sub-agent", "sub-agents"),
+            )
+        ),
+    ),
+    Group(
+        "settings",
+        (
+            _flag("--settings", metavar="FILE_OR_JSON", help="settings above those of every file"),
+            _flag("--setting-sources", metavar="CSV", help="of managed,user,project,local"),
+        ),
+    ),
+    Group(
+        "about",
+        (
+            _switch("-h", "--help", help="this text"),
+            _switch("-V", "--version", help="version and commit"),
+        ),
+    ),
+)
+"""Every flag that works. `--no-hooks` and its like ask for what is the case anyway."""
+
+LATER: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "--max-budget-usd": "prices are not known to this version",
+        "--fallback-model": "the model router is not part of this version",
+        "--config": "the model router is not part of this version",
+        "--permission-prompt-tool": "MCP servers are not part of this version",
+        "--mcp-oauth-port": "MCP servers are not part of this version",
+        "--mcp-config": "MCP servers are not part of this version",
+        "--bg": "background agents are not part of this version",
+        "--debug": "the debug log is not part of this version",
+        "--image": "images in prompts are not part of this version",
+    }
+)
+"""Flags of the guide that are refused until what they need is there, with the reason."""

@@ -1,0 +1,142 @@
+"""The parser of a run's flags: groups, help, and errors that say what to do."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from caliban.cli.groups import GROUPS, LATER
+from caliban.cli.options import Options
+from caliban.errors import UsageError
+
+DESCRIPTION = "Run any language model in a loop with tools, under your control."
+EPILOG = """\
+commands:
+  caliban perms test TOOL [JSON]     what the permission rules say to a call (exit 0 allow, 1 deny, 2 ask)
+  caliban perms explain TOOL [JSON]  the same, with the reasons
+
+exit codes:
+  0 success   1 run-time error   2 answer does not fit its schema, or was refused   64 usage
+  66 missing session or input   75 turn limit   78 configuration   124 cancelled   130 second Ctrl-C
+  141 the reader of standard output went away
+
+examples:
+  caliban -p "What does this project do?"
+  git diff | caliban -p - "Review these changes."
+  caliban --provider local -p "Name three colours."
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are ours to print."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint="caliban --help lists the flags")
+
+
+def build_parser() -> Parser:
+    """The parser of `caliban [FLAGS] [PROMPT]`."""
+    parser = Parser(
+        prog="caliban",
+        usage="caliban [FLAGS] [PROMPT]\n       caliban COMMAND …",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        add_help=False,
+    )
+    for group in GROUPS:
+        section = parser.add_argument_group(group.title)
+        for flag in group.flags:
+            section.add_argument(*flag.names, **flag.how)
+    return parser
+
+
+def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Options:
+    """The options of a run, environment variables included. Raises `UsageError`."""
+    for argument in arguments:
+        name = argument.split("=", 1)[0]
+        if argument == "--":
+            break
+        if name in LATER:
+            raise UsageError(f"{name} is not available yet: {LATER[name]}")
+    namespace = build_parser().parse_args(list(arguments))
+    values = vars(namespace)
+    values.pop("help")
+    values.pop("version")
+    for name in ("allow", "deny", "ask"):
+        values[name] = tuple(values[name] or ())
+    options = Options(**_with_environment(values, environ))
+    _check(options)
+    return options
+
+
+def _with_environment(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    switches = {
+        "no_permissions": "CALIBAN_NO_PERMISSIONS",
+        "auto_allow": "CALIBAN_AUTO_ALLOW",
+        "disable_auto_mode": "CALIBAN_DISABLE_AUTO_MODE",
+        "no_prompt_cache": "CALIBAN_NO_PROMPT_CACHE",
+        "no_parallel_tools": "CALIBAN_NO_PARALLEL_TOOLS",
+    }
+    for name, variable in switches.items():
+        values[name] = values[name] or bool(environ.get(variable))
+    numbers = {
+        "parallel_tool_limit": "CALIBAN_PARALLEL_TOOL_LIMIT",
+        "max_attach_bytes": "CALIBAN_MAX_ATTACH_BYTES",
+        "attach_budget_bytes": "CALIBAN_ATTACH_BUDGET_BYTES",
+    }
+    for name, variable in numbers.items():
+        text = environ.get(variable)
+        if values[name] is None and text:
+            values[name] = _positive(variable, text)
+    defaults = {
+        "max_attach_bytes": Options().max_attach_bytes,
+        "attach_budget_bytes": Options().attach_budget_bytes,
+    }
+    for name, default in defaults.items():
+        values[name] = default if values[name] is None else values[name]
+    if values["permission_mode"] is None:
+        values["permission_mode"] = environ.get("CALIBAN_DEFAULT_PERMISSION_MODE") or None
+    values["provider"] = environ.get("CALIBAN_PROVIDER") or values["provider"]
+    return values
+
+
+def _positive(name: str, text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    raise UsageError(f"{name} must be a whole number above 0, not {text!r}")
+
+
+def _check(options: Options) -> None:
+    """Refuse flags that contradict each other."""
+    systems = [options.system is not None, options.system_file is not None, options.no_system]
+    if sum(systems) > 1:
+        raise UsageError("--system, --system-file and --no-system exclude each other")
+    sessions = [options.continue_session, options.resume is not None, options.session is not None]
+    if sum(sessions) > 1:
+        raise UsageError("--continue, --resume and --session exclude each other")
+    ruled = options.allow or options.deny or options.ask or options.auto_allow
+    if options.no_permissions and ruled:
+        raise UsageError("--no-permissions contradicts --allow, --deny, --ask and --auto-allow")
+    if options.input_format == "stream-json":
+        _check_frames(options)
+
+
+def _check_frames(options: Options) -> None:
+    """With stream-json input the prompts are frames: another prompt would bypass their parser."""
+    said = [text for text in (options.print_prompt, options.prompt_flag, options.prompt) if text]
+    if any(text != "-" for text in said):
+        raise UsageError(
+            "--input-format stream-json reads its prompts from standard input",
+            hint="leave the prompt out, or give - for it",
+        )
+
+
+def wants(arguments: Sequence[str], flag: str) -> bool:
+    """Whether `flag` stands among the arguments before a `--`."""
+    cut = list(arguments)
+    if "--" in cut:
+        cut = cut[: cut.index("--")]
+    return flag in cut

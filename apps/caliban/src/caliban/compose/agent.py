@@ -1,0 +1,61 @@
+"""The agent of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from caliban.cli.options import Options
+from caliban.compose.permissions import Permissions
+from caliban.compose.provider import Door
+from caliban_agent_core.agent import Agent
+from caliban_agent_core.gate import Gate
+from caliban_agent_core.options import AgentOptions
+from caliban_common.paths import cache_dir
+from caliban_common.tool import Tool
+from caliban_settings import Settings
+
+
+def build_agent(
+    options: Options,
+    settings: Settings,
+    door: Door,
+    permissions: Permissions,
+    tools: Sequence[Tool],
+    session_id: str,
+) -> Agent:
+    """The agent behind one session."""
+    return Agent(
+        door.provider,
+        door.model,
+        tools=tools,
+        gate=Gate(rules=permissions.engine),
+        options=agent_options(options, settings, session_id),
+    )
+
+
+def agent_options(options: Options, settings: Settings, session_id: str) -> AgentOptions:
+    """The bridge from flags and settings to the agent's own options."""
+    base = AgentOptions()
+    threshold = settings.get("auto_compact_threshold", base.auto_compact_threshold)
+    effort = settings.get("effort")
+    return AgentOptions(
+        session_id=session_id,
+        max_turns=_said(options.max_turns, settings.get("max_turns"), base.max_turns),
+        max_tokens=_said(options.max_tokens, settings.get("max_tokens"), base.max_tokens),
+        temperature=options.temperature,
+        effort=None if effort == "auto" else effort,
+        prompt_cache=not options.no_prompt_cache,
+        parallel_limit=1
+        if options.no_parallel_tools
+        else _said(options.parallel_tool_limit, None, base.parallel_limit),
+        tool_result_cap_chars=_said(settings.get("tool_result_cap_chars"), None, base.tool_result_cap_chars),
+        overflow_dir=cache_dir() / "tool-overflows",
+        auto_compact_threshold=threshold,
+        micro_compact=settings.get("micro_compact_enabled", base.micro_compact),
+        no_edit_nudge_turns=_said(settings.get("no_edit_nudge_turns"), None, base.no_edit_nudge_turns),
+    )
+
+
+def _said(first: int | None, second: int | None, default: int) -> int:
+    """The first that was said."""
+    return next((value for value in (first, second) if value is not None), default)

@@ -1,0 +1,155 @@
+"""The headless face, put together and run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import anyio
+
+from caliban.cli.options import Options
+from caliban.compose.agent import build_agent
+from caliban.compose.permissions import build_permissions
+from caliban.compose.prompt import read_prompt
+from caliban.compose.provider import Door, build_provider
+from caliban.compose.session import Remembered, find_session, open_session
+from caliban.compose.settings import build_settings
+from caliban.compose.system import build_system, says_system
+from caliban.compose.tools import build_tools
+from caliban.compose.workspace import build_workspace
+from caliban_common.message import Message, TextBlock, user
+from caliban_common.tool import Tool
+from caliban_drive.session import Session
+from caliban_headless import exit
+from caliban_headless.frames import Init
+from caliban_headless.input import FrameSource, OnePrompt
+from caliban_headless.json import JsonEncoder
+from caliban_headless.notices import Notices
+from caliban_headless.output import Output
+from caliban_headless.run import Driver, Encoder, say
+from caliban_headless.signals import watch_signals
+from caliban_headless.stdin import Stdin
+from caliban_headless.stream import StreamEncoder, StreamOptions
+from caliban_headless.structured import Schema, load_schema
+from caliban_headless.text import TextEncoder
+
+
+def answer(options: Options) -> int:
+    """Run the headless face; the exit code. Raises `CalibanError` for what keeps it from starting."""
+    try:
+        return anyio.run(_answer, options)
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        raise error from None
+
+
+async def _answer(options: Options) -> int:
+    workspace = build_workspace(options)
+    settings = build_settings(options, workspace)
+    for warning in settings.warnings:
+        say(f"[caliban: {warning}]\n")
+    schema = load_schema(options.json_schema) if options.json_schema is not None else None
+    found = find_session(options)
+    options = _as_before(options, found)
+    permissions = build_permissions(options, settings, workspace)
+    door = build_provider(options, settings, os.environ)
+    try:
+        tools = _usable_tools(door, build_tools(options, settings, workspace))
+        prompt = None if options.input_format == "stream-json" else await read_prompt(options)
+        remembered = open_session(options, found, provider=door.provider.name, model=door.model)
+        agent = build_agent(options, settings, door, permissions, tools, remembered.id)
+        session = Session(agent, id=remembered.id, messages=remembered.messages, store=remembered.store)
+        _install_system(session, options, workspace, tools, schema)
+        driver = Driver(
+            session=session,
+            encoder=_encoder(options),
+            output=Output(),
+            init=Init(
+                session_id=session.id,
+                model=f"{door.provider.name}/{door.model}",
+                tools=tuple(tool.spec.name for tool in tools),
+                setting_sources=settings.sources,
+                bare=options.bare,
+                cwd=str(workspace),
+                permission_mode=permissions.mode,
+            ),
+            model=door.model,
+            notices=_notices(options),
+            schema=schema,
+        )
+        return await _drive(driver, prompt)
+    finally:
+        with anyio.move_on_after(1, shield=True):
+            await door.provider.aclose()
+
+
+async def _drive(driver: Driver, prompt: str | None) -> int:
+    code = exit.INTERRUPTED
+    async with anyio.create_task_group() as group:
+        group.start_soon(watch_signals, driver.cancel, group.cancel_scope.cancel)
+        if prompt is None:
+            frames = FrameSource(Stdin(), driver.interrupt)
+            group.start_soon(frames.pump)
+            code = await driver.run(frames)
+        else:
+            code = await driver.run(OnePrompt(user(prompt)))
+        group.cancel_scope.cancel()
+    return code
+
+
+def _as_before(options: Options, found: Remembered) -> Options:
+    """A resumed session goes on with its provider and model unless the flags say otherwise."""
+    if not found.resumed or options.provider is not None:
+        return options
+    model = options.model or found.model
+    return replace(options, provider=found.provider, model=model)
+
+
+def _usable_tools(door: Door, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
+    if tools and not door.provider.capabilities(door.model).tools:
+        say(f"[caliban: {door.model} cannot call tools; it answers without them]\n")
+        return ()
+    return tools
+
+
+def _install_system(
+    session: Session, options: Options, workspace: Path, tools: tuple[Tool, ...], schema: Schema | None
+) -> None:
+    resumed = any(message.role != "system" for message in session.messages)
+    if resumed and not says_system(options) and schema is None:
+        return
+    message = build_system(options, workspace, [tool.spec for tool in tools])
+    if schema is not None:
+        message = _with_instruction(message, schema)
+    session.set_system(message)
+
+
+def _with_instruction(message: Message | None, schema: Schema) -> Message:
+    text = f"{message.text}\n\n{schema.instruction()}" if message is not None else schema.instruction()
+    return Message(role="system", content=(TextBlock(text=text),))
+
+
+def _encoder(options: Options) -> Encoder:
+    if options.output_format == "json":
+        return JsonEncoder()
+    if options.output_format == "stream-json":
+        return StreamEncoder(
+            StreamOptions(
+                partial=options.include_partial_messages,
+                hooks=options.include_hook_events,
+                dispatch=options.include_dispatch_events,
+                replay_user=options.replay_user_messages,
+            )
+        )
+    return TextEncoder()
+
+
+def _notices(options: Options) -> Notices | None:
+    """Words for a person go to standard error, except beside frames, which say it all."""
+    if options.output_format == "stream-json":
+        return None
+    return Notices(announce=not options.quiet and options.output_format != "json" and sys.stderr is not None)

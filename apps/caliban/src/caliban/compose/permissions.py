@@ -1,0 +1,82 @@
+"""The rules of a run, from flags and settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from caliban.cli.options import Options
+from caliban.errors import ConfigError, UsageError
+from caliban_common.permission import PermissionMode
+from caliban_permissions import Engine, RuleSet, parse_rules
+from caliban_settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permissions:
+    """The engine of a run, and the mode it shows."""
+
+    engine: Engine
+    mode: PermissionMode
+
+
+def build_permissions(options: Options, settings: Settings, workspace: Path) -> Permissions:
+    """The engine for a face without a person to ask. Raises `UsageError` and `ConfigError`."""
+    mode = resolve_mode(options, settings)
+    engine = Engine(
+        build_rules(options, settings),
+        mode=mode,
+        workspace=workspace,
+        interactive=False,
+        auto_allow=options.auto_allow,
+    )
+    return Permissions(engine=engine, mode=mode)
+
+
+def build_rules(options: Options, settings: Settings) -> RuleSet:
+    """The rules of every scope; the command line's stand first."""
+    scopes = settings.rules_by_scope()
+    cli = [
+        {"pattern": pattern, "action": action}
+        for action, patterns in (("allow", options.allow), ("deny", options.deny), ("ask", options.ask))
+        for pattern in patterns
+    ]
+    cli.extend(scopes.get("cli", ()))
+    return RuleSet(
+        cli=parse_rules(cli, source="cli"),
+        project=(*_rules(scopes, "local"), *_rules(scopes, "project")),
+        user=_rules(scopes, "user"),
+        managed=_rules(scopes, "managed"),
+    )
+
+
+def resolve_mode(options: Options, settings: Settings) -> PermissionMode:
+    """The mode by flag, then settings, then `default`; refuses what is not allowed here."""
+    enforced = bool(settings.get("permissions.enforce"))
+    if options.no_permissions:
+        if enforced:
+            raise ConfigError("--no-permissions is forbidden by `permissions.enforce` in the settings")
+        return "disabled"
+    mode = options.permission_mode or settings.get("permissions.default_mode") or "default"
+    modes = tuple(name for name in get_args(PermissionMode) if name != "disabled")
+    if mode not in modes:
+        raise UsageError(f"unknown permission mode {mode!r}", hint=f"one of {', '.join(modes)}")
+    if mode == "bypassPermissions":
+        if enforced:
+            raise ConfigError("bypassPermissions is forbidden by `permissions.enforce` in the settings")
+        if not options.allow_dangerously_skip_permissions:
+            raise UsageError(
+                "bypassPermissions runs every tool call without asking",
+                hint="add --allow-dangerously-skip-permissions if that is what you want",
+            )
+    if mode == "auto" and not options.disable_auto_mode:
+        raise UsageError(
+            "the auto mode's classifier is not part of this version",
+            hint="--disable-auto-mode makes auto ask; acceptEdits allows edits",
+        )
+    return cast(PermissionMode, mode)
+
+
+def _rules(scopes: dict[str, tuple[dict[str, Any], ...]], scope: str) -> tuple[Any, ...]:
+    return parse_rules(scopes.get(scope, ()), source=scope)

@@ -1,0 +1,93 @@
+"""The provider and the model of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from caliban.cli.options import Options
+from caliban.errors import ConfigError
+from caliban_provider.provider import Provider, ProviderFactory, ProviderOptions
+from caliban_provider.registry import find
+from caliban_settings import Settings
+
+DEFAULT_PROVIDER = "anthropic"
+BUILTIN: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "anthropic": "caliban_provider_anthropic.factory:FACTORY",
+        "local": "caliban_provider_local.factory:FACTORY",
+    }
+)
+"""Where the providers of this distribution are: a look-up of installed packages would cost more."""
+
+NO_KEY = "there is no API key for Anthropic"
+WAYS_ON = """\
+there are three ways on:
+  1. a key:           export ANTHROPIC_API_KEY=sk-ant-…
+  2. a local server:  export ANTHROPIC_BASE_URL=http://127.0.0.1:PORT ANTHROPIC_API_KEY=local
+                      for any server that speaks the Anthropic Messages API
+  3. no server:       caliban --provider local -p "…"
+                      runs a small model in this process"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """A provider with the model to ask for."""
+
+    provider: Provider
+    model: str
+
+
+def build_provider(options: Options, settings: Settings, environ: Mapping[str, str]) -> Door:
+    """The provider and model by flag, then settings, then default.
+
+    Raises `ConfigError` for a missing key, `ProviderError` for a provider that is not there.
+    """
+    chosen, model = _chosen(options, settings)
+    name = chosen or DEFAULT_PROVIDER
+    factory = find(name, BUILTIN)
+    made = settings.get(f"provider.{name}") or {}
+    key = _first(environ, _key_variables(factory, made))
+    if factory.needs_key and not key:
+        raise _missing_key(factory, explicit=chosen is not None)
+    provider = factory.create(
+        ProviderOptions(
+            api_key=key,
+            base_url=_first(environ, factory.base_url_env) or made.get("base_url"),
+            headers=made.get("headers") or {},
+        )
+    )
+    return Door(provider=provider, model=options.model or model or factory.default_model)
+
+
+def _chosen(options: Options, settings: Settings) -> tuple[str | None, str | None]:
+    """Provider and model by name; a model that settings name belongs to the provider they name."""
+    said: Any = settings.get("model")
+    if isinstance(said, str):
+        provider, model = None, said
+    elif isinstance(said, Mapping):
+        provider, model = said.get("provider"), said.get("name")
+    else:
+        provider, model = None, None
+    if options.provider is not None and options.provider != (provider or DEFAULT_PROVIDER):
+        return options.provider, None
+    return options.provider or provider, model
+
+
+def _key_variables(factory: ProviderFactory, made: Mapping[str, Any]) -> tuple[str, ...]:
+    own = made.get("api_key_env")
+    return (own,) if own else factory.key_env
+
+
+def _first(environ: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    return next((environ[name] for name in names if environ.get(name)), None)
+
+
+def _missing_key(factory: ProviderFactory, *, explicit: bool) -> ConfigError:
+    if factory.name == DEFAULT_PROVIDER:
+        return ConfigError(NO_KEY, hint=WAYS_ON)
+    variable = factory.key_env[0] if factory.key_env else "its key"
+    hint = f"export {variable}=…" if explicit else f"export {variable}=…, or choose another --provider"
+    return ConfigError(f"there is no API key for {factory.name}", hint=hint)

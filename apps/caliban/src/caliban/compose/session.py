@@ -1,0 +1,80 @@
+"""The session of a run: which one, and where it is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from caliban.cli.options import Options
+from caliban.errors import MissingError
+from caliban_common.message import Message
+from caliban_common.paths import data_dir, expand_user
+from caliban_drive.session import Store
+from caliban_sessions import SessionState, SessionStore
+
+EPHEMERAL = "ephemeral"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What is known of the conversation before this run. Without a `store` nothing will be remembered."""
+
+    id: str
+    messages: tuple[Message, ...] = ()
+    store: Store | None = None
+    provider: str | None = None
+    model: str | None = None
+
+    @property
+    def resumed(self) -> bool:
+        """Whether there is anything to continue."""
+        return bool(self.messages)
+
+
+def find_session(options: Options) -> Remembered:
+    """The session to continue, read without a lock: who it was with decides the provider.
+
+    Raises `MissingError` when it is not there, and the store's errors.
+    """
+    store = _store(options)
+    name = _existing(options, store)
+    if name is None:
+        return Remembered(id=options.session or EPHEMERAL)
+    return _remembered(name, store.load(name))
+
+
+def open_session(options: Options, found: Remembered, *, provider: str, model: str) -> Remembered:
+    """`found` with its store open for writing, or a new session; `--no-save` leaves it in memory."""
+    if options.no_save:
+        return found if found.resumed else Remembered(id=EPHEMERAL)
+    store = _store(options)
+    name = store.fresh_name() if found.id == EPHEMERAL else found.id
+    session = store.open(name, create=True, provider=provider, model=model)
+    return Remembered(id=name, messages=session.state.messages, store=session, provider=provider, model=model)
+
+
+def _store(options: Options) -> SessionStore:
+    if options.sessions_dir is not None:
+        return SessionStore(expand_user(options.sessions_dir).absolute())
+    return SessionStore(data_dir() / "sessions")
+
+
+def _existing(options: Options, store: SessionStore) -> str | None:
+    if options.continue_session:
+        latest = store.latest()
+        if latest is None:
+            raise MissingError("no sessions to continue", hint="leave --continue out to begin one")
+        return latest
+    if options.resume is not None:
+        if not store.exists(options.resume):
+            raise MissingError(
+                f"there is no session {options.resume!r} in {store.directory}",
+                hint=f"caliban --session {options.resume} begins one",
+            )
+        return options.resume
+    if options.session is not None and store.exists(options.session):
+        return options.session
+    return None
+
+
+def _remembered(name: str, state: SessionState) -> Remembered:
+    return Remembered(id=name, messages=state.messages, provider=state.provider, model=state.model)

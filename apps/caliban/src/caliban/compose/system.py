@@ -1,0 +1,55 @@
+"""The system prompt of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from caliban.cli.options import Options
+from caliban.errors import MissingError
+from caliban_common.errors import CalibanError
+from caliban_common.files import read_regular
+from caliban_common.message import Message, system
+from caliban_common.tool import ToolSpec
+
+MAX_BYTES = 1 << 20
+PLAIN = "You are a helpful assistant. Answer briefly and plainly."
+WITH_TOOLS = """\
+You are an assistant that works in a terminal through the caliban harness. You help with software and files \
+by calling tools.
+
+Working directory: {workspace}
+Tools: {tools}
+
+How to work:
+- Look before you claim: say nothing of a file that you have not read in this conversation.
+- Read a file before you change it. Change only what the task needs, in the style that is there.
+- Paths may be absolute, relative to the working directory, or begin with ~.
+- Bash runs one command line in a fresh shell, by default for at most 60 seconds; its input is empty.
+- Calls that do not depend on each other belong in one reply: they run side by side.
+- A denied call was refused by the person's rules: find another way or say what you would need.
+- Ask before anything that destroys data or cannot be undone.
+- Write for a terminal: short, without decoration. When the work is done, say what was done and stop."""
+
+
+def build_system(options: Options, workspace: Path, tools: Sequence[ToolSpec]) -> Message | None:
+    """The system message, or `None` for `--no-system`. Raises `MissingError` for a file that is not there."""
+    if options.no_system:
+        return None
+    if options.system is not None:
+        return system(options.system)
+    if options.system_file is not None:
+        try:
+            data = read_regular(Path(options.system_file), max_bytes=MAX_BYTES)
+        except CalibanError as error:
+            raise MissingError(f"--system-file: {error.message}") from error
+        return system(data.decode("utf-8", "replace"))
+    if not tools:
+        return system(PLAIN)
+    names = ", ".join(tool.name for tool in tools)
+    return system(WITH_TOOLS.format(workspace=workspace, tools=names))
+
+
+def says_system(options: Options) -> bool:
+    """Whether a flag speaks of the system prompt: only then does a resumed session change its own."""
+    return options.no_system or options.system is not None or options.system_file is not None

@@ -1,0 +1,26 @@
+"""The tools of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from caliban.cli.options import Options
+from caliban_common.paths import expand_user
+from caliban_common.tool import Tool
+from caliban_settings import Settings
+from caliban_tools_builtin import ToolOptions, builtin_tools
+
+
+def build_tools(options: Options, settings: Settings, workspace: Path) -> tuple[Tool, ...]:
+    """The built-in tools, fenced to the workspace and the further roots of the settings."""
+    if options.no_tools:
+        return ()
+    roots = tuple(expand_user(text) for text in settings.get("additional_directories") or ())
+    return builtin_tools(
+        ToolOptions(
+            workspace=workspace,
+            restrict_paths=options.restrict_paths,
+            extra_roots=roots,
+            env=settings.get("env") or {},
+        )
+    )

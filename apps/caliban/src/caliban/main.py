@@ -1,0 +1,114 @@
+"""The program below its entry point: choose what to do, do it, and turn every error into words and a code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from caliban.cli.options import Options
+from caliban.cli.parser import build_parser, parse, wants
+from caliban.errors import UsageError
+from caliban.version import version_line
+from caliban_common.errors import CalibanError
+
+JSON_FORMATS = ("json", "stream-json")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Do what `arguments` say; the exit code. No error of ours or of the environment gets past this."""
+    _make_streams_utf8()
+    try:
+        return _dispatch(arguments)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return 141
+    except CalibanError as error:
+        return report(error, wanted_format(arguments))
+
+
+def report(error: CalibanError, output_format: str | None) -> int:
+    """Say `error` where its reader looks: standard error, and a result object for a program."""
+    code = getattr(error, "code", 1)
+    if output_format in JSON_FORMATS:
+        from caliban_headless.json import JsonEncoder
+        from caliban_headless.summary import Summary
+
+        result = Summary(model="").failed(error.message, code, 0.0, hint=error.hint)
+        _write(JsonEncoder().result(result))
+    hint = f"\nhint: {error.hint}" if error.hint else ""
+    _complain(f"caliban: {error.message}{hint}\n")
+    return code if isinstance(code, int) else 1
+
+
+def wanted_format(arguments: Sequence[str]) -> str | None:
+    """The output format that the arguments name, whether or not the rest of them make sense."""
+    found: str | None = None
+    for position, argument in enumerate(arguments):
+        if argument == "--":
+            break
+        if argument == "--output-format" and position + 1 < len(arguments):
+            found = arguments[position + 1]
+        elif argument.startswith("--output-format="):
+            found = argument.split("=", 1)[1]
+    return found
+
+
+def _dispatch(arguments: Sequence[str]) -> int:
+    if arguments and arguments[0] == "perms":
+        from caliban.commands.perms import perms
+
+        return perms(arguments[1:])
+    if wants(arguments, "--help") or wants(arguments, "-h"):
+        _write(build_parser().format_help().encode("utf-8"))
+        return 0
+    if wants(arguments, "--version") or wants(arguments, "-V"):
+        _write(f"{version_line()}\n".encode())
+        return 0
+    options = parse(arguments, os.environ)
+    _choose_face(options)
+    from caliban.compose.headless import answer
+
+    return answer(options)
+
+
+def _choose_face(options: Options) -> None:
+    """There is one face in this version; say so where another was meant."""
+    if options.prints:
+        return
+    has_prompt = options.prompt is not None or options.prompt_flag is not None
+    at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+    if not has_prompt and sys.stdin is not None and sys.stdin.isatty():
+        raise UsageError(
+            "the terminal interface is not part of this version",
+            hint='give a prompt: caliban -p "…"',
+        )
+    if options.no_auto_print:
+        raise UsageError("--no-auto-print needs the terminal interface, which is not part of this version")
+    if at_terminal:
+        _complain("[caliban: the terminal interface is not part of this version; answering once]\n")
+
+
+def _make_streams_utf8() -> None:
+    """Write UTF-8 whatever the locale says; what cannot be written is escaped, never an error."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _write(data: bytes) -> None:
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(1, view) :]
+    except OSError as error:
+        raise BrokenPipeError from error
+
+
+def _complain(text: str) -> None:
+    try:
+        sys.stderr.write(text)
+    except (OSError, ValueError, AttributeError):
+        pass

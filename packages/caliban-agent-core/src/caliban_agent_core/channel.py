@@ -1,0 +1,81 @@
+"""The bounded channel between a run and the one who reads its events.
+
+A plain queue would cost a task switch per event, and a reply can have fifty thousand of them. Here the two
+sides switch only when the reader has nothing left or the writer has no room.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Generic, TypeVar
+
+import anyio
+
+T = TypeVar("T")
+
+
+class Channel(Generic[T]):
+    """Writers on one side, one reader on the other, about `capacity` items in between.
+
+    A reader that never waits still gets every item in order; iteration ends after `close` when the channel
+    is empty. After `abandon` nobody reads any more and `send` never waits.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._items: deque[T] = deque()
+        self._closed = False
+        self._abandoned = False
+        self._ready: anyio.Event | None = None
+        self._room: anyio.Event | None = None
+
+    async def send(self, item: T) -> None:
+        """Add `item`, then wait while there are more than `capacity`. Cancelled or not, the item is in."""
+        self.put(item)
+        while len(self._items) > self._capacity and not self._abandoned:
+            self._room = anyio.Event()
+            await self._room.wait()
+
+    def put(self, item: T) -> None:
+        """Add `item` at once, above the capacity if need be."""
+        if self._closed or self._abandoned:
+            return
+        self._items.append(item)
+        self._wake_reader()
+
+    def close(self) -> None:
+        """No more items will come."""
+        self._closed = True
+        self._wake_reader()
+
+    def abandon(self) -> None:
+        """Nobody will read any more: let go of the items and of a waiting writer."""
+        self._abandoned = True
+        self._items.clear()
+        if self._room is not None:
+            self._room.set()
+            self._room = None
+
+    def __len__(self) -> int:
+        """How many items can be read without waiting."""
+        return len(self._items)
+
+    def __aiter__(self) -> Channel[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        while not self._items:
+            if self._closed or self._abandoned:
+                raise StopAsyncIteration
+            self._ready = anyio.Event()
+            await self._ready.wait()
+        item = self._items.popleft()
+        if self._room is not None and len(self._items) * 2 <= self._capacity:
+            self._room.set()
+            self._room = None
+        return item
+
+    def _wake_reader(self) -> None:
+        if self._ready is not None:
+            self._ready.set()
+            self._ready = None

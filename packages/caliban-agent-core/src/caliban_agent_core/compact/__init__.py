@@ -1,0 +1,1 @@
+"""Ways to make a history shorter, and the rules for when."""

@@ -1,0 +1,51 @@
+"""Where a history can be cut in two so that its end stands by itself, and what must survive a cut."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from caliban_agent_core.nudge import is_nudge
+from caliban_agent_core.recovery import MARK
+from caliban_common.message import Message
+
+
+def lead_length(messages: Sequence[Message]) -> int:
+    """How many system messages lead."""
+    return next((n for n, message in enumerate(messages) if message.role != "system"), len(messages))
+
+
+def cuts(messages: Sequence[Message]) -> tuple[int, ...]:
+    """The positions before which a cut orphans no result: before a reply, or before a user's own words."""
+    found = []
+    unanswered: set[str] = set()
+    for number, message in enumerate(messages):
+        if message.role == "assistant":
+            found.append(number)
+            unanswered = {call.id for call in message.tool_uses}
+        elif message.role == "user":
+            results = message.tool_results
+            if not results and not unanswered:
+                found.append(number)
+            unanswered.difference_update(result.tool_use_id for result in results)
+    return tuple(found)
+
+
+def is_request(message: Message) -> bool:
+    """Whether a user asked for something here: no tool results, and no words of ours to the model."""
+    if message.role != "user" or message.tool_results:
+        return False
+    return not message.text.startswith(MARK) and not is_nudge(message.text)
+
+
+def requests(messages: Sequence[Message]) -> tuple[int, ...]:
+    """The positions of the requests."""
+    return tuple(number for number, message in enumerate(messages) if is_request(message))
+
+
+def request_at_work(requests: Sequence[int], cut: int) -> int | None:
+    """The request before `cut` that the messages after it work on; `None` when they begin with a request."""
+    place = bisect_left(requests, cut)
+    if place < len(requests) and requests[place] == cut:
+        return None
+    return requests[place - 1] if place else None

@@ -1,0 +1,81 @@
+"""When and how a run shortens its history: before the window is full, and once after it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from caliban_agent_core.compact.estimate import Estimator
+from caliban_agent_core.compact.micro import supersede
+from caliban_agent_core.compact.trigger import Trigger
+from caliban_agent_core.errors import CompactionFailed
+from caliban_agent_core.ports import Compactor
+from caliban_agent_core.trace import Trace
+from caliban_common.event import HistoryReplaced, Warned
+from caliban_common.message import Message
+from caliban_provider.provider import Provider
+
+TARGET_SHARE = 0.7
+
+
+@dataclass(slots=True, kw_only=True)
+class Compaction:
+    """The compaction of one run. `window_tokens` of `None` (unknown) switches the forethought off."""
+
+    model: str
+    provider: Provider
+    compactor: Compactor | None
+    window_tokens: int | None
+    micro: bool
+    trigger: Trigger
+    estimator: Estimator = field(default_factory=Estimator)
+
+    async def before_turn(self, trace: Trace) -> None:
+        """Shorten the history if it is near the window. A failure is told and tolerated."""
+        if not self._due(trace):
+            return
+        if self.micro and await self._supersede(trace) and not self._due(trace):
+            return
+        await self._compact(trace)
+
+    async def react(self, trace: Trace) -> bool:
+        """Shorten the history because the provider refused it; false when that was tried already."""
+        if self.compactor is None or not self.trigger.react():
+            return False
+        return await self._compact(trace)
+
+    def _due(self, trace: Trace) -> bool:
+        if self.window_tokens is None:
+            return False
+        return self.trigger.due(self.estimator.tokens(trace.messages), self.window_tokens)
+
+    async def _supersede(self, trace: Trace) -> bool:
+        before = tuple(trace.messages)
+        after = supersede(before)
+        if after is before:
+            return False
+        await self._replace(trace, after, "older tool results gave way to newer ones")
+        return True
+
+    async def _compact(self, trace: Trace) -> bool:
+        if self.compactor is None:
+            return False
+        window = self.window_tokens or self.estimator.tokens(trace.messages)
+        try:
+            shorter = await self.compactor.compact(
+                tuple(trace.messages),
+                model=self.model,
+                provider=self.provider,
+                target_tokens=int(window * TARGET_SHARE),
+            )
+        except CompactionFailed as error:
+            self.trigger.failed()
+            text = f"the conversation could not be summarised: {error.message}"
+            await trace.emit(Warned(subtype="compaction_failed", message=text))
+            return False
+        self.trigger.succeeded()
+        await self._replace(trace, shorter, "the conversation was summarised")
+        return True
+
+    async def _replace(self, trace: Trace, messages: tuple[Message, ...], reason: str) -> None:
+        trace.messages[:] = messages
+        await trace.emit(HistoryReplaced(messages=messages, reason=reason))

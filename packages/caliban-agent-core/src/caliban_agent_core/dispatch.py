@@ -1,0 +1,194 @@
+"""Tool calls of one reply: prepare, gate, execute, finalize.
+
+The gate is asked call by call, in the model's order. What it allows runs in parallel, bounded by a limit;
+calls with the same conflict key run one after the other, in order. `ToolCallEnd` comes in the order calls
+finish, the results enter the history in the order the model made the calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Literal
+
+import anyio
+
+from caliban_agent_core.gate import Gate, judge
+from caliban_agent_core.hooks import HookCaller
+from caliban_agent_core.options import AgentOptions
+from caliban_agent_core.overflow import cap_output
+from caliban_agent_core.trace import Trace
+from caliban_common.arguments import ArgumentError
+from caliban_common.event import ToolCallEnd, ToolCallReady
+from caliban_common.history import INTERRUPTED, interrupted
+from caliban_common.message import ToolResultBlock, ToolUseBlock
+from caliban_common.text import one_line
+from caliban_common.tool import Tool, ToolContext, ToolOutput
+
+Outcome = Literal["ran", "denied", "invalid", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """A call that may run, with the tool that runs it."""
+
+    call: ToolUseBlock
+    tool: Tool
+    context: ToolContext
+    key: str | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Dispatch:
+    """The calls of one reply on their way to results.
+
+    `results` fills as calls finish; when the run is cancelled meanwhile, `settled` still answers every call.
+    """
+
+    calls: tuple[ToolUseBlock, ...]
+    turn: int
+    results: dict[str, ToolResultBlock] = field(default_factory=dict)
+    edited: bool = False
+
+    def settled(self) -> tuple[ToolResultBlock, ...]:
+        """One result per call in call order; a call without one was interrupted."""
+        return tuple(self.results.get(call.id) or interrupted(call.id) for call in self.calls)
+
+    def open_calls(self) -> tuple[ToolUseBlock, ...]:
+        """The calls that have no result yet."""
+        return tuple(call for call in self.calls if call.id not in self.results)
+
+
+class Dispatcher:
+    """Runs tool calls through one gate."""
+
+    def __init__(
+        self, tools: Mapping[str, Tool], gate: Gate, hooks: HookCaller, options: AgentOptions, trace: Trace
+    ) -> None:
+        self._tools = tools
+        self._gate = gate
+        self._hooks = hooks
+        self._options = options
+        self._trace = trace
+
+    async def run(self, work: Dispatch) -> None:
+        """Give every call of `work` its result. Raises nothing for what a model or a tool did."""
+        allowed = []
+        for call in work.calls:
+            await self._trace.emit(ToolCallReady(turn=work.turn, call=call))
+            prepared = await self._prepare(call, work)
+            if prepared is not None:
+                allowed.append(prepared)
+        limiter = anyio.Semaphore(max(1, self._options.parallel_limit))
+        async with anyio.create_task_group() as group:
+            for chain in _chains(allowed):
+                group.start_soon(self._run_chain, chain, work, limiter)
+
+    async def _prepare(self, call: ToolUseBlock, work: Dispatch) -> Allowed | None:
+        """Look the tool up and pass the gate; a call that may not run gets its result here."""
+        tool = self._tools.get(call.name)
+        if tool is None:
+            text = f"Error: invalid input: tool not found: {one_line(call.name, max_chars=80)}"
+            await self._finish(call, ToolOutput.of(text, is_error=True), work, outcome="invalid")
+            return None
+        if call.raw_input is not None:
+            sent = one_line(call.raw_input, max_chars=200)
+            text = f"Error: invalid input: the arguments of {call.name} are not a JSON object: {sent}"
+            await self._finish(call, ToolOutput.of(text, is_error=True), work, outcome="invalid")
+            return None
+        context = ToolContext(session_id=self._options.session_id, turn=work.turn, tool_use_id=call.id)
+        verdict = await judge(self._gate, self._hooks, call, tool, context)
+        if verdict.decision.action != "allow":
+            reason = verdict.decision.reason or "not permitted"
+            output = ToolOutput.of(f"Tool call denied: {reason}", is_error=True)
+            await self._finish(call, output, work, outcome="denied", reason=reason)
+            return None
+        key = _conflict_key(tool, verdict.call)
+        return Allowed(call=verdict.call, tool=tool, context=context, key=key)
+
+    async def _run_chain(self, chain: list[Allowed], work: Dispatch, limiter: anyio.Semaphore) -> None:
+        for item in chain:
+            async with limiter:
+                await self._execute(item, work)
+
+    async def _execute(self, item: Allowed, work: Dispatch) -> None:
+        started = perf_counter()
+        output = await invoke(item.tool, item.call, item.context)
+        elapsed_ms = (perf_counter() - started) * 1000
+        if item.tool.spec.kind == "edit" and not output.is_error:
+            work.edited = True
+        await self._finish(item.call, output, work, duration_ms=elapsed_ms)
+
+    async def _finish(
+        self,
+        call: ToolUseBlock,
+        output: ToolOutput,
+        work: Dispatch,
+        *,
+        outcome: Outcome = "ran",
+        reason: str = "",
+        duration_ms: float = 0.0,
+    ) -> None:
+        options = self._options
+        output = cap_output(
+            output,
+            cap_chars=options.tool_result_cap_chars,
+            directory=options.overflow_dir,
+            session_id=options.session_id,
+            tool_use_id=call.id,
+        )
+        result = ToolResultBlock(tool_use_id=call.id, content=output.content, is_error=output.is_error)
+        work.results[call.id] = result
+        await self._hooks.after_tool(call, result, work.turn)
+        await self._trace.emit(
+            ToolCallEnd(
+                turn=work.turn,
+                name=call.name,
+                result=result,
+                outcome=outcome,
+                reason=reason,
+                duration_ms=duration_ms,
+                details=output.details,
+            )
+        )
+
+
+async def invoke(tool: Tool, call: ToolUseBlock, context: ToolContext) -> ToolOutput:
+    """Run one call. The wall: whatever a tool raises becomes an output that the model can read."""
+    try:
+        return await tool.invoke(call.input, context)
+    except ArgumentError as error:
+        return ToolOutput.of(f"Error: invalid input: {call.name}: {error.message}", is_error=True)
+    except Exception as error:
+        said = one_line(str(error), max_chars=2000)
+        return ToolOutput.of(f"Error: execution failed: {type(error).__name__}: {said}", is_error=True)
+
+
+def interruption(call: ToolUseBlock, turn: int) -> ToolCallEnd:
+    """The event for a call that a cancelled run leaves without a result."""
+    return ToolCallEnd(
+        turn=turn, name=call.name, result=interrupted(call.id), outcome="interrupted", reason=INTERRUPTED
+    )
+
+
+def _conflict_key(tool: Tool, call: ToolUseBlock) -> str | None:
+    try:
+        return tool.conflict_key(call.input)
+    except ArgumentError:
+        return None  # the tool itself will tell the model what is wrong
+
+
+def _chains(allowed: list[Allowed]) -> list[list[Allowed]]:
+    """Calls that conflict, in order, as one chain; every other call is a chain of its own."""
+    chains: list[list[Allowed]] = []
+    by_key: dict[str, list[Allowed]] = {}
+    for item in allowed:
+        if item.key is not None and item.key in by_key:
+            by_key[item.key].append(item)
+            continue
+        chain = [item]
+        chains.append(chain)
+        if item.key is not None:
+            by_key[item.key] = chain
+    return chains

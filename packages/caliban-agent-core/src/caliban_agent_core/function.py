@@ -1,0 +1,251 @@
+"""`@tool`: a typed Python function becomes a tool.
+
+>>> @tool
+... async def add(a: int, b: int = 1) -> int:
+...     '''Add two numbers.'''
+...     return a + b
+>>> add.spec.input_schema["required"]
+['a']
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_args, get_type_hints, overload
+
+from anyio import to_thread
+
+from caliban_agent_core.errors import ToolDefinitionError
+from caliban_common.cleaning import NO_OUTPUT
+from caliban_common.errors import ArgumentError
+from caliban_common.text import clean, one_line
+from caliban_common.tool import Tool, ToolContext, ToolKind, ToolOutput, ToolSpec
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+ConflictKey = Callable[[Mapping[str, Any]], str | None]
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+SHOWN_ERRORS = 5
+
+
+class FunctionTool(Generic[P, R]):
+    """A function as a tool; calling it calls the function. Made by `tool`."""
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        *,
+        spec: ToolSpec,
+        arguments: Arguments,
+        conflict_key: ConflictKey | None,
+    ) -> None:
+        self.function = function
+        self.spec = spec
+        self._arguments = arguments
+        self._conflict_key = conflict_key
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function itself, without validation."""
+        return self.function(*args, **kwargs)
+
+    def conflict_key(self, args: Mapping[str, Any]) -> str | None:
+        """What the `conflict_key` of `tool` says of the validated arguments; `None` for invalid ones."""
+        if self._conflict_key is None:
+            return None
+        try:
+            return self._conflict_key(self._arguments.read(args))
+        except ArgumentError:
+            return None  # such a call will not reach the function
+
+    async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
+        """Validate `args` and call the function, a plain one in a worker thread.
+
+        What does not fit the schema is an output for the model. What the function raises passes through. A
+        worker thread cannot be stopped: cancelling waits for it.
+        """
+        try:
+            values = self._arguments.read(args)
+        except ArgumentError as error:
+            return ToolOutput.of(f"Error: invalid input: {self.spec.name}: {error.message}", is_error=True)
+        if self._arguments.context_name is not None:
+            values[self._arguments.context_name] = context
+        call: Callable[[], Any] = partial(self.function, **values)
+        result = call() if inspect.iscoroutinefunction(self.function) else await to_thread.run_sync(call)
+        return _output(await result if inspect.isawaitable(result) else result)
+
+
+class Arguments:
+    """The arguments of one function: their JSON Schema, and the check of what a model sends.
+
+    `context_name` is the parameter that takes the `ToolContext`, if there is one.
+    """
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        """Raises `ToolDefinitionError` for a signature that no JSON object can fill."""
+        from pydantic import ConfigDict, Field, create_model
+        from pydantic.errors import PydanticUserError
+
+        self.context_name: str | None = None
+        fields: dict[str, Any] = {}
+        self._names: dict[str, str] = {}
+        for name, annotation, default in _parameters(function):
+            if annotation is ToolContext or ToolContext in get_args(annotation):
+                self.context_name = name
+                continue
+            # Fields have names of our own: a parameter may be called what a model class already uses.
+            self._names[name] = f"argument_{len(fields)}"
+            fields[self._names[name]] = (annotation, Field(default, alias=name))
+        try:
+            self._model: type[BaseModel] = create_model(
+                "Arguments", __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False), **fields
+            )
+            self.schema: Mapping[str, Any] = untitled(self._model.model_json_schema())
+        except PydanticUserError as error:
+            said = f"{_name(function)} has a parameter without a JSON form: {error.message}"
+            raise ToolDefinitionError(said) from error
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that a model may use."""
+        return tuple(self._names)
+
+    def read(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """The validated values by name, defaults included. Raises `ArgumentError`, in one line."""
+        from pydantic import ValidationError
+
+        try:
+            model = self._model.model_validate(dict(args))
+        except ValidationError as error:
+            raise ArgumentError(_told(error)) from error
+        return {name: getattr(model, field) for name, field in self._names.items()}
+
+
+@overload
+def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    kind: ToolKind = "other",
+    main_argument: str | None = None,
+    conflict_key: ConflictKey | None = None,
+) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    kind: ToolKind = "other",
+    main_argument: str | None = None,
+    conflict_key: ConflictKey | None = None,
+) -> Any:
+    """Make a tool of a typed function, `async` or plain.
+
+    The first paragraph of its docstring describes it to the model, its annotations are the schema (pydantic's
+    `Field` in `Annotated` adds descriptions and bounds), a parameter of type `ToolContext` is filled by the
+    loop. It returns a string, a `ToolOutput`, or anything that has a JSON form. `conflict_key` is given the
+    validated arguments. Raises `ToolDefinitionError` for a function that no model could be offered.
+    """
+    if function is None:
+        return partial(_tool, name=name, kind=kind, main_argument=main_argument, conflict_key=conflict_key)
+    return _tool(function, name=name, kind=kind, main_argument=main_argument, conflict_key=conflict_key)
+
+
+def untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """`schema` without the titles that pydantic makes of names: a model pays for them and learns nothing."""
+    out: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "title" and isinstance(value, str):
+            continue
+        if key in ("properties", "$defs", "patternProperties"):
+            value = {name: untitled(inner) for name, inner in value.items()}
+        elif key in ("items", "additionalProperties", "not", "contains", "propertyNames"):
+            value = untitled(value) if isinstance(value, Mapping) else value
+        elif key in ("anyOf", "oneOf", "allOf", "prefixItems"):
+            value = [untitled(inner) if isinstance(inner, Mapping) else inner for inner in value]
+        out[key] = value
+    return out
+
+
+def _tool(
+    function: Callable[P, R],
+    *,
+    name: str | None,
+    kind: ToolKind,
+    main_argument: str | None,
+    conflict_key: ConflictKey | None,
+) -> FunctionTool[P, R]:
+    name = name or _name(function)
+    if NAME.fullmatch(name) is None:
+        hint = "use 1 to 64 letters, digits, _ and -; say tool(name=...) where the function's name has others"
+        raise ToolDefinitionError(f"{name!r} is no name for a tool", hint=hint)
+    description = (inspect.getdoc(function) or "").strip().split("\n\n")[0]
+    if not description:
+        raise ToolDefinitionError(f"{name} has no docstring", hint="tell the model there what the tool does")
+    arguments = Arguments(function)
+    if main_argument is not None and main_argument not in arguments.names:
+        raise ToolDefinitionError(f"{name} has no parameter {main_argument!r} to be its main argument")
+    spec = ToolSpec(
+        name=name,
+        description=" ".join(description.split()),
+        input_schema=arguments.schema,
+        kind=kind,
+        main_argument=main_argument,
+    )
+    return FunctionTool(function, spec=spec, arguments=arguments, conflict_key=conflict_key)
+
+
+def _parameters(function: Callable[..., object]) -> list[tuple[str, Any, Any]]:
+    """Name, annotation and default (`...` without one) of each parameter."""
+    try:
+        signature = inspect.signature(function)
+        hints = get_type_hints(function, include_extras=True)
+    except (NameError, TypeError, ValueError) as error:
+        raise ToolDefinitionError(f"the annotations of {_name(function)} cannot be read: {error}") from error
+    found = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            said = f"the parameter {parameter} of {_name(function)} cannot be given by name"
+            raise ToolDefinitionError(said, hint="a model names every argument: take each by its name")
+        if name not in hints:
+            raise ToolDefinitionError(f"the parameter {name!r} of {_name(function)} has no annotation")
+        found.append((name, hints[name], ... if parameter.default is parameter.empty else parameter.default))
+    return found
+
+
+def _name(function: Callable[..., object]) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def _told(error: ValidationError) -> str:
+    """Where and what, without the values: the model knows what it sent."""
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    lines = [f"{'.'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}" for item in problems]
+    more = [f"and {len(lines) - SHOWN_ERRORS} more"] if len(lines) > SHOWN_ERRORS else []
+    return one_line("; ".join([*lines[:SHOWN_ERRORS], *more]), max_chars=1000)
+
+
+def _output(value: object) -> ToolOutput:
+    match value:
+        case ToolOutput():
+            return value
+        case str():
+            return ToolOutput.of(value)
+        case None:
+            return ToolOutput.of(NO_OUTPUT)
+        case _:
+            from pydantic_core import to_json
+
+            return ToolOutput.of(clean(to_json(value).decode("utf-8")))
+
+
+if TYPE_CHECKING:
+
+    def _is_tool(tool: FunctionTool[..., object]) -> Tool:
+        return tool

@@ -1,0 +1,66 @@
+"""Where a run tells its hooks: the documented payloads, and an event for every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from caliban_agent_core.trace import Trace
+from caliban_common.event import HookFired
+from caliban_common.hook import HookEvent, HookName, Hooks, HookVerdict
+from caliban_common.message import ToolResultBlock, ToolUseBlock
+from caliban_common.tool import ToolContext
+
+NO_OBJECTION = HookVerdict()
+
+
+class HookCaller:
+    """Fires the hooks of one run. Without hooks every call costs a comparison and says nothing."""
+
+    def __init__(self, hooks: Hooks | None, trace: Trace, session_id: str) -> None:
+        self._hooks = hooks
+        self._trace = trace
+        self._session_id = session_id
+
+    async def before_run(self, prompt: str) -> HookVerdict:
+        """Ask about the user's prompt."""
+        return await self._fire("UserPromptSubmit", {"prompt": prompt})
+
+    async def before_turn(self, turn: int) -> HookVerdict:
+        """Ask about a turn."""
+        return await self._fire("PreTurn", {"turn_index": turn})
+
+    async def after_turn(self, turn: int) -> None:
+        """Tell of a turn that is over."""
+        await self._fire("PostTurn", {"turn_index": turn})
+
+    async def before_tool(self, call: ToolUseBlock, context: ToolContext) -> HookVerdict:
+        """Ask about a tool call."""
+        return await self._fire("PreToolUse", {"turn_index": context.turn, "tool": _tool(call)})
+
+    async def after_tool(self, call: ToolUseBlock, result: ToolResultBlock, turn: int) -> None:
+        """Tell of a tool call that has its result."""
+        payload = {"turn_index": turn, "tool": _tool(call), "is_error": result.is_error}
+        await self._fire("PostToolUse", payload)
+
+    async def _fire(self, name: HookName, facts: Mapping[str, Any]) -> HookVerdict:
+        if self._hooks is None:
+            return NO_OBJECTION
+        payload = {"hookEventName": name, "session_id": self._session_id, **facts}
+        event = HookEvent(name=name, session_id=self._session_id, payload=payload)
+        verdict = await self._hooks.fire(event)
+        await self._trace.emit(HookFired(name=name, payload=_shown(facts, verdict)))
+        return verdict
+
+
+def _tool(call: ToolUseBlock) -> dict[str, Any]:
+    return {"name": call.name, "useId": call.id, "input": dict(call.input)}
+
+
+def _shown(facts: Mapping[str, Any], verdict: HookVerdict) -> dict[str, Any]:
+    """What a reader of events is told: who was asked and what was decided, without the input."""
+    tool = facts.get("tool")
+    shown = {key: value for key, value in facts.items() if key not in ("tool", "prompt")}
+    if tool is not None:
+        shown |= {"tool_use_id": tool["useId"], "matcher": tool["name"]}
+    return {**shown, "decision": "deny" if verdict.deny else "allow"}

@@ -1,0 +1,124 @@
+"""The loop: turn after turn until something ends the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from caliban_agent_core.compaction import Compaction
+from caliban_agent_core.hooks import HookCaller
+from caliban_agent_core.nudge import Nudges, TurnFacts, after_turn
+from caliban_agent_core.options import AgentOptions
+from caliban_agent_core.reply import ThinkingOverflow
+from caliban_agent_core.trace import Trace
+from caliban_agent_core.turn import Turn, TurnOutcome
+from caliban_common.event import TurnStart
+from caliban_common.history import Repairer
+from caliban_common.message import user
+from caliban_common.stop import Stop
+from caliban_common.tool import ToolSpec
+from caliban_provider.errors import ContextTooLong, ProviderError, StreamIdle
+from caliban_provider.request import CompletionRequest
+
+
+@dataclass(slots=True, kw_only=True)
+class Loop:
+    """What one run's loop works with; `nudges` is its only memory between turns."""
+
+    model: str
+    specs: tuple[ToolSpec, ...]
+    options: AgentOptions
+    trace: Trace
+    turn: Turn
+    repairer: Repairer
+    compaction: Compaction
+    hooks: HookCaller
+    nudges: Nudges
+
+    async def run(self) -> Stop:
+        """Turn after turn; the reason why there is no further one."""
+        while self.trace.turns < self.options.max_turns:
+            stop = await self._step()
+            if stop is not None:
+                return stop
+        limit = self.options.max_turns
+        return Stop(kind="max_turns", message=f"the run reached its limit of {limit} turns")
+
+    async def _step(self) -> Stop | None:
+        await self.compaction.before_turn(self.trace)
+        number = self.trace.turns
+        verdict = await self.hooks.before_turn(number)
+        if verdict.deny:
+            reason = verdict.reason or "no reason given"
+            return Stop(kind="hook_denied", message=f"a hook denied turn {number}: {reason}")
+        await self.trace.emit(TurnStart(turn=number, model=self.model))
+        try:
+            outcome = await self._play(number)
+        except ThinkingOverflow:
+            cap = self.options.thinking_cap_chars
+            return Stop(kind="thinking_budget", message=f"the model thought for more than {cap:,} characters")
+        except ProviderError as error:
+            return stop_for(error)
+        self.trace.turns += 1
+        await self.hooks.after_turn(number)
+        return await self._after(outcome)
+
+    async def _play(self, number: int) -> TurnOutcome:
+        """One turn; a prompt that is too long for the window is compacted and tried once more."""
+        try:
+            outcome = await self.turn.run(self._request(), number)
+        except ContextTooLong:
+            if not await self.compaction.react(self.trace):
+                raise
+            return await self.turn.run(self._request(), number)
+        if outcome.reply.stop_reason == "context_window" and await self.compaction.react(self.trace):
+            return await self.turn.run(self._request(), number)
+        return outcome
+
+    async def _after(self, outcome: TurnOutcome) -> Stop | None:
+        message = outcome.reply.message
+        facts = TurnFacts(
+            output_tokens=outcome.reply.usage.output_tokens,
+            has_text=bool(message.text.strip()),
+            has_tool_calls=bool(message.tool_uses),
+            edited=outcome.edited,
+        )
+        self.nudges, nudge = after_turn(
+            self.nudges,
+            facts,
+            max_empty_nudges=self.options.max_empty_nudges,
+            no_edit_turns=self.options.no_edit_nudge_turns,
+        )
+        if outcome.stop is not None and outcome.stop.kind != "end_of_turn":
+            return outcome.stop
+        say = outcome.say or (nudge.text if nudge is not None else None)
+        if outcome.stop is not None and (nudge is None or nudge.kind != "empty_turn"):
+            return outcome.stop
+        if say is not None:
+            await self.trace.add(user(say), injected=True)
+        return None
+
+    def _request(self) -> CompletionRequest:
+        options = self.options
+        return CompletionRequest(
+            model=self.model,
+            messages=self.repairer.view(self.trace.messages),
+            max_tokens=options.max_tokens,
+            tools=self.specs,
+            temperature=options.temperature,
+            thinking_tokens=options.thinking_tokens,
+            effort=options.effort,
+            response_schema=options.response_schema,
+            cache=options.prompt_cache,
+        )
+
+
+def stop_for(error: ProviderError) -> Stop:
+    """The end that a provider's failure puts to a run."""
+    kind = "stream_idle" if isinstance(error, StreamIdle) else "provider_error"
+    return Stop(
+        kind=kind,  # type: ignore[arg-type]
+        message=error.message,
+        hint=error.hint,
+        category=error.category,
+        status=error.status,
+    )

@@ -1,0 +1,73 @@
+"""The cap on what one tool result may put before the model; the rest goes to a file (behaviours 2.4, A17)."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+from caliban_common.errors import CalibanError
+from caliban_common.files import ensure_private_dir, write_atomic
+from caliban_common.message import ImageBlock, TextBlock
+from caliban_common.text import clean, one_line
+from caliban_common.tool import ToolOutput
+
+KEPT_CHARS = 2048
+"""How much of the beginning, and of the end, stays with the model at most."""
+
+NAME_CHARS = 80
+UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
+
+
+def cap_output(
+    output: ToolOutput, *, cap_chars: int, directory: Path | None, session_id: str, tool_use_id: str
+) -> ToolOutput:
+    """`output` with at most about `cap_chars` characters of text; 0 is no cap. Images stay as they are.
+
+    What is longer becomes a note and, as far as the cap leaves room, the first and last `KEPT_CHARS`
+    characters. The whole text goes to `<directory>/<session_id>/<tool_use_id>.txt`, for its owner only; that
+    it cannot be written is told in the note and is no error. The result is never longer than `cap_chars` or
+    the note alone, whichever is more. Blocks while it writes.
+    """
+    if cap_chars <= 0 or sum(len(b.text) for b in output.content if isinstance(b, TextBlock)) <= cap_chars:
+        return output
+    text = output.text
+    note = _note(text, directory, session_id, tool_use_id)
+    shown = _shortened(text, note, cap_chars)
+    images = (block for block in output.content if isinstance(block, ImageBlock))
+    return replace(output, content=(TextBlock(text=shown), *images))
+
+
+def file_name(wanted: str) -> str:
+    """`wanted`, an id from outside, as a name that is safe in every file system and stays the same.
+
+    Plain ids stay as they are; any other is cleaned and gets a checksum, so that two rarely meet.
+    """
+    plain = UNSAFE.sub("_", wanted)[:NAME_CHARS]
+    if plain and plain == wanted and not DEVICES.fullmatch(plain):
+        return plain
+    return f"{plain or 'unnamed'}-{zlib.crc32(clean(wanted).encode()):08x}"
+
+
+def _note(text: str, directory: Path | None, session_id: str, tool_use_id: str) -> str:
+    head = f"[truncated: {len(text)} chars"
+    if directory is None:
+        return f"{head} in all]"
+    path = directory / file_name(session_id) / f"{file_name(tool_use_id)}.txt"
+    try:
+        ensure_private_dir(path.parent)
+        write_atomic(path, clean(text).encode("utf-8"), mode=0o600, durable=False)
+    except CalibanError as error:
+        return f"{head} in all; the whole text could not be stored: {one_line(error.message, max_chars=300)}]"
+    return f"{head} in all; the whole text is in {path}]"
+
+
+def _shortened(text: str, note: str, cap_chars: int) -> str:
+    cut = "\n[…]\n"
+    room = cap_chars - len(note) - len(cut) - 1
+    kept = min(KEPT_CHARS, room // 2)
+    if kept <= 0:
+        return note
+    return f"{note}\n{text[:kept]}{cut}{text[-kept:]}"

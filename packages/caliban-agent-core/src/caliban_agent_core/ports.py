@@ -1,0 +1,47 @@
+"""The questions that travel upward from a run, each a port with one method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from caliban_common.message import Message, ToolUseBlock
+from caliban_common.permission import Decision
+from caliban_common.tool import ToolSpec
+from caliban_provider.provider import Provider
+
+
+class Rules(Protocol):
+    """May this call run? Answered from rules alone: quick, pure, never waiting for anyone."""
+
+    def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
+        """The verdict; `ask` goes on to the approver."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequest:
+    """A call that the rules leave to a person. `call` carries the exact input that would run."""
+
+    call: ToolUseBlock
+    tool: ToolSpec
+    reason: str
+
+
+class Approver(Protocol):
+    """May this call run? Answered by a person or in a person's name."""
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        """`allow` or `deny`; anything else counts as `deny`."""
+        ...
+
+
+class Compactor(Protocol):
+    """Makes a history shorter."""
+
+    async def compact(
+        self, messages: tuple[Message, ...], *, model: str, provider: Provider, target_tokens: int
+    ) -> tuple[Message, ...]:
+        """A shorter history that means the same. Raises `CompactionFailed`; the old one is then kept."""
+        ...

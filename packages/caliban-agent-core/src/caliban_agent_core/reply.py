@@ -1,0 +1,189 @@
+"""One reply of the model: ask, stream, fold, and ask again where that is safe.
+
+What may be asked again (ADR 0010): before any content, whatever the error calls retryable; after content,
+only what the provider itself declared inside the stream (overloaded, rate limit, server error), because a
+broken line may hide a reply that is complete and billed. What was shown is then taken back by an event.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import anyio
+
+from caliban_agent_core.trace import Trace
+from caliban_common.event import (
+    ApiRetry,
+    AssistantTextDelta,
+    AssistantThinkingDelta,
+    ReplyDiscarded,
+    ToolCallInputDelta,
+    ToolCallStart,
+    Warned,
+)
+from caliban_common.message import Message, TextBlock
+from caliban_common.stop import StopReason
+from caliban_common.usage import Usage
+from caliban_provider.assemble import Assembler
+from caliban_provider.errors import Overloaded, ProviderError, RateLimited, ServerError
+from caliban_provider.provider import Provider
+from caliban_provider.request import CompletionRequest
+from caliban_provider.retry import RetryPolicy
+from caliban_provider.stream import (
+    BlockStart,
+    InputDelta,
+    MessageStart,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+)
+
+DECLARED = (Overloaded, RateLimited, ServerError)
+
+
+class ThinkingOverflow(Exception):
+    """The model thought for longer than the run allows; a signal within a turn, never shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """A complete reply and what it cost; `detail` is the provider's word on an unusual stop reason."""
+
+    message: Message
+    stop_reason: StopReason
+    usage: Usage
+    detail: str | None
+    first_token_ms: float | None
+
+
+class Replier:
+    """Asks one provider for replies, within one run.
+
+    `assembler` holds what has come of the reply in progress, for a run that is cut off. Each pair of
+    requested and answering model is warned about once.
+    """
+
+    def __init__(
+        self, provider: Provider, trace: Trace, *, retry: RetryPolicy, thinking_cap_chars: int
+    ) -> None:
+        self._provider = provider
+        self._trace = trace
+        self._retry = retry
+        self._thinking_cap_chars = thinking_cap_chars
+        self._mismatches: set[tuple[str, str]] = set()
+        self._call_ids: dict[int, str] = {}
+        self.assembler: Assembler | None = None
+        self.api_ms = 0.0
+
+    async def ask(self, request: CompletionRequest, turn: int) -> Reply:
+        """The reply to `request`. Raises `ProviderError` when asking again is pointless or unsafe."""
+        attempt = told = 0
+        while True:
+            try:
+                return await self._stream(request, turn)
+            except ProviderError as error:
+                shown = self.assembler is not None and self.assembler.has_content
+                if shown and not isinstance(error, DECLARED):
+                    raise
+                attempt += 1
+                delay_s = self._retry.delay(attempt, error, random.random(), told=told)
+                if delay_s is None:
+                    raise
+                told += error.retry_after_s is not None
+                await self._announce(error, turn, attempt, delay_s, shown=shown)
+                await anyio.sleep(delay_s)
+
+    def partial(self, model: str) -> Message | None:
+        """The text of a reply that was cut off, as a message; `None` when there was none."""
+        if self.assembler is None or not self.assembler.has_content:
+            return None
+        message = self.assembler.message(self._provider.family, model)
+        text = tuple(
+            block for block in message.content if isinstance(block, TextBlock) and block.text.strip()
+        )
+        return replace(message, content=text) if text else None
+
+    async def _stream(self, request: CompletionRequest, turn: int) -> Reply:
+        assembler = self.assembler = Assembler()
+        self._call_ids.clear()
+        started = perf_counter()
+        first_token_ms: float | None = None
+        thinking_left = self._thinking_cap_chars or None
+        try:
+            async with self._provider.stream(request) as events:
+                async for event in events:
+                    assembler.add(event)
+                    if first_token_ms is None and not isinstance(event, MessageStart):
+                        first_token_ms = (perf_counter() - started) * 1000
+                    if thinking_left is not None and type(event) is ThinkingDelta:
+                        thinking_left -= len(event.text)
+                        if thinking_left < 0:
+                            raise ThinkingOverflow
+                    await self._tell(event, request.model, turn)
+        finally:
+            self.api_ms += (perf_counter() - started) * 1000
+            self._trace.usage += assembler.usage
+        reply = Reply(
+            message=assembler.message(self._provider.family, request.model),
+            stop_reason=assembler.stop_reason or "other",
+            usage=assembler.usage,
+            detail=assembler.detail,
+            first_token_ms=first_token_ms,
+        )
+        self.assembler = None
+        return reply
+
+    async def _tell(self, event: StreamEvent, model: str, turn: int) -> None:
+        emit = self._trace.emit
+        kind = type(event)
+        if kind is TextDelta:
+            await emit(AssistantTextDelta(turn=turn, text=event.text))  # type: ignore[union-attr]
+        elif kind is ThinkingDelta:
+            await emit(AssistantThinkingDelta(turn=turn, text=event.text))  # type: ignore[union-attr]
+        elif isinstance(event, InputDelta):
+            call_id = self._call_ids.get(event.index, "")
+            await emit(ToolCallInputDelta(turn=turn, tool_use_id=call_id, partial_json=event.partial_json))
+        elif isinstance(event, BlockStart):
+            if event.kind == "tool_use" and event.name:
+                self._call_ids[event.index] = event.id
+                await emit(ToolCallStart(turn=turn, tool_use_id=event.id, name=event.name))
+            elif event.kind == "text" and event.text:
+                await emit(AssistantTextDelta(turn=turn, text=event.text))
+        elif isinstance(event, MessageStart):
+            await self._check_model(model, event.model)
+
+    async def _check_model(self, requested: str, actual: str) -> None:
+        if not actual or is_same_model(requested, actual) or (requested, actual) in self._mismatches:
+            return
+        self._mismatches.add((requested, actual))
+        message = f'model mismatch: requested "{requested}" but the provider answered with "{actual}"'
+        details = {"requested": requested, "actual": actual}
+        await self._trace.emit(Warned(subtype="model_mismatch", message=message, details=details))
+
+    async def _announce(
+        self, error: ProviderError, turn: int, attempt: int, delay_s: float, *, shown: bool
+    ) -> None:
+        if shown:
+            await self._trace.emit(ReplyDiscarded(turn=turn, reason=error.message))
+        self.assembler = None
+        await self._trace.emit(
+            ApiRetry(
+                turn=turn,
+                attempt=attempt,
+                max_retries=self._retry.max_retries,
+                delay_ms=round(delay_s * 1000),
+                category=error.category,
+                message=error.message,
+                status=error.status,
+            )
+        )
+
+
+def is_same_model(requested: str, actual: str) -> bool:
+    """Whether `actual` is `requested` or a dated snapshot of it (`model-20250929`, `model-2026-10-21`)."""
+    if actual == requested or actual.rsplit("/", 1)[-1] == requested.rsplit("/", 1)[-1]:
+        return True
+    rest = actual.removeprefix(requested)
+    return rest != actual and rest[:1] in "-@" and rest[1:].replace("-", "").isdigit()

@@ -1,0 +1,115 @@
+"""A run in progress: the loop in a task of its own, its events on this side."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+import anyio
+from anyio.abc import TaskGroup
+
+from caliban_agent_core.channel import Channel
+from caliban_agent_core.dispatch import interruption
+from caliban_agent_core.errors import RunNotFinished
+from caliban_agent_core.hooks import HookCaller
+from caliban_agent_core.loop import Loop
+from caliban_agent_core.reply import Replier
+from caliban_agent_core.trace import Trace
+from caliban_common.event import AgentEvent, RunEnd
+from caliban_common.message import Message
+from caliban_common.stop import Stop
+
+
+class Run:
+    """One run, entered with `async with`: the loop works while the body reads `events`.
+
+    Leaving the body early cancels the loop and waits for it; its tools are stopped, and the outcome is there
+    in every case.
+    """
+
+    def __init__(self, loop: Loop, replier: Replier, channel: Channel[AgentEvent], hooks: HookCaller) -> None:
+        self.events = channel
+        self._loop = loop
+        self._replier = replier
+        self._hooks = hooks
+        self._scope = anyio.CancelScope()
+        self._outcome: RunEnd | None = None
+        self._group: TaskGroup | None = None
+
+    @property
+    def outcome(self) -> RunEnd:
+        """How the run ended. Raises `RunNotFinished` while it has not."""
+        if self._outcome is None:
+            raise RunNotFinished("the run has not ended yet", hint="read its events to the end first")
+        return self._outcome
+
+    def cancel(self) -> None:
+        """End the run soon: running tools are stopped, the events end with a `RunEnd` of kind cancelled."""
+        self._scope.cancel()
+
+    async def __aenter__(self) -> Run:
+        self._group = anyio.create_task_group()
+        await self._group.__aenter__()
+        self._group.start_soon(self._work)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        assert self._group is not None
+        self.events.abandon()
+        self._scope.cancel()
+        try:
+            return await self._group.__aexit__(kind, error, traceback)
+        except BaseExceptionGroup as group:
+            # A reader's own error arrives wrapped by the task group; hand it back as it was raised.
+            if error is not None and group.exceptions == (error,):
+                return False
+            if len(group.exceptions) == 1:
+                raise group.exceptions[0] from None
+            raise
+
+    async def _work(self) -> None:
+        trace = self._loop.trace
+        stop = Stop(kind="cancelled", message="the run was cancelled")
+        try:
+            with self._scope:
+                stop = await self._denied(trace) or await self._loop.run()
+        finally:
+            self._settle(trace)
+            nudges = self._loop.nudges
+            self._outcome = RunEnd(
+                stop=stop,
+                messages=tuple(trace.messages),
+                usage=trace.usage,
+                turns=trace.turns,
+                turns_without_edit=nudges.turns_without_edit,
+                no_edit_nudge_emitted=nudges.no_edit_emitted,
+            )
+            trace.put(self._outcome)
+            self.events.close()
+
+    async def _denied(self, trace: Trace) -> Stop | None:
+        """Ask the hooks about the prompt itself."""
+        prompt = trace.messages[-1].text if trace.messages else ""
+        verdict = await self._hooks.before_run(prompt)
+        if not verdict.deny:
+            return None
+        return Stop(
+            kind="hook_denied", message=f"a hook denied the run: {verdict.reason or 'no reason given'}"
+        )
+
+    def _settle(self, trace: Trace) -> None:
+        """Make the history valid where the run was cut off: keep what was said, answer what was asked."""
+        work = self._loop.turn.work
+        if work is not None:
+            for call in work.open_calls():
+                trace.put(interruption(call, work.turn))
+            if trace.messages and trace.messages[-1].role == "assistant":
+                trace.add_last(Message(role="user", content=work.settled()))
+            return
+        partial = self._replier.partial(self._loop.model)
+        if partial is not None:
+            trace.add_last(partial)

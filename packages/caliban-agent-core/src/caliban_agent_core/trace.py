@@ -1,0 +1,40 @@
+"""Where a run writes down what happens: the channel to its reader, and the history as it grows."""
+
+from __future__ import annotations
+
+from caliban_agent_core.channel import Channel
+from caliban_common.event import AgentEvent, MessageAdded
+from caliban_common.message import Message
+from caliban_common.usage import Usage
+
+
+class Trace:
+    """The growing record of one run.
+
+    `messages` is the history, `usage` the tokens of every model call so far. A message is in the history
+    before its event is sent, so that a cancelled `emit` loses no message.
+    """
+
+    def __init__(self, messages: tuple[Message, ...], channel: Channel[AgentEvent]) -> None:
+        self.messages: list[Message] = list(messages)
+        self.usage = Usage()
+        self.turns = 0
+        self._channel = channel
+
+    async def emit(self, event: AgentEvent) -> None:
+        """Send `event`, waiting while the reader is far behind."""
+        await self._channel.send(event)
+
+    async def add(self, message: Message, *, injected: bool = False) -> None:
+        """Append `message` to the history and say so."""
+        self.messages.append(message)
+        await self._channel.send(MessageAdded(message=message, injected=injected))
+
+    def add_last(self, message: Message) -> None:
+        """Append `message` at once: for a run that is being cancelled and must not wait."""
+        self.messages.append(message)
+        self._channel.put(MessageAdded(message=message, injected=True))
+
+    def put(self, event: AgentEvent) -> None:
+        """Send `event` at once, for the same reason."""
+        self._channel.put(event)

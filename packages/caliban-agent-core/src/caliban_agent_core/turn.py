@@ -1,0 +1,135 @@
+"""One turn: a reply, then the tools it asks for, and what becomes of the run after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from caliban_agent_core.dispatch import Dispatch, Dispatcher
+from caliban_agent_core.options import AgentOptions
+from caliban_agent_core.recovery import Continue, Escalate, Recovery, after_max_tokens
+from caliban_agent_core.reply import Replier, Reply
+from caliban_agent_core.trace import Trace
+from caliban_common.event import ReplyDiscarded, TurnEnd
+from caliban_common.message import Message, TextBlock, ToolResultBlock, assistant
+from caliban_common.stop import Stop
+from caliban_provider.request import CompletionRequest
+
+NOT_RUN = "[not run: the reply was cut off at its token limit before this call was complete]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnOutcome:
+    """How a turn went: `stop` ends the run, `say` is what the loop tells the model before the next turn."""
+
+    reply: Reply
+    stop: Stop | None = None
+    say: str | None = None
+    edited: bool = False
+
+
+class Turn:
+    """The steps of one turn. `work` is the dispatch in progress, for a run that is cut off."""
+
+    def __init__(self, replier: Replier, dispatcher: Dispatcher, trace: Trace, options: AgentOptions) -> None:
+        self._replier = replier
+        self._dispatcher = dispatcher
+        self._trace = trace
+        self._options = options
+        self._recovery = Recovery()
+        self.work: Dispatch | None = None
+
+    async def run(self, request: CompletionRequest, turn: int) -> TurnOutcome:
+        """Play turn number `turn`. Raises `ProviderError`; the history stays valid in every case."""
+        before = self._trace.usage
+        api_before = self._replier.api_ms
+        reply, step = await self._reply(request, turn)
+        outcome = await self._conclude(reply, step, turn)
+        await self._trace.emit(
+            TurnEnd(
+                turn=turn,
+                message=outcome.reply.message,
+                results=self.work.settled() if self.work is not None else (),
+                stop_reason=reply.stop_reason,
+                usage=self._trace.usage - before,
+                api_ms=self._replier.api_ms - api_before,
+                first_token_ms=reply.first_token_ms,
+            )
+        )
+        self.work = None
+        return outcome
+
+    async def _reply(self, request: CompletionRequest, turn: int) -> tuple[Reply, Continue | Stop | None]:
+        """A reply, asked for a second time with more room when it hit its limit without a tool call."""
+        while True:
+            reply = await self._replier.ask(request, turn)
+            if reply.stop_reason != "max_tokens":
+                self._recovery = replace(self._recovery, escalated=False)
+                return reply, None
+            step = after_max_tokens(
+                self._recovery, self._options.recovery, has_tool_calls=bool(reply.message.tool_uses)
+            )
+            match step:
+                case Escalate():
+                    self._recovery = step.state
+                    await self._trace.emit(
+                        ReplyDiscarded(
+                            turn=turn, reason="the reply hit its token limit; asking with more room"
+                        )
+                    )
+                    request = replace(request, max_tokens=max(step.max_tokens, request.max_tokens))
+                case Continue():
+                    self._recovery = step.state
+                    return reply, step
+                case _:
+                    return reply, Stop(kind="max_tokens", message="the reply hit its token limit")
+
+    async def _conclude(self, reply: Reply, step: Continue | Stop | None, turn: int) -> TurnOutcome:
+        refusal = _refused(reply)
+        if refusal is not None:
+            note = assistant(f"[{refusal.message}]")
+            await self._trace.add(note, injected=True)
+            return TurnOutcome(reply=replace(reply, message=note), stop=refusal)
+        await self._keep(reply.message)
+        calls = reply.message.tool_uses
+        if reply.stop_reason == "max_tokens":
+            await self._answer_cut_calls(reply)
+            stop = step if isinstance(step, Stop) else None
+            return TurnOutcome(reply=reply, stop=stop, say=step.text if isinstance(step, Continue) else None)
+        if calls:
+            work = self.work = Dispatch(calls=calls, turn=turn)
+            await self._dispatcher.run(work)
+            await self._trace.add(Message(role="user", content=work.settled()))
+            return TurnOutcome(reply=reply, edited=work.edited)
+        if reply.stop_reason == "pause_turn":
+            return TurnOutcome(reply=reply)
+        return TurnOutcome(reply=reply, stop=Stop(kind="end_of_turn"))
+
+    async def _keep(self, message: Message) -> None:
+        """An empty reply is nothing to remember: most wires refuse to be shown one."""
+        if message.content:
+            await self._trace.add(message)
+
+    async def _answer_cut_calls(self, reply: Reply) -> None:
+        """Calls of a cut reply may be incomplete: they are answered, never run."""
+        calls = reply.message.tool_uses
+        if not calls:
+            return
+        results = tuple(
+            ToolResultBlock(tool_use_id=call.id, content=(TextBlock(text=NOT_RUN),), is_error=True)
+            for call in calls
+        )
+        await self._trace.add(Message(role="user", content=results), injected=True)
+
+
+def _refused(reply: Reply) -> Stop | None:
+    if reply.stop_reason == "refusal":
+        return Stop(kind="refusal", message=_with_detail("the model refused to answer", reply.detail))
+    if reply.stop_reason == "content_filter":
+        return Stop(
+            kind="content_filter", message=_with_detail("the provider filtered the answer", reply.detail)
+        )
+    return None
+
+
+def _with_detail(text: str, detail: str | None) -> str:
+    return f"{text}: {detail}" if detail else text

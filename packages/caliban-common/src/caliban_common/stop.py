@@ -1,0 +1,55 @@
+"""Why a reply and why a run came to its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+StopReason: TypeAlias = Literal[
+    "end_turn",
+    "tool_use",
+    "max_tokens",
+    "stop_sequence",
+    "refusal",
+    "content_filter",
+    "pause_turn",
+    "context_window",
+    "malformed_call",
+    "other",
+]
+"""Why the model ended one reply."""
+
+StopKind: TypeAlias = Literal[
+    "end_of_turn",
+    "max_turns",
+    "max_tokens",
+    "budget",
+    "cancelled",
+    "provider_error",
+    "stream_idle",
+    "hook_denied",
+    "compaction_failed",
+    "refusal",
+    "content_filter",
+    "thinking_budget",
+]
+"""Why a whole run ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """The end of a run; `message` and `hint` are for a person, `category` and `status` for a program.
+
+    `category` is the provider error's category (see `caliban_provider.errors`), `status` its HTTP status.
+    """
+
+    kind: StopKind
+    message: str = ""
+    hint: str | None = None
+    category: str | None = None
+    status: int | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run came to the end it was asked for."""
+        return self.kind == "end_of_turn"

@@ -1,0 +1,5 @@
+"""One session for every face: prompts go in, events come out, and the conversation is remembered."""
+
+from caliban_drive.session import Session, Store, Submission
+
+__all__ = ["Session", "Store", "Submission"]

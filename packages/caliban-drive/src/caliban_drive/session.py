@@ -1,0 +1,170 @@
+"""One conversation, for every face: a history, an agent that continues it, and a store that remembers it.
+
+Recording is a fold over the run's events: a message is durable before the face that reads the events can show
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Protocol
+
+from caliban_agent_core.agent import Agent
+from caliban_agent_core.run import Run
+from caliban_common.errors import CalibanError
+from caliban_common.event import AgentEvent, HistoryReplaced, MessageAdded, RunEnd, TurnEnd, Warned
+from caliban_common.history import close_open_calls
+from caliban_common.message import Message
+from caliban_common.usage import Usage
+
+
+class Store(Protocol):
+    """What a session is remembered in. Each call is durable when it returns; it raises `CalibanError`."""
+
+    def append(self, message: Message, usage: Usage | None = None) -> None:
+        """Remember that `message` follows; `usage` is what it cost."""
+        ...
+
+    def replace(self, messages: tuple[Message, ...]) -> None:
+        """Remember that the history is now `messages`."""
+        ...
+
+    def add_usage(self, usage: Usage) -> None:
+        """Remember what was spent."""
+        ...
+
+    def close(self) -> None:
+        """Put everything in its final form and let go."""
+        ...
+
+
+class Session:
+    """A conversation. `id` names it in frames; `messages` is the history, system messages first.
+
+    Without a `store` it lives in memory. A store that fails is not written to again: `store_error` says why,
+    the conversation goes on.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        *,
+        id: str,
+        messages: tuple[Message, ...] = (),
+        store: Store | None = None,
+    ) -> None:
+        self.agent = agent
+        self.id = id
+        self.messages = messages
+        self.store_error: CalibanError | None = None
+        self._store = store
+        closed = close_open_calls(messages)
+        if len(closed) != len(messages):
+            self.messages = closed
+            self.record(MessageAdded(message=closed[-1], injected=True))
+
+    def set_system(self, system: Message | None) -> None:
+        """Put `system` in the place of the leading system messages; `None` takes them away."""
+        rest = tuple(message for message in self.messages if message.role != "system")
+        messages = (system, *rest) if system is not None else rest
+        if messages != self.messages:
+            self.messages = messages
+            self.record(HistoryReplaced(messages=messages, reason="the system prompt changed"))
+
+    def submit(self, prompt: Message) -> Submission:
+        """Continue the conversation with `prompt`: enter the result with `async with`, one at a time."""
+        self.messages = (*self.messages, prompt)
+        failure = self.record(MessageAdded(message=prompt))
+        return Submission(self, self.agent.run(self.messages), failure)
+
+    def record(self, event: AgentEvent) -> Warned | None:
+        """Fold `event` into the store; the event to show when that failed for the first time."""
+        if self._store is None or self.store_error is not None:
+            return None
+        try:
+            match event:
+                case MessageAdded():
+                    self._store.append(event.message)
+                case HistoryReplaced():
+                    self._store.replace(event.messages)
+                case TurnEnd():
+                    self._store.add_usage(event.usage)
+                case _:
+                    pass
+        except CalibanError as error:
+            return self._failed(error)
+        return None
+
+    def close(self) -> Warned | None:
+        """Let go of the store; the event to show when the last write failed."""
+        store, self._store = self._store, None
+        if store is None:
+            return None
+        try:
+            store.close()
+        except CalibanError as error:
+            return self._failed(error)
+        return None
+
+    def _failed(self, error: CalibanError) -> Warned | None:
+        if self.store_error is not None:
+            return None
+        self.store_error = error
+        text = f"the session is not saved any more: {error.message}"
+        return Warned(subtype="session_write_failed", message=text, details={"hint": error.hint or ""})
+
+
+class Submission:
+    """One prompt on its way to an answer; read `events` to the end, then look at `outcome`."""
+
+    def __init__(self, session: Session, run: Run, failure: Warned | None) -> None:
+        self._session = session
+        self._run = run
+        self._failure = failure
+
+    @property
+    def outcome(self) -> RunEnd:
+        """How it ended; raises `RunNotFinished` before that."""
+        return self._run.outcome
+
+    @property
+    def buffered(self) -> int:
+        """How many events can be read without waiting."""
+        return len(self._run.events)
+
+    def cancel(self) -> None:
+        """End it soon; the events still come to their end."""
+        self._run.cancel()
+
+    @property
+    def events(self) -> AsyncIterator[AgentEvent]:
+        """The run's events, each recorded before it is given."""
+        return self._events()
+
+    async def _events(self) -> AsyncIterator[AgentEvent]:
+        if self._failure is not None:
+            yield self._failure
+        record = self._session.record
+        async for event in self._run.events:
+            kind = type(event)
+            if kind is MessageAdded or kind is HistoryReplaced or kind is TurnEnd:
+                failure = record(event)
+                if failure is not None:
+                    yield failure
+            yield event
+
+    async def __aenter__(self) -> Submission:
+        await self._run.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        try:
+            return await self._run.__aexit__(kind, error, traceback)
+        finally:
+            self._session.messages = self._run.outcome.messages

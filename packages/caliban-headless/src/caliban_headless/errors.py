@@ -1,0 +1,45 @@
+"""What the headless face cannot go on with.
+
+HeadlessError            carries the exit code of its kind
+├── BadInput             64: a frame that is not of the documented shape, an empty prompt
+├── MissingInput         66: standard input held no prompt
+├── InputTooLarge        78: standard input above its bound
+└── OutputClosed         141: whoever read standard output went away
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from caliban_common.errors import CalibanError
+from caliban_headless import exit
+
+
+class HeadlessError(CalibanError):
+    """The face cannot go on; `code` is the exit code."""
+
+    code: ClassVar[int] = exit.FAILURE
+
+
+class BadInput(HeadlessError):
+    """The input is not of the documented shape."""
+
+    code = exit.USAGE
+
+
+class MissingInput(HeadlessError):
+    """There is no prompt."""
+
+    code = exit.NO_INPUT
+
+
+class InputTooLarge(HeadlessError):
+    """The input is above its bound."""
+
+    code = exit.CONFIG
+
+
+class OutputClosed(HeadlessError):
+    """Nobody reads standard output any more."""
+
+    code = exit.BROKEN_PIPE

@@ -1,0 +1,62 @@
+"""Exit codes, and which end of a run gives which.
+
+| Code | When |
+|---|---|
+| 0 | the run came to its end |
+| 1 | provider, hook or other run-time error; the reply hit its token limit |
+| 2 | the answer fails its JSON Schema; the model refused |
+| 64 | wrong usage, malformed stream-json input, an empty prompt |
+| 66 | the session to resume, or the input, is missing |
+| 75 | the limit of turns was reached |
+| 78 | wrong configuration, standard input above 10 MiB, the session cannot be stored |
+| 124 | cancelled: first SIGINT, SIGTERM, SIGHUP |
+| 130 | second SIGINT |
+| 137 | the budget is spent |
+| 141 | whoever read standard output went away |
+
+Codes 64, 66, 75 and 78 are those of sysexits.h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from caliban_common.stop import StopKind
+
+SUCCESS = 0
+FAILURE = 1
+BAD_ANSWER = 2
+USAGE = 64
+NO_INPUT = 66
+MAX_TURNS = 75
+CONFIG = 78
+CANCELLED = 124
+INTERRUPTED = 130
+BUDGET = 137
+BROKEN_PIPE = 141
+
+Subtype: TypeAlias = Literal["success", "error", "max_turns", "budget_exceeded", "cancelled", "max_tokens"]
+
+ENDINGS: Final[Mapping[StopKind, tuple[Subtype, int]]] = MappingProxyType(
+    {
+        "end_of_turn": ("success", SUCCESS),
+        "max_turns": ("max_turns", MAX_TURNS),
+        "max_tokens": ("max_tokens", FAILURE),
+        "budget": ("budget_exceeded", BUDGET),
+        "cancelled": ("cancelled", CANCELLED),
+        "provider_error": ("error", FAILURE),
+        "stream_idle": ("error", FAILURE),
+        "hook_denied": ("error", FAILURE),
+        "compaction_failed": ("error", FAILURE),
+        "refusal": ("error", BAD_ANSWER),
+        "content_filter": ("error", BAD_ANSWER),
+        "thinking_budget": ("error", FAILURE),
+    }
+)
+
+
+def ending(kind: StopKind) -> tuple[Subtype, int]:
+    """The result's subtype and the exit code for the end `kind` of a run."""
+    return ENDINGS[kind]

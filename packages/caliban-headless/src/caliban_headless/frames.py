@@ -1,0 +1,159 @@
+"""The frames of the guide's stream-json dialect, as plain data with the keys in the documented order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from caliban_common.codec import block_to_json, usage_to_json
+from caliban_common.event import ApiRetry, HookFired, ToolCallEnd, ToolCallReady, Warned
+from caliban_common.message import Block, ImageBlock, Message, ThinkingBlock
+from caliban_common.usage import Usage
+from caliban_headless.summary import Result
+
+ERROR_CATEGORIES = {
+    "overloaded": "overloaded",
+    "rate_limit": "rate_limit",
+    "timeout": "timeout",
+    "network": "network",
+    "interrupted": "network",
+    "server_error": "server_error",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Init:
+    """What the first frame says of a run. `model` is `provider/model`."""
+
+    session_id: str
+    model: str
+    tools: tuple[str, ...]
+    setting_sources: tuple[str, ...]
+    bare: bool
+    cwd: str
+    permission_mode: str
+
+
+def init_frame(init: Init) -> dict[str, Any]:
+    """`system/init`, the first frame."""
+    return {
+        "type": "system",
+        "subtype": "init",
+        "session_id": init.session_id,
+        "model": init.model,
+        "tools": sorted(init.tools),
+        "plugins": [],
+        "settingSources": list(init.setting_sources),
+        "mcp_servers": [],
+        "bare_mode": init.bare,
+        "cwd": init.cwd,
+        "permission_mode": init.permission_mode,
+    }
+
+
+def user_frame(message: Message) -> dict[str, Any]:
+    """`user`: the echo of a prompt."""
+    return {"type": "user", "content": [shown_block(block) for block in message.content]}
+
+
+def tool_use_frame(event: ToolCallReady) -> dict[str, Any]:
+    """`tool_use`: a call whose input is complete; an input that was no JSON object is shown as it came."""
+    call = event.call
+    shown = call.raw_input if call.raw_input is not None else dict(call.input)
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": shown}
+
+
+def tool_result_frame(event: ToolCallEnd, t_ms: float | None) -> dict[str, Any]:
+    """`tool_result`; `t_ms` counts from the start of the run."""
+    result = event.result
+    frame = {
+        "type": "tool_result",
+        "tool_use_id": result.tool_use_id,
+        "is_error": result.is_error,
+        "content": [shown_block(part) for part in result.content],
+    }
+    return frame if t_ms is None else {**frame, "t_ms": round(t_ms, 3)}
+
+
+def message_frame(message: Message) -> dict[str, Any]:
+    """`message`: a whole reply."""
+    return {"type": "message", "role": "assistant", "content": [shown_block(b) for b in message.content]}
+
+
+def retry_frame(event: ApiRetry) -> dict[str, Any]:
+    """`system/api_retry`: the provider failed and is asked again."""
+    frame: dict[str, Any] = {
+        "type": "system",
+        "subtype": "api_retry",
+        "attempt": event.attempt,
+        "max_retries": event.max_retries,
+        "retry_delay_ms": event.delay_ms,
+    }
+    if event.status is not None:
+        frame["error_status"] = event.status
+    return {**frame, "error_category": ERROR_CATEGORIES.get(event.category, "other")}
+
+
+def warning_frame(event: Warned) -> dict[str, Any]:
+    """`warning`: something to know that ends nothing."""
+    details = dict(event.details)
+    return {"type": "warning", "subtype": event.subtype, "message": event.message, "details": details}
+
+
+def hook_frame(event: HookFired) -> dict[str, Any]:
+    """`hook_event`: a hook was asked or told."""
+    return {"type": "hook_event", "hookEventName": event.name, "hookSpecificOutput": dict(event.payload)}
+
+
+def result_frame(result: Result) -> dict[str, Any]:
+    """`result`, the last frame of a prompt."""
+    frame: dict[str, Any] = {"type": "result", "subtype": result.subtype, "is_error": result.is_error}
+    if not result.is_error:
+        frame["result"] = result.text
+    frame |= {
+        "session_id": result.session_id,
+        "total_cost_usd": 0.0,
+        "turns": result.turns,
+        "num_turns": result.turns,
+        "total_input_tokens": result.usage.input_tokens,
+        "total_output_tokens": result.usage.output_tokens,
+        "duration_ms": round(result.duration_ms),
+        "duration_api_ms": round(result.api_ms),
+        "usage": full_usage(result.usage),
+        "model_usage": {model: full_usage(usage) for model, usage in result.model_usage},
+        "permission_denials": list(result.denials),
+    }
+    if result.has_structured:
+        frame["structured_output"] = result.structured
+    if result.is_error:
+        frame |= _failure(result)
+    frame["turns_without_edit"] = result.turns_without_edit
+    frame["no_edit_nudge_emitted"] = result.no_edit_nudge_emitted
+    return frame
+
+
+def full_usage(usage: Usage) -> dict[str, int]:
+    """`usage` with every documented count, zeros included."""
+    zeros = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+    return {**zeros, **usage_to_json(usage)}
+
+
+def shown_block(block: Block) -> dict[str, Any]:
+    """A block as a frame shows it: no signatures, no image data."""
+    match block:
+        case ThinkingBlock():
+            return {"type": "thinking", "thinking": block.text}
+        case ImageBlock():
+            return {"type": "image"}
+        case _:
+            return block_to_json(block)
+
+
+def _failure(result: Result) -> dict[str, Any]:
+    failure: dict[str, Any] = {}
+    if result.subtype == "error":
+        failure["error"] = f"{result.error}\nhint: {result.hint}" if result.hint else result.error
+    if result.text:
+        failure["last_assistant_text"] = result.text
+    failure["tool_calls_seen"] = result.tool_calls_seen
+    return failure

@@ -1,0 +1,65 @@
+"""What a person sees on standard error beside the text and json faces."""
+
+from __future__ import annotations
+
+from caliban_common.event import AgentEvent, ApiRetry, ReplyDiscarded, ToolCallEnd, ToolCallReady, Warned
+from caliban_common.message import ToolUseBlock
+from caliban_common.text import one_line, plural
+from caliban_headless.summary import Result
+
+SHOWN_ARGUMENTS = ("command", "path", "pattern", "url", "file_path", "query")
+
+
+class Notices:
+    """Lines for standard error. `announce` says which tools run; problems are told in any case."""
+
+    def __init__(self, *, announce: bool) -> None:
+        self._announce = announce
+
+    def event(self, event: AgentEvent) -> str:
+        """The line for `event`, or nothing."""
+        match event:
+            case ToolCallReady() if self._announce:
+                return f"[{describe_call(event.call)}]\n"
+            case ToolCallEnd() if event.outcome == "denied":
+                return f"[caliban: {event.name} was denied: {one_line(event.reason)}]\n"
+            case ApiRetry():
+                wait_s = event.delay_ms / 1000
+                return (
+                    f"[caliban: {one_line(event.message)}; asking again in {wait_s:.1f} s"
+                    f" ({event.attempt}/{event.max_retries})]\n"
+                )
+            case ReplyDiscarded():
+                return f"[caliban: the reply starts again: {one_line(event.reason)}]\n"
+            case Warned():
+                return f"[caliban: {one_line(event.message)}]\n"
+            case _:
+                return ""
+
+    def result(self, result: Result) -> str:
+        """The line for an end that is no success."""
+        if not result.is_error:
+            return ""
+        what = _words(result)
+        hint = f"\n[hint: {result.hint}]" if result.hint else ""
+        return f"[caliban: {what}]{hint}\n"
+
+
+def describe_call(call: ToolUseBlock) -> str:
+    """A tool call in a few words: its name and the argument that says most."""
+    for name in SHOWN_ARGUMENTS:
+        value = call.input.get(name)
+        if isinstance(value, str):
+            return f"{call.name} {one_line(value, max_chars=120)}"
+    return call.name
+
+
+def _words(result: Result) -> str:
+    error = " ".join((result.error or "").split("\n"))
+    match result.subtype:
+        case "max_turns":
+            return f"{error}; {plural(result.tool_calls_seen, 'tool call')} made"
+        case "cancelled":
+            return "cancelled"
+        case _:
+            return error or result.subtype

@@ -1,0 +1,92 @@
+"""An answer in the shape of a JSON Schema: find the object in the reply, check it, ask again if it fails."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from caliban_common.errors import CalibanError
+from caliban_common.files import read_regular
+from caliban_headless.errors import BadInput
+
+MAX_SCHEMA_BYTES = 1 << 20
+MAX_REPAIRS = 2
+
+
+class SchemaMismatch(CalibanError):
+    """The answer does not fit the schema; the message says where."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """A JSON Schema (2020-12 unless it names another draft) as plain data."""
+
+    data: Any
+
+    def check(self, reply: str) -> Any:
+        """The value in `reply` that fits. Raises `SchemaMismatch`."""
+        value = extract(reply)
+        import jsonschema_rs
+
+        error = next(iter(jsonschema_rs.validator_for(self.data).iter_errors(value)), None)
+        if error is not None:
+            place = "".join(
+                f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path
+            )
+            where = f" at `{place.lstrip('.')}`" if place else ""
+            raise SchemaMismatch(f"the answer does not fit the schema{where}: {error.message}")
+        return value
+
+    def instruction(self) -> str:
+        """What the model is told about it."""
+        text = json.dumps(self.data, ensure_ascii=False)
+        return (
+            f"Give your final answer as one JSON value that fits this JSON Schema, and nothing else:\n{text}"
+        )
+
+
+def load_schema(argument: str) -> Schema:
+    """The schema in `argument`: inline JSON when it begins with a brace or bracket, else a file's path.
+
+    Raises `BadInput` for a file that cannot be read, for what is no JSON, and for what is no schema.
+    """
+    text = argument.lstrip()
+    if not text.startswith(("{", "[")):
+        try:
+            text = read_regular(Path(argument), max_bytes=MAX_SCHEMA_BYTES).decode("utf-8", "replace")
+        except CalibanError as error:
+            raise BadInput(f"--json-schema: {error.message}") from error
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"--json-schema is not JSON: {error}") from error
+    import jsonschema_rs
+
+    try:
+        jsonschema_rs.validator_for(data)
+    except (ValueError, TypeError) as error:
+        raise BadInput(f"--json-schema is not a JSON Schema: {str(error).splitlines()[0]}") from error
+    return Schema(data=data)
+
+
+def extract(reply: str) -> Any:
+    """The JSON value that `reply` is, or the first object in it. Raises `SchemaMismatch`."""
+    try:
+        return json.loads(reply)
+    except (ValueError, RecursionError):
+        pass
+    decoder = json.JSONDecoder()
+    start = reply.find("{")
+    while start >= 0:
+        try:
+            return decoder.raw_decode(reply, start)[0]
+        except (ValueError, RecursionError):
+            start = reply.find("{", start + 1)
+    raise SchemaMismatch("the answer holds no JSON object")
+
+
+def repair_prompt(error: SchemaMismatch) -> str:
+    """What the model is told when its answer does not fit."""
+    return f"That answer cannot be used: {error.message}. Answer again with only the corrected JSON value."

@@ -1,0 +1,126 @@
+"""What a run amounts to: a fold over its events, and the result made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from caliban_common.event import AgentEvent, MessageAdded, RunEnd, ToolCallEnd, ToolCallReady, TurnEnd
+from caliban_common.message import ToolUseBlock
+from caliban_common.stop import Stop
+from caliban_common.usage import Usage
+from caliban_headless.exit import Subtype, ending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The result of a prompt, or of several that one result answers.
+
+    `text` is the last assistant message. `code` is the process's exit code. `structured` is the validated
+    answer under `--json-schema`.
+    """
+
+    subtype: Subtype
+    code: int
+    text: str = ""
+    error: str | None = None
+    hint: str | None = None
+    session_id: str = ""
+    turns: int = 0
+    usage: Usage = field(default_factory=Usage)
+    model_usage: tuple[tuple[str, Usage], ...] = ()
+    duration_ms: float = 0.0
+    api_ms: float = 0.0
+    tool_calls_seen: int = 0
+    denials: tuple[dict[str, Any], ...] = ()
+    turns_without_edit: int = 0
+    no_edit_nudge_emitted: bool = False
+    has_structured: bool = False
+    structured: Any = None
+
+    @property
+    def is_error(self) -> bool:
+        """Whether anything but success came of it."""
+        return self.subtype != "success"
+
+
+@dataclass(slots=True, kw_only=True)
+class Summary:
+    """The sum of the events of one or more runs."""
+
+    model: str
+    session_id: str = ""
+    text: str = ""
+    turns: int = 0
+    usage: Usage = field(default_factory=Usage)
+    api_ms: float = 0.0
+    calls: dict[str, ToolUseBlock] = field(default_factory=dict)
+    denials: list[dict[str, Any]] = field(default_factory=list)
+    turns_without_edit: int = 0
+    no_edit_nudge_emitted: bool = False
+
+    def add(self, event: AgentEvent) -> None:
+        """Fold `event` in."""
+        match event:
+            case MessageAdded() if event.message.role == "assistant" and event.message.text:
+                self.text = event.message.text
+            case ToolCallReady():
+                self.calls[event.call.id] = event.call
+            case ToolCallEnd() if event.outcome == "denied":
+                self.denials.append(self._denial(event))
+            case TurnEnd():
+                self.api_ms += event.api_ms
+            case RunEnd():
+                self.turns += event.turns
+                self.usage += event.usage
+                self.turns_without_edit = event.turns_without_edit
+                self.no_edit_nudge_emitted = self.no_edit_nudge_emitted or event.no_edit_nudge_emitted
+            case _:
+                pass
+
+    def result(self, stop: Stop, duration_ms: float) -> Result:
+        """The result of a run that ended with `stop`."""
+        subtype, code = ending(stop.kind)
+        return self.failed(stop.message, code, duration_ms, subtype=subtype, hint=stop.hint)
+
+    def failed(
+        self,
+        message: str,
+        code: int,
+        duration_ms: float,
+        *,
+        subtype: Subtype = "error",
+        hint: str | None = None,
+    ) -> Result:
+        """A result with the sums so far; `message` is its error unless `subtype` is success."""
+        return Result(
+            subtype=subtype,
+            code=code,
+            text=self.text,
+            error=None if subtype == "success" else message,
+            hint=hint,
+            session_id=self.session_id,
+            turns=self.turns,
+            usage=self.usage,
+            model_usage=((self.model, self.usage),) if self.turns else (),
+            duration_ms=duration_ms,
+            api_ms=self.api_ms,
+            tool_calls_seen=len(self.calls),
+            denials=tuple(self.denials),
+            turns_without_edit=self.turns_without_edit,
+            no_edit_nudge_emitted=self.no_edit_nudge_emitted,
+        )
+
+    def _denial(self, event: ToolCallEnd) -> dict[str, Any]:
+        call = self.calls.get(event.result.tool_use_id)
+        return {
+            "tool_name": event.name,
+            "tool_use_id": event.result.tool_use_id,
+            "tool_input": dict(call.input) if call is not None else {},
+            "reason": event.reason,
+        }
+
+
+def with_structured(result: Result, value: Any) -> Result:
+    """`result` carrying the validated answer."""
+    return replace(result, has_structured=True, structured=value)

@@ -1,0 +1,21 @@
+"""What can be wrong with a permissions file.
+
+    CalibanError
+    └── PermissionsError
+        └── RuleError        a rule, or the block that holds it, lacks the documented shape
+
+A pattern that cannot be read is not an error here: such a rule is kept, grants nothing and carries its
+`problem`, so that a face can name all of them at once.
+"""
+
+from __future__ import annotations
+
+from caliban_common.errors import CalibanError
+
+
+class PermissionsError(CalibanError):
+    """The root of this package's errors."""
+
+
+class RuleError(PermissionsError):
+    """A rule lacks its pattern or action, has an unknown key, or a value of the wrong type."""

@@ -1,0 +1,142 @@
+"""The grammar of a rule's pattern: which tool, and which calls of it.
+
+    Tool               every call                    Bash:~glob        anywhere in a command, Bash only
+    Tool:glob          the main argument matches     Bash(git log:*)   a command prefix, at a word's end
+    Tool(glob)         the same                      Tool:a.b=g,c=g    named input fields, all of them
+    *   mcp__x__*      tools by a glob of their name
+
+A `:` before the first `(` makes the colon form. A pattern that cannot be read has a `problem`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple, TypeAlias
+
+from caliban_permissions.glob import GlobSyntaxError, TextGlob, compile_text
+
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_.*-]+")
+_KEY = r"[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*"
+_KEY_START = re.compile(_KEY + "=")
+_NEXT_KEY = re.compile(",(?=" + _KEY + "=)")
+
+
+class Bare(NamedTuple):
+    """No argument part: every call of the tool."""
+
+
+class Glob(NamedTuple):
+    """A glob over the main argument, uncompiled: its dialect depends on what the argument is."""
+
+    text: str
+
+
+class Anywhere(NamedTuple):
+    """`~glob`: the glob occurs somewhere in a shell command."""
+
+    text: str
+
+
+class Prefix(NamedTuple):
+    """`text:*`: a shell command that is `text`, or begins with it and a blank."""
+
+    text: str
+
+
+class Keys(NamedTuple):
+    """`key=glob` pairs, joined by and. A key with dots walks into nested objects."""
+
+    text: str
+    pairs: tuple[tuple[tuple[str, ...], TextGlob], ...]
+
+
+Argument: TypeAlias = "Bare | Glob | Anywhere | Prefix | Keys"
+
+
+class Pattern(NamedTuple):
+    """A parsed pattern. With a `problem` it matches nothing; `tool` then names what it was meant for."""
+
+    text: str
+    tool: TextGlob
+    argument: Argument
+    problem: str | None = None
+
+    def names_tool(self, name: str) -> bool:
+        """Whether the tool part matches this tool name."""
+        return self.tool.matches(name)
+
+    def names_server(self, name: str) -> bool:
+        """Whether the pattern is the bare name of the MCP server that the tool belongs to."""
+        server = self.tool.prefix
+        return (
+            isinstance(self.argument, Bare)
+            and self.tool.exact
+            and server.startswith("mcp__")
+            and name.startswith(server + "__")
+        )
+
+
+def parse_pattern(text: str) -> Pattern:
+    """Read a pattern; never raises: what is wrong with it is in `problem`."""
+    colon, paren = text.find(":"), text.find("(")
+    if colon >= 0 and (paren < 0 or colon < paren):
+        return _with_argument(text, text[:colon], text[colon + 1 :])
+    if paren < 0:
+        return _build(text, text, Bare(), None)
+    if not text.endswith(")"):
+        return _build(text, text[:paren], Bare(), "the parenthesis is not closed")
+    return _with_argument(text, text[:paren], text[paren + 1 : -1])
+
+
+def _with_argument(text: str, tool: str, argument: str) -> Pattern:
+    if not argument:
+        return _build(text, tool, Bare(), "the argument part is empty")
+    try:
+        return _build(text, tool, _argument(tool, argument), None)
+    except GlobSyntaxError as error:
+        return _build(text, tool, Glob(argument), str(error))
+
+
+def _build(text: str, tool: str, argument: Argument, problem: str | None) -> Pattern:
+    if not tool:
+        return Pattern(text, compile_text("\\*"), argument, "the tool name is missing")
+    if _TOOL_NAME.fullmatch(tool) is None:
+        return Pattern(text, compile_text("\\*"), argument, f"{tool!r} is not a tool name")
+    return Pattern(text, compile_text(tool), argument, problem)
+
+
+def _argument(tool: str, text: str) -> Argument:
+    if tool == "Bash":
+        return _bash_argument(text)
+    if text.startswith("~") and not text.startswith("~/"):
+        return Anywhere(text[1:])
+    keys = _keys(text)
+    if keys is not None:
+        return keys
+    compile_text(text)
+    return Glob(text)
+
+
+def _bash_argument(text: str) -> Argument:
+    if text.startswith("~"):
+        if not text.strip("~ \t"):
+            raise GlobSyntaxError("there is nothing after the '~'")
+        compile_text(text[1:])
+        return Anywhere(text[1:])
+    if text.endswith(":*"):
+        if not text[:-2].strip():
+            raise GlobSyntaxError("there is nothing before the ':*'")
+        compile_text(text[:-2])
+        return Prefix(text[:-2])
+    keys = _keys(text)
+    if keys is not None and any(path[0] in ("command", "cwd", "background") for path, _ in keys.pairs):
+        return keys
+    compile_text(text)
+    return Glob(text)
+
+
+def _keys(text: str) -> Keys | None:
+    if _KEY_START.match(text) is None:
+        return None
+    pairs = (item.partition("=") for item in _NEXT_KEY.split(text))
+    return Keys(text, tuple((tuple(key.split(".")), compile_text(glob)) for key, _, glob in pairs))

@@ -1,0 +1,107 @@
+"""Finding where an expansion ends, and whether it may run a program.
+
+Every extent is found in one pass. An extent may be wrong for hostile text: that is harmless, because a word
+with an expansion is opaque, and deny rules look at the raw text as well.
+"""
+
+from __future__ import annotations
+
+import re
+
+from caliban_permissions.shell.line import Opacity
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
+_BACKTICK = re.compile(r"`(?:[^`\\]|\\.)*`", re.DOTALL)
+_ANSI_C = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
+_PLAIN_PARAMETER = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{[0-9]+\}")
+_INTERESTING = re.compile(r"[\\'\"(){}]")
+
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
+)
+_LETTERS = {
+    "a": "\a",
+    "b": "\b",
+    "e": "\x1b",
+    "E": "\x1b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+}
+
+
+def dollar(text: str, index: int) -> tuple[int, Opacity] | None:
+    """The end and the opacity of the expansion that `$` at `index` begins, or `None` for a plain `$`."""
+    following = text[index + 1 : index + 2]
+    if following == "(":
+        if text.startswith("$((", index):
+            return _extent(text, index, 2, "()", "arithmetic", runs=True)
+        return _extent(text, index, 1, "()", "command substitution", runs=False)
+    if following == "[":
+        return _extent(text, index, 1, "[]", "arithmetic", runs=True)
+    if following == "{":
+        plain = _PLAIN_PARAMETER.match(text, index)
+        if plain is not None:
+            return plain.end(), Opacity("variable", plain.group())
+        return _extent(text, index, 1, "{}", "expansion", runs=True)
+    name = _NAME.match(text, index + 1)
+    if name is not None:
+        return name.end(), Opacity("variable", text[index : name.end()])
+    if text.startswith("\\\n", index + 1):
+        return index + 1, Opacity("line continuation after $", text[index : index + 4], runs=True)
+    return None
+
+
+def backtick(text: str, index: int) -> tuple[int, Opacity] | None:
+    """The end of a backtick substitution, or `None` when it is not closed."""
+    found = _BACKTICK.match(text, index)
+    return None if found is None else (found.end(), Opacity("command substitution", found.group()))
+
+
+def process(text: str, index: int) -> tuple[int, Opacity]:
+    """The end of `<(...)` or `>(...)`."""
+    return _extent(text, index, 1, "()", "process substitution", runs=True)
+
+
+def ansi_c(text: str, index: int) -> tuple[int, str] | None:
+    """The end and the decoded text of `$'...'`, or `None` when it is not closed."""
+    found = _ANSI_C.match(text, index)
+    return None if found is None else (found.end(), _ESCAPE.sub(_decoded, found.group()[2:-1]))
+
+
+def _decoded(match: re.Match[str]) -> str:
+    hexadecimal, short, long, octal, control, plain = match.groups()
+    if control is not None:
+        return chr(ord(control) & 31)
+    if plain is not None:
+        return _LETTERS.get(plain, plain if plain in "\\'\"?" else "\\" + plain)
+    code = int(octal, 8) & 255 if octal else int(hexadecimal or short or long, 16)
+    return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else ""
+
+
+def _extent(
+    text: str, index: int, skip: int, pair: str, what: str, *, runs: bool
+) -> tuple[int, Opacity]:
+    """Count brackets of one kind from `index + skip`, over quotes; to the end of text if none closes."""
+    depth, at = 0, index + skip
+    quote = ""
+    while True:
+        found = _INTERESTING.search(text, at) if pair != "[]" else re.compile(r"[\\'\"\[\]]").search(text, at)
+        if found is None:
+            return len(text), Opacity("unclosed " + what, text[index:], runs=True)
+        char, at = found.group(), found.end()
+        if char == "\\":
+            at += quote != "'"
+        elif quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char == pair[0]:
+            depth += 1
+        elif char == pair[1]:
+            depth -= 1
+            if depth == (1 if skip == 2 else 0):
+                at += skip == 2 and text.startswith(")", at)
+                return at, Opacity(what, text[index:at], runs=runs)

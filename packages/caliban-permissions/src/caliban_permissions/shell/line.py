@@ -1,0 +1,98 @@
+"""What the reader of shell commands gives: a line is leaves, a leaf is words and redirects."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+HOLE = "\x00"
+"""Stands in a word for text that is known only when the command runs. Commands with NUL are refused."""
+
+_EXCERPT_CHARS = 40
+
+
+class Opacity(NamedTuple):
+    """A construct whose effect cannot be read off the text.
+
+    `runs` is true where the construct may run any program, false where only an argument is unknown.
+    """
+
+    what: str
+    text: str = ""
+    runs: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.what} {excerpt(self.text)}" if self.text else self.what
+
+
+class Word(NamedTuple):
+    """One word: `text` after quotes are removed, `raw` as it was typed.
+
+    `glob` is the word as a file-name pattern, with quoted wildcards escaped, when it has unquoted ones.
+    """
+
+    text: str
+    raw: str
+    start: int
+    end: int
+    quoted: bool = False
+    glob: str | None = None
+    opaque: tuple[Opacity, ...] = ()
+
+
+class Redirect(NamedTuple):
+    """One redirection. `op` is the operator without its descriptor, `body` the text of a here-document."""
+
+    op: str
+    target: Word
+    descriptor: str = ""
+    body: str | None = None
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may create or change a file."""
+        if self.op in (">", ">>", ">|", "&>", "&>>", "<>"):
+            return True
+        return self.op == ">&" and not self.duplicates
+
+    @property
+    def duplicates(self) -> bool:
+        """Whether it only copies or closes a descriptor."""
+        return self.op in (">&", "<&") and self.target.text.rstrip("-").isdigit() | (self.target.text == "-")
+
+
+class Leaf(NamedTuple):
+    """One simple command: assignments, words and redirects, with what is opaque in it.
+
+    `raw` is the leaf's text with redirects and quotes; `piped` is true when its input is a pipe.
+    """
+
+    words: tuple[Word, ...]
+    assigns: tuple[Word, ...]
+    redirects: tuple[Redirect, ...]
+    raw: str
+    piped: bool = False
+    opaque: tuple[Opacity, ...] = ()
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The program and its arguments."""
+        return tuple(word.text for word in self.words)
+
+
+class Line(NamedTuple):
+    """A whole command. `opaque` holds the doubts about its structure: then its leaves are a guess."""
+
+    text: str
+    leaves: tuple[Leaf, ...]
+    opaque: tuple[Opacity, ...] = ()
+
+    @property
+    def clear(self) -> bool:
+        """Whether the line says exactly what it runs."""
+        return not self.opaque and not any(leaf.opaque for leaf in self.leaves)
+
+
+def excerpt(text: str) -> str:
+    """The text on one line and at most 40 characters long, hidden characters escaped."""
+    shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return shown if len(shown) <= _EXCERPT_CHARS else shown[: _EXCERPT_CHARS - 3] + "..."

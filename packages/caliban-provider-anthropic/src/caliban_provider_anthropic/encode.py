@@ -1,0 +1,273 @@
+"""From a request to the body of `POST /v1/messages`.
+
+The body is kept as bytes per top-level member, the history last, so that one turn's body begins with the
+bytes of the turn before; only the markers of the prompt cache move. Each message is serialised once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from caliban_common.codec import dumps
+from caliban_common.message import Message, OpaqueBlock, TextBlock, ToolResultBlock
+from caliban_common.tool import ToolSpec
+from caliban_provider.errors import InvalidRequest
+from caliban_provider.request import CompletionRequest
+from caliban_provider_anthropic.blocks import encode_block
+from caliban_provider_anthropic.memo import Memo
+from caliban_provider_anthropic.models import FAMILY, facts, same_model
+from caliban_provider_anthropic.names import wire_name
+from caliban_provider_anthropic.parameters import parameters
+from caliban_provider_anthropic.schema import tool_schema
+
+MARK = b',"cache_control":{"type":"ephemeral"}'
+"""What makes a block the end of a prefix worth keeping; a body may have four."""
+
+MEMO_BYTES = 32 * 1024 * 1024
+"""How much of serialised messages an encoder remembers; the vendor takes no larger body."""
+
+_OPENING = b'{"role":"user","content":[{"type":"text","text":"(the conversation goes on)"}]}'
+_GO_ON = b'{"role":"user","content":[{"type":"text","text":"Continue."}]}'
+_HEADS = {"user": b'{"role":"user","content":[', "assistant": b'{"role":"assistant","content":['}
+_TAIL = b"]}"
+_OURS = frozenset({"model", "stream", "messages"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """A request's body, in the order of the wire: JSON per top-level member, then JSON per message.
+
+    `names` maps a tool's name on the wire to ours, where they differ.
+    """
+
+    members: Mapping[str, bytes]
+    messages: Sequence[bytes]
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def join(self) -> bytes:
+        """The body as one JSON object; the history is copied once, which is what a long one costs."""
+        members = b"".join([b'"%b":%b,' % (name.encode(), value) for name, value in self.members.items()])
+        first, *others = self.messages
+        parts = [b"{" + members + b'"messages":[' + first, *others]
+        parts[-1] += b"]}"
+        return b",".join(parts)
+
+
+def encode(request: CompletionRequest) -> dict[str, Any]:
+    """The body as plain data. Raises `InvalidRequest` when there is nothing to send."""
+    body: dict[str, Any] = json.loads(body_bytes(request))
+    return body
+
+
+def body_bytes(request: CompletionRequest) -> bytes:
+    """The body as it is sent; one that is asked more than once is served better by an `Encoder`."""
+    return Encoder().body(request).join()
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """One message as it is sent: results end at `split`, the other blocks begin at `rest`."""
+
+    message: Message
+    own: bool
+    role: str
+    whole: bytes
+    split: int
+    rest: int
+    has_results: bool
+    opens_with_thinking: bool
+    ends_opaque: bool
+
+    @property
+    def results(self) -> bytes:
+        return self.whole[len(_HEADS[self.role]) : self.split]
+
+    @property
+    def others(self) -> bytes:
+        return self.whole[self.rest : -len(_TAIL)]
+
+
+class Encoder:
+    """Makes bodies and remembers the bytes of messages and tools between them."""
+
+    def __init__(self, *, memo_bytes: int = MEMO_BYTES) -> None:
+        self._pieces: Memo[_Piece] = Memo(max_bytes=memo_bytes)
+        self._tools: Memo[bytes] = Memo(max_bytes=memo_bytes // 8)
+
+    def body(self, request: CompletionRequest) -> Body:
+        """The body of `request`. Raises `InvalidRequest` when there is nothing to send."""
+        row = facts(request.model)
+        leading = _count_leading(request.messages)
+        system = _system(request.messages[:leading])
+        groups = self._groups(request.messages[leading:], request.model)
+        if not groups:
+            raise InvalidRequest(
+                "there is no message to send", hint="Every message is empty: say something to the model."
+            )
+        budgets = row.thinking == "budget" and request.thinking_tokens is not None
+        small = parameters(request, row, may_budget=budgets and _may_budget(groups))
+        members = {key: dumps(value) for key, value in small.items()}
+        members.update({key: dumps(value) for key, value in request.extra.items() if key not in _OURS})
+        names: dict[str, str] = {}
+        if request.tools:
+            members.setdefault("tools", self._tool_list(request, names))
+        if system:
+            members.setdefault("system", _marked_list(system, mark=request.cache))
+        thinks = b'"type":"enabled"' in members.get("thinking", b"")
+        prefill = row.prefill and not thinks
+        messages = _history(groups, prefill=prefill, cache=request.cache)
+        return Body(members=members, messages=messages, names=names)
+
+    def _groups(self, messages: Sequence[Message], model: str) -> list[list[_Piece]]:
+        """What is sent of the history: runs of messages of one role, none of them empty."""
+        groups: list[list[_Piece]] = []
+        role = ""
+        known = self._pieces.get
+        for message in messages:
+            own = message.family == FAMILY and (message.model == model or same_model(message.model, model))
+            piece = known(message, own) or self._make_piece(message, own)
+            if piece is None:
+                continue
+            if piece.role == role:
+                groups[-1].append(piece)
+            else:
+                role = piece.role
+                groups.append([piece])
+        return groups
+
+    def _make_piece(self, message: Message, own: bool) -> _Piece | None:
+        piece = _encode_message(message, own=own)
+        if piece is not None:
+            self._pieces.put(message, piece, len(piece.whole), own)
+        return piece
+
+    def _tool_list(self, request: CompletionRequest, names: dict[str, str]) -> bytes:
+        tools: dict[str, bytes] = {}
+        for spec in request.tools:
+            name = wire_name(spec.name)
+            if name != spec.name:
+                names[name] = spec.name
+            data = self._tools.get(spec)
+            if data is None:
+                data = dumps(_tool(spec, name))
+                self._tools.put(spec, data, len(data))
+            tools.setdefault(name, data)
+        return _marked_list(list(tools.values()), mark=request.cache)
+
+
+def _tool(spec: ToolSpec, name: str) -> dict[str, Any]:
+    described = {"description": spec.description} if spec.description.strip() else {}
+    return {"name": name, **described, "input_schema": tool_schema(spec.input_schema)}
+
+
+def _count_leading(messages: Sequence[Message]) -> int:
+    """How many system messages lead."""
+    return next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
+
+
+def _system(messages: Iterable[Message]) -> list[bytes]:
+    return [
+        dumps({"type": "text", "text": block.text})
+        for message in messages
+        for block in message.content
+        if isinstance(block, TextBlock) and block.text.strip()
+    ]
+
+
+def _encode_message(message: Message, *, own: bool) -> _Piece | None:
+    """One message with its results first; a system message past the start speaks as the user."""
+    role = "assistant" if message.role == "assistant" else "user"
+    results: list[bytes] = []
+    others: list[bytes] = []
+    sent = []
+    for block in message.content:
+        data = encode_block(block, role=role, own=own)
+        if data is not None:
+            sent.append(block)
+            (results if isinstance(block, ToolResultBlock) else others).append(data)
+    if not sent:
+        return None
+    head = _HEADS[role]
+    first = b",".join(results)
+    split = len(head) + len(first)
+    return _Piece(
+        message=message,
+        own=own,
+        role=role,
+        whole=head + b",".join([part for part in (first, b",".join(others)) if part]) + _TAIL,
+        split=split,
+        rest=split + 1 if results and others else split,
+        has_results=bool(results),
+        opens_with_thinking=sent[0].type in ("thinking", "redacted_thinking"),
+        ends_opaque=isinstance(sent[-1], OpaqueBlock),
+    )
+
+
+def _may_budget(groups: list[list[_Piece]]) -> bool:
+    """Whether the tool loop that is going on, if one is, was begun with thinking (or with nothing)."""
+    opening = True
+    for group in reversed(groups):
+        if group[0].role == "assistant":
+            opening = group[0].opens_with_thinking
+        elif not any(piece.has_results for piece in group):
+            break
+    return opening
+
+
+def _history(groups: list[list[_Piece]], *, prefill: bool, cache: bool) -> list[bytes]:
+    out = [group[0].whole if len(group) == 1 else _merged(group) for group in groups]
+    if cache:
+        for index in _last_users(groups, 2):
+            out[index] = _marked(out[index], len(_TAIL) + 1)
+    last = groups[-1][-1]
+    if last.role == "assistant" and not last.ends_opaque:
+        if prefill:
+            bare = _encode_message(_stripped(last.message), own=last.own) or last
+            out[-1] = _merged([*groups[-1][:-1], bare])
+        else:
+            out.append(_GO_ON)
+    if groups[0][0].role != "user":
+        out.insert(0, _OPENING)
+    return out
+
+
+def _last_users(groups: list[list[_Piece]], count: int) -> list[int]:
+    """Where the last `count` messages of the user are."""
+    found = []
+    for index in range(len(groups) - 1, -1, -1):
+        if groups[index][0].role == "user":
+            found.append(index)
+            if len(found) == count:
+                break
+    return found
+
+
+def _merged(group: list[_Piece]) -> bytes:
+    """Several messages of one role as one, every result before everything else."""
+    results = [piece.results for piece in group if piece.results]
+    others = [piece.others for piece in group if piece.others]
+    return _HEADS[group[0].role] + b",".join(results + others) + _TAIL
+
+
+def _stripped(message: Message) -> Message:
+    """`message` without white space at its very end, where the vendor takes none."""
+    content = list(message.content)
+    while content and isinstance(last := content[-1], TextBlock):
+        if last.text.strip():
+            content[-1] = replace(last, text=last.text.rstrip())
+            break
+        content.pop()
+    return replace(message, content=tuple(content))
+
+
+def _marked(data: bytes, from_end: int) -> bytes:
+    """`data` with the marker inside the object that closes `from_end` bytes before the end."""
+    return data[:-from_end] + MARK + data[-from_end:]
+
+
+def _marked_list(items: list[bytes], *, mark: bool) -> bytes:
+    data = b"[" + b",".join(items) + b"]"
+    return _marked(data, 2) if mark else data

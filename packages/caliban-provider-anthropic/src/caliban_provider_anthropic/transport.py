@@ -1,0 +1,136 @@
+"""Where a body goes and with which headers: what differs between Anthropic and the clouds on the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+from urllib.parse import urlencode, urlsplit
+
+from caliban_provider.errors import AuthenticationError, InvalidRequest
+from caliban_provider.provider import ProviderOptions
+from caliban_provider_anthropic.encode import Body
+
+DEFAULT_BASE_URL = "https://api.anthropic.com"
+
+API_VERSION = "2023-06-01"
+"""What is sent as `anthropic-version`: the newer one refuses sampling on models that still take it."""
+
+_OAUTH_PREFIX = "sk-ant-oat"
+_ENDINGS = ("/messages", "/v1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A request that is ready to be sent."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+
+class Transport(Protocol):
+    """Turns bodies into requests; a cloud has another one over the same bodies."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not show in a message."""
+        ...
+
+    def prepare(self, body: Body) -> Prepared:
+        """The request for one reply. Raises `ProviderError` when there is no way to send it."""
+        ...
+
+    def prepare_models(self, after_id: str | None, limit: int) -> Prepared | None:
+        """The request for one page of models; `None` where the service has no such list."""
+        ...
+
+
+class ApiTransport:
+    """The Messages API itself, or a gateway that speaks it.
+
+    `options.extra` may hold `anthropic_version`, `anthropic_beta` (a comma list) and `auth` (`x-api-key` or
+    `bearer`). Without `auth` the key goes into `x-api-key`, and for a gateway into `authorization` as well,
+    since gateways differ; an OAuth token goes into `authorization` only. Headers of `options` win.
+    """
+
+    def __init__(self, options: ProviderOptions) -> None:
+        self._root = root_url(options.base_url)
+        self._key = _checked_key(options.api_key)
+        self._headers = _headers(options, self._key, is_vendor=self._root == DEFAULT_BASE_URL)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The key, if there is one."""
+        return (self._key,) if self._key else ()
+
+    def prepare(self, body: Body) -> Prepared:
+        """The request for one reply. Raises `AuthenticationError` when the vendor would get no key."""
+        self._check()
+        return Prepared(
+            method="POST", url=f"{self._root}/v1/messages", headers=self._headers, body=body.join()
+        )
+
+    def prepare_models(self, after_id: str | None, limit: int) -> Prepared:
+        """The request for one page of models. Raises `AuthenticationError` like `prepare`."""
+        self._check()
+        query = {"limit": str(limit), **({"after_id": after_id} if after_id else {})}
+        headers = {name: value for name, value in self._headers.items() if name != "content-type"}
+        return Prepared(method="GET", url=f"{self._root}/v1/models?{urlencode(query)}", headers=headers)
+
+    def _check(self) -> None:
+        if self._root == DEFAULT_BASE_URL and not self._headers.keys() & {"x-api-key", "authorization"}:
+            raise AuthenticationError(
+                "there is no key for Anthropic",
+                hint="Set ANTHROPIC_API_KEY, or name a key in the settings; keys are made at "
+                "https://platform.claude.com/.",
+            )
+
+
+def root_url(base_url: str | None) -> str:
+    """`base_url` without what every path begins with, so that `/v1` and slashes at its end do not matter.
+
+    Raises `InvalidRequest` for what is not an http or https URL.
+    """
+    url = (base_url or "").strip() or DEFAULT_BASE_URL
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise InvalidRequest(
+            "the base URL of Anthropic is not an http or https URL",
+            hint="Check ANTHROPIC_BASE_URL or the settings.",
+        )
+    url = url.rstrip("/")
+    for ending in _ENDINGS:
+        url = url.removesuffix(ending).rstrip("/")
+    return url
+
+
+def _checked_key(key: str | None) -> str | None:
+    key = (key or "").strip()
+    if key and not (key.isascii() and key.isprintable() and " " not in key):
+        raise AuthenticationError(
+            "the key for Anthropic holds characters that a key cannot have",
+            hint="It was probably copied with something around it: set it again.",
+        )
+    return key or None
+
+
+def _headers(options: ProviderOptions, key: str | None, *, is_vendor: bool) -> dict[str, str]:
+    extra = options.extra
+    headers = {
+        "content-type": "application/json",
+        "accept": "text/event-stream, application/json",
+        "anthropic-version": extra.get("anthropic_version", API_VERSION),
+    }
+    if extra.get("anthropic_beta"):
+        headers["anthropic-beta"] = extra["anthropic_beta"]
+    if key:
+        auth = extra.get("auth", "")
+        bearer = auth == "bearer" or key.startswith(_OAUTH_PREFIX)
+        if not bearer:
+            headers["x-api-key"] = key
+        if bearer or (not is_vendor and not auth):
+            headers["authorization"] = f"Bearer {key}"
+    headers.update({name.lower(): value for name, value in options.headers.items()})
+    return headers

@@ -1,0 +1,34 @@
+"""The entry point `local` of the group `caliban.providers`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+from caliban_provider.provider import Provider, ProviderOptions
+
+ENVIRONMENT_PREFIX = "CALIBAN_LOCAL_"
+"""`CALIBAN_LOCAL_THREADS=1` says what the option `threads` says; the option wins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalFactory:
+    """Facts about the local provider, and how it is made."""
+
+    name: str = "local"
+    default_model: str = "smollm2"
+    needs_key: bool = False
+    key_env: tuple[str, ...] = ()
+    base_url_env: tuple[str, ...] = ()
+
+    def create(self, options: ProviderOptions) -> Provider:
+        """Make the provider; loads nothing yet. Raises `InvalidRequest` for options that make no sense."""
+        from caliban_provider_local.options import OPTION_NAMES
+        from caliban_provider_local.provider import LocalProvider
+
+        variables = {name: os.environ.get(ENVIRONMENT_PREFIX + name.upper(), "") for name in OPTION_NAMES}
+        extra = {name: value for name, value in variables.items() if value} | dict(options.extra)
+        return LocalProvider(replace(options, extra=extra))
+
+
+FACTORY = LocalFactory()

@@ -1,0 +1,179 @@
+"""Folds the stream events of one reply into a message."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, assert_never
+
+from caliban_common.message import (
+    Block,
+    Message,
+    OpaqueBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolUseBlock,
+)
+from caliban_common.stop import StopReason
+from caliban_common.usage import Usage
+from caliban_provider.stream import (
+    BlockKind,
+    BlockStart,
+    BlockStop,
+    InputDelta,
+    MessageDelta,
+    MessageStart,
+    MessageStop,
+    SignatureDelta,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Open:
+    """A block that is being received, or was: then `done` is its final form."""
+
+    kind: BlockKind
+    start: BlockStart
+    pieces: list[str] = field(default_factory=list)
+    signature: str | None = None
+    done: Block | None = None
+
+
+class Assembler:
+    """What has been received of one reply.
+
+    `id` and `model` are as the provider named them. `usage` is the last that was told. `complete` says that
+    `MessageStop` came, `has_content` that a piece of a block did. Every delta costs the same.
+    """
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.model = ""
+        self.stop_reason: StopReason | None = None
+        self.usage = Usage()
+        self.detail: str | None = None
+        self.complete = False
+        self.has_content = False
+        self._blocks: list[_Open] = []
+        self._open: dict[int, _Open] = {}
+
+    def add(self, event: StreamEvent) -> Block | None:
+        """Take one event; the finished block, if the event finishes one that is part of the message.
+
+        An opaque block is finished by `message` only, which knows its family.
+        """
+        match event:
+            case TextDelta(index, text):
+                self._piece(index, "text", text)
+            case InputDelta(index, partial_json):
+                self._piece(index, "tool_use", partial_json)
+            case ThinkingDelta(index, text):
+                self._piece(index, "thinking", text)
+            case SignatureDelta(index, signature):
+                self._at(index, "thinking").signature = signature
+                self.has_content = True
+            case BlockStart():
+                self._begin(event)
+            case BlockStop(index):
+                return self._end(index)
+            case MessageStart() | MessageDelta() | MessageStop():
+                self._note(event)
+            case _:
+                assert_never(event)
+        return None
+
+    def message(self, family: str, model: str) -> Message:
+        """The reply as far as it was received; `model` stands in where the provider named none.
+
+        Left out are empty text, thinking without text and signature, and calls without id and name.
+        """
+        content = tuple(block for entry in self._blocks if (block := _finished(entry, family)) is not None)
+        return Message(role="assistant", content=content, family=family, model=self.model or model)
+
+    def _note(self, event: MessageStart | MessageDelta | MessageStop) -> None:
+        """Keep what an event says about the whole reply."""
+        match event:
+            case MessageStart(id, model, usage):
+                self.id, self.model = id or self.id, model or self.model
+                self.usage = usage or self.usage
+            case MessageDelta(stop_reason, usage, detail):
+                self.stop_reason = stop_reason or self.stop_reason
+                self.usage = usage or self.usage
+                self.detail = detail or self.detail
+            case MessageStop():
+                self.complete = True
+
+    def _begin(self, start: BlockStart) -> _Open:
+        entry = _Open(kind=start.kind, start=start, pieces=[start.text] if start.text else [])
+        self._blocks.append(entry)
+        self._open[start.index] = entry
+        if start.text or start.id or start.name or start.data or start.payload:
+            self.has_content = True
+        return entry
+
+    def _at(self, index: int, kind: BlockKind) -> _Open:
+        """The open block at `index`; a wire that forgets to start a block gets one started."""
+        entry = self._open.get(index)
+        return self._begin(BlockStart(index, kind)) if entry is None or entry.kind != kind else entry
+
+    def _piece(self, index: int, kind: BlockKind, text: str) -> None:
+        entry = self._at(index, kind)
+        if text:
+            entry.pieces.append(text)
+            self.has_content = True
+
+    def _end(self, index: int) -> Block | None:
+        entry = self._open.pop(index, None)
+        if entry is None or entry.kind == "opaque":
+            return None
+        entry.done = _finished(entry, "")
+        return entry.done
+
+
+def _finished(entry: _Open, family: str) -> Block | None:
+    """The block's final form, or the form it has so far; `None` for one that is nothing."""
+    return entry.done or _built(entry, "".join(entry.pieces), family)
+
+
+def _built(entry: _Open, text: str, family: str) -> Block | None:
+    match entry.kind:
+        case "text":
+            return TextBlock(text=text) if text else None
+        case "thinking":
+            if not text and entry.signature is None:
+                return None
+            return ThinkingBlock(text=text, signature=entry.signature)
+        case "redacted_thinking":
+            return RedactedThinkingBlock(data=entry.start.data) if entry.start.data else None
+        case "opaque":
+            return OpaqueBlock(family=family, data=entry.start.payload or {})
+        case "tool_use":
+            if not (entry.start.id or entry.start.name):
+                return None
+            input, raw_input = decode_input(text)
+            return ToolUseBlock(id=entry.start.id, name=entry.start.name, input=input, raw_input=raw_input)
+        case _:
+            assert_never(entry.kind)
+
+
+def decode_input(text: str) -> tuple[Mapping[str, Any], str | None]:
+    """A tool call's input out of the model's JSON text, and the text itself when it is no JSON object.
+
+    No text at all is a call without arguments. `NaN` and `Infinity` are not JSON.
+    """
+    if not text.strip():
+        return {}, None
+    try:
+        value = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return {}, text
+    return (value, None) if isinstance(value, dict) else ({}, text)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)

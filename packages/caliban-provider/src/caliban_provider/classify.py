@@ -1,0 +1,259 @@
+"""From a failed answer to the error tree: status, headers and body of any vendor.
+
+Vendors agree on the status codes and on little else, so a specific type or code decides first, then telling
+phrases, then the status, and a general type (`invalid_request_error`) last.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Mapping
+from urllib.parse import urlsplit
+
+from caliban_provider import refusal
+from caliban_provider.errors import (
+    AuthenticationError,
+    BadResponse,
+    BillingError,
+    ContextTooLong,
+    InvalidRequest,
+    ModelUnavailable,
+    Overloaded,
+    ProviderError,
+    RateLimited,
+    RequestTooLarge,
+    ServerError,
+)
+from caliban_provider.refusal import Refusal
+from caliban_provider.retryafter import retry_after_s
+
+__all__ = ["error_for", "error_for_type", "retry_after_s"]
+
+_LONG_WAIT_S = 60.0
+_REQUEST_IDS = ("request-id", "x-request-id", "x-amzn-requestid", "apim-request-id")
+
+_CONTEXT = re.compile(
+    r"prompt is too long|input is too long|prompt too long|maximum context length|maximum prompt length"
+    r"|(?:exceed|larger than|longer than|over the|beyond)[^.]{0,80}context (?:length|window|size|limit)"
+    r"|context (?:length|window|size|limit)[^.]{0,40}exceed"
+    r"|input token count[^.]{0,60}exceed|too many (?:input |total )?tokens"
+    r"|exceeds the maximum number of tokens|reduce the length of the (?:messages|prompt|input)"
+    r"|exceeds? the (?:model's )?(?:maximum )?input (?:token|length)"
+)
+_BILLING = re.compile(
+    r"credit balance is too low|insufficient (?:balance|credits?|funds|quota)|exceeded your current quota"
+    r"|billing (?:details|hard limit|is not|not active)|requires more credits|payment required|out of credits"
+)
+_NO_MODEL = re.compile(
+    r"model\b.{0,120}\b(?:not found|does not exist|not exist|is not supported|not available"
+    r"|no longer available|is not a valid|has been (?:retired|deprecated|shut down))"
+    r"|(?:no such|unknown|invalid|unsupported) model"
+    r"|not a valid model|models?/\S+ is not found|try pulling it|^model: "
+)
+_BAD_KEY = re.compile(
+    r"api[ _-]?key\b.{0,40}\b(?:not valid|invalid|missing|incorrect|expired|required|not found)"
+    r"|(?:invalid|incorrect|missing|no|expired) (?:x-)?api[ _-]?key"
+)
+
+
+def error_for(
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    provider: str,
+    secrets: Collection[str] = (),
+) -> ProviderError:
+    """The error that an answer of `status` means; `headers` have lower-case names.
+
+    Whatever is in `secrets` is kept out of the message, should the server repeat it.
+    """
+    said = refusal.read(body, secrets=secrets)
+    told_s = retry_after_s(headers, said.hidden or said.text, time.time())
+    kind = _class_for(status, said)
+    error = kind(
+        _message(kind, provider, f"HTTP {status}", _told(status, headers, said)),
+        hint=_hint(kind, status, told_s),
+        status=status,
+        retry_after_s=told_s,
+        code=said.kinds[0] if said.kinds else None,
+        request_id=next((headers[name] for name in _REQUEST_IDS if name in headers), said.request_id),
+    )
+    match headers.get("x-should-retry", "").strip().lower():
+        case "true":
+            error.retryable = True
+        case "false":
+            error.retryable = False
+    return error
+
+
+def error_for_type(kind: str, message: str, *, provider: str, secrets: Collection[str] = ()) -> ProviderError:
+    """The error that a vendor's type or code means when it comes inside a stream that began well.
+
+    A type that is a number is taken as a status. An unknown one is the server's failure: worth a retry.
+    """
+    name = refusal.kind(kind)
+    said = Refusal(
+        kinds=(name,) if name else (), text=refusal.clean(message, secrets=secrets), hidden=message
+    )
+    status = int(name) if name.isdecimal() and len(name) == 3 else None
+    told_s = retry_after_s({}, message, time.time())
+    found = _class_for(status, said)
+    return found(
+        _message(found, provider, "in the stream", said.text or name),
+        hint=_hint(found, status or 0, told_s),
+        status=status,
+        retry_after_s=told_s,
+        code=name or None,
+    )
+
+
+def _class_for(status: int | None, said: Refusal) -> type[ProviderError]:
+    for name in said.kinds:
+        if (found := _by_kind(name)) is not None:
+            return found
+    text = f"{said.text} {said.hidden[:2000]}".lower()
+    worded = status is None or status in (400, 402, 403, 404, 413, 422, 429, 500)
+    if worded and (found := _by_phrase(status, text)) is not None:
+        return found
+    if status is not None:
+        return _by_status(status, text)
+    general = (_by_general_kind(name, text) for name in said.kinds)
+    return next((found for found in general if found is not None), ServerError)
+
+
+def _by_kind(name: str) -> type[ProviderError] | None:
+    """The class of a type or code that says one thing only."""
+    match name:
+        case (
+            "authentication_error" | "permission_error" | "invalid_api_key" | "api_key_invalid"
+            | "unauthenticated" | "permission_denied" | "access_denied_exception"
+            | "unrecognized_client_exception"
+            | "expired_token_exception" | "unsupported_country_region_territory"
+        ):  # fmt: skip
+            return AuthenticationError
+        case "billing_error" | "insufficient_quota" | "billing_not_active" | "insufficient_balance":
+            return BillingError
+        case (
+            "rate_limit_error" | "rate_limit_exceeded" | "rate_limited" | "too_many_requests"
+            | "resource_exhausted" | "throttling_exception"
+        ):  # fmt: skip
+            return RateLimited
+        case (
+            "overloaded_error" | "overloaded" | "engine_overloaded" | "unavailable" | "slow_down"
+            | "service_unavailable" | "service_unavailable_error" | "service_unavailable_exception"
+            | "model_not_ready_exception"
+        ):  # fmt: skip
+            return Overloaded
+        case "context_length_exceeded" | "context_window_exceeded" | "exceed_context_size_error":
+            return ContextTooLong
+        case "request_too_large":
+            return RequestTooLarge
+        case "model_not_found" | "deployment_not_found" | "model_not_available":
+            return ModelUnavailable
+        case _:
+            return None
+
+
+def _by_phrase(status: int | None, text: str) -> type[ProviderError] | None:
+    if _BILLING.search(text):
+        return BillingError
+    if status in (None, 400, 413, 422, 500) and _CONTEXT.search(text):
+        return ContextTooLong
+    if status in (None, 400, 403) and _BAD_KEY.search(text):
+        return AuthenticationError
+    if status in (None, 400, 404, 422) and _NO_MODEL.search(text):
+        return ModelUnavailable
+    return None
+
+
+def _by_status(status: int, text: str) -> type[ProviderError]:
+    match status:
+        case 401 | 403:
+            return AuthenticationError
+        case 402:
+            return BillingError
+        case 404:
+            return ModelUnavailable if "model" in text else InvalidRequest
+        case 413:
+            return RequestTooLarge
+        case 429:
+            return RateLimited
+        case 503 | 529:
+            return Overloaded
+        case 408 | 409 | 425:
+            return ServerError
+        case _ if status >= 500:
+            return ServerError
+        case _ if status < 300:
+            return BadResponse
+        case _:
+            return InvalidRequest
+
+
+def _by_general_kind(name: str, text: str) -> type[ProviderError] | None:
+    """The class of a type that vendors use for many things; asked only where there is no status."""
+    match name:
+        case "invalid_request_error" | "invalid_argument" | "invalid_prompt" | "failed_precondition":
+            return InvalidRequest
+        case "validation_exception" | "bad_request" | "bad_request_error":
+            return InvalidRequest
+        case "not_found_error" | "not_found" | "resource_not_found_exception":
+            return ModelUnavailable if "model" in text else InvalidRequest
+        case _:
+            return None
+
+
+def _told(status: int, headers: Mapping[str, str], said: Refusal) -> str:
+    """The server's words; for a redirect, where to, without a query that may hold a key."""
+    if 300 <= status < 400 and (location := headers.get("location")):
+        try:
+            parts = urlsplit(location)
+        except ValueError:
+            return "redirects are not followed"
+        return refusal.clean(
+            f"redirects are not followed; it points to {parts.netloc.rpartition('@')[2]}{parts.path}"
+        )
+    return said.text or ", ".join(said.kinds)
+
+
+def _message(kind: type[ProviderError], provider: str, where: str, told: str) -> str:
+    what = {
+        AuthenticationError: "{} does not accept the key",
+        BillingError: "{} reports a matter of billing",
+        ModelUnavailable: "{} does not offer the model",
+        ContextTooLong: "the conversation is too long for the model of {}",
+        RequestTooLarge: "the request is too large for {}",
+        RateLimited: "{} limits the rate of requests",
+        Overloaded: "{} is overloaded",
+        ServerError: "{} failed",
+        BadResponse: "{} gave an answer that is not understood",
+    }.get(kind, "{} refused the request")
+    message = f"{what.format(provider)} ({where})"
+    return f"{message}: {told}"[:500] if told else message
+
+
+def _hint(kind: type[ProviderError], status: int, told_s: float | None) -> str | None:
+    if issubclass(kind, RateLimited | Overloaded | ServerError):
+        if told_s is not None and told_s > _LONG_WAIT_S:
+            return f"The provider asks to wait {_spell(told_s)}: try again then, or use another model."
+        return "Try again in a moment, or use another model."
+    if kind is AuthenticationError and status == 403:
+        return "The key is known but not allowed to do this, or it is wrong: check the account and the key."
+    if kind is InvalidRequest and (status in (404, 405) or 300 <= status < 400):
+        return "Check the base URL."
+    return {
+        AuthenticationError: "The key is missing or wrong: set the provider's API key.",
+        BillingError: "Check the account's plan and balance, or use another provider.",
+        ModelUnavailable: "Check the model's name against the models that the provider lists.",
+        ContextTooLong: "Compact the conversation, or use a model with a larger window.",
+        RequestTooLarge: "Send fewer or smaller attachments.",
+        BadResponse: "Check the base URL.",
+    }.get(kind)
+
+
+def _spell(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"

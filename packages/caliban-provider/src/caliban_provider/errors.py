@@ -1,0 +1,158 @@
+"""What can go wrong between Caliban and a model, with what is known of it.
+
+    ProviderError
+    ├── AuthenticationError      401, 403: the key is missing, wrong or not allowed
+    ├── BillingError             402, or a quota that waiting does not refill
+    ├── ModelUnavailable         404 for the model, or a model that this provider does not have
+    ├── InvalidRequest           400: the request itself is wrong
+    │   ├── ContextTooLong       the prompt does not fit the model's window
+    │   └── RequestTooLarge      413
+    ├── RateLimited              429
+    ├── Overloaded               529, or the same said inside a stream
+    ├── ServerError              5xx
+    ├── NetworkError             no connection, a reset, a name that does not resolve
+    ├── StreamInterrupted        the stream ended before the message did
+    ├── StreamIdle               nothing came for too long
+    ├── BadResponse              bytes that are not the wire's format
+    └── UnknownProvider          no provider of that name is installed
+
+`retryable` says whether the same request may succeed later: a class has the usual answer, and one error
+another one where the server said so. `retry_after_s` is what the server asked for.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, TypeAlias
+
+from caliban_common.errors import CalibanError
+
+ErrorCategory: TypeAlias = Literal[
+    "authentication",
+    "billing",
+    "model_unavailable",
+    "invalid_request",
+    "context_too_long",
+    "rate_limit",
+    "overloaded",
+    "server_error",
+    "network",
+    "interrupted",
+    "timeout",
+    "bad_response",
+    "unknown_provider",
+    "other",
+]
+
+
+class ProviderError(CalibanError):
+    """A model call failed."""
+
+    category: ClassVar[ErrorCategory] = "other"
+    retryable: bool = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        status: int | None = None,
+        retry_after_s: float | None = None,
+        code: str | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.retry_after_s = retry_after_s
+        self.code = code
+        self.request_id = request_id
+
+
+class AuthenticationError(ProviderError):
+    """The key is missing, wrong or not allowed to do this."""
+
+    category = "authentication"
+
+
+class BillingError(ProviderError):
+    """The account cannot pay, or its quota is used up."""
+
+    category = "billing"
+
+
+class ModelUnavailable(ProviderError):
+    """The provider does not have the model."""
+
+    category = "model_unavailable"
+
+
+class InvalidRequest(ProviderError):
+    """The provider refused the request as it stands."""
+
+    category: ClassVar[ErrorCategory] = "invalid_request"
+
+
+class ContextTooLong(InvalidRequest):
+    """The prompt does not fit the model's window; compaction may help."""
+
+    category = "context_too_long"
+
+
+class RequestTooLarge(InvalidRequest):
+    """The request has more bytes than the provider takes."""
+
+
+class RateLimited(ProviderError):
+    """Too many requests or tokens for now."""
+
+    category = "rate_limit"
+    retryable = True
+
+
+class Overloaded(ProviderError):
+    """The provider has no capacity for now."""
+
+    category = "overloaded"
+    retryable = True
+
+
+class ServerError(ProviderError):
+    """The provider failed inside."""
+
+    category = "server_error"
+    retryable = True
+
+
+class NetworkError(ProviderError):
+    """The provider could not be reached, or the connection broke before an answer."""
+
+    category = "network"
+    retryable = True
+
+
+class StreamInterrupted(ProviderError):
+    """The stream ended before the message did. Retried only while nothing of the reply was received."""
+
+    category = "interrupted"
+    retryable = True
+
+
+class StreamIdle(ProviderError):
+    """Nothing came for `idle_s` seconds. Not retried: the same silence would be waited for again."""
+
+    category = "timeout"
+
+    def __init__(self, message: str, *, idle_s: float, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.idle_s = idle_s
+
+
+class BadResponse(ProviderError):
+    """The answer is not of the wire's format."""
+
+    category = "bad_response"
+
+
+class UnknownProvider(ProviderError):
+    """No installed package offers the provider."""
+
+    category = "unknown_provider"

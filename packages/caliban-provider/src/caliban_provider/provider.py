@@ -1,0 +1,90 @@
+"""The contract of a provider, and how one is made."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from caliban_provider.capabilities import Capabilities, ModelInfo
+from caliban_provider.request import CompletionRequest
+from caliban_provider.stream import StreamEvent
+
+
+class Provider(Protocol):
+    """One door to language models.
+
+    `name` is how the operator calls it; `family` is whose signed blocks it understands (two providers may
+    share a family). A provider is used by one event loop and closed with `aclose`.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def family(self) -> str: ...
+
+    def capabilities(self, model: str) -> Capabilities:
+        """What `model` can do; a best guess for an unknown one, never an error."""
+        ...
+
+    def stream(self, request: CompletionRequest) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
+        """Ask for one reply. Entering sends the request; leaving early ends it.
+
+        Raises `ProviderError`, from entering or from the iterator. Never retries by itself.
+        """
+        ...
+
+    async def list_models(self) -> tuple[ModelInfo, ...]:
+        """The models on offer; raises `ProviderError`."""
+        ...
+
+    async def aclose(self) -> None:
+        """Give connections and memory back; may be called twice."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderOptions:
+    """What an operator can say to any provider.
+
+    `api_key` is the bare secret, taken from here into a header and nowhere else. `first_byte_s` bounds the
+    wait for the first event of a reply, `idle_s` that between two. `extra` holds what only one provider
+    knows, with string keys.
+    """
+
+    api_key: str | None = field(default=None, repr=False)
+    base_url: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    connect_s: float = 10.0
+    first_byte_s: float = 300.0
+    idle_s: float = 90.0
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+
+class ProviderFactory(Protocol):
+    """What an entry point of the group `caliban.providers` names: facts first, then the provider itself.
+
+    `key_env` and `base_url_env` are environment variables, the first that is set wins; `needs_key` says
+    whether a missing key is worth a message before the first call.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def default_model(self) -> str: ...
+
+    @property
+    def needs_key(self) -> bool: ...
+
+    @property
+    def key_env(self) -> tuple[str, ...]: ...
+
+    @property
+    def base_url_env(self) -> tuple[str, ...]: ...
+
+    def create(self, options: ProviderOptions) -> Provider:
+        """Make the provider; opens no connection. Raises `ProviderError` for options it cannot work with."""
+        ...

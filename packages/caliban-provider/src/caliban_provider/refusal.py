@@ -1,0 +1,102 @@
+"""What a refusing answer says, in any vendor's shape: its types and codes, and one clean line of text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_MAX_BODY_BYTES = 16 * 1024
+_MAX_TEXT_CHARS = 360
+
+_HTML = re.compile(
+    r"<(?:script|style|head(?=[^<]*<meta))\b.*?</(?:script|style)\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE
+)
+_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.DOTALL)
+_SECRET = re.compile(r"(?i:\bbearer\s+)\S+|\b(?:sk|pk|rk|xai|gsk|hf|key)[-_][\w\-*.]{6,}|\bAIza[\w\-]{8,}")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """The body of a failed answer.
+
+    `kinds` are the vendor's types and codes in snake case, the most specific first. `text` is for a person:
+    one line, no control characters, no key. `hidden` is more text that the vendor put beside it.
+    """
+
+    kinds: tuple[str, ...] = ()
+    text: str = ""
+    hidden: str = ""
+    request_id: str | None = None
+
+
+def read(body: bytes, *, secrets: Collection[str] = ()) -> Refusal:
+    """Understand a body: JSON of any known shape, HTML, plain text or nothing."""
+    raw = body[:_MAX_BODY_BYTES].decode("utf-8", "replace").strip()
+    try:
+        value: object = json.loads(body) if raw[:1] in ("{", "[") else None
+    except (ValueError, RecursionError):
+        value = None
+    if isinstance(value, list) and value:
+        value = value[0]
+    if isinstance(value, Mapping):
+        return _of_json(value, raw, secrets)
+    if raw.startswith("<"):
+        from html import unescape
+
+        raw = unescape(_HTML.sub(" ", raw))
+    return Refusal(text=clean(raw, secrets=secrets))
+
+
+def kind(value: object) -> str:
+    """A vendor's type or code in snake case: `ThrottlingException` is `throttling_exception`."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return ""
+    return _CAMEL.sub("_", str(value)[:100]).lower().replace("-", "_")
+
+
+def clean(text: str, *, secrets: Collection[str] = ()) -> str:
+    """One printable line of bounded length, without what looks like a key or is one of `secrets`."""
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, "[key]")
+    text = _ESCAPE.sub("", text[:_MAX_BODY_BYTES])
+    text = "".join(char if char.isprintable() else " " for char in text)
+    text = _SECRET.sub("[key]", " ".join(text.split()))
+    return text if len(text) <= _MAX_TEXT_CHARS else text[: _MAX_TEXT_CHARS - 1] + "…"
+
+
+def _of_json(value: Mapping[str, Any], raw: str, secrets: Collection[str]) -> Refusal:
+    error = value.get("error")
+    inner: Mapping[str, Any] = error if isinstance(error, Mapping) else value
+    # The outer "type" of the common envelope says only that this is an error.
+    found = [kind(inner.get(name)) for name in ("code", "type", "status", "__type")]
+    found += [kind(detail.get("reason")) for detail in _mappings(inner.get("details"))]
+    text = error if isinstance(error, str) else _text(inner)
+    request_id = value.get("request_id")
+    return Refusal(
+        kinds=tuple(dict.fromkeys(name for name in found if name and name != "error")),
+        text=clean(text, secrets=secrets),
+        hidden=raw,
+        request_id=request_id if isinstance(request_id, str) else None,
+    )
+
+
+def _text(value: Mapping[str, Any]) -> str:
+    """The message, wherever the vendor keeps it."""
+    metadata = value.get("metadata")
+    upstream = metadata.get("raw") if isinstance(metadata, Mapping) else None
+    for name in ("message", "Message", "msg", "detail", "error_description", "title"):
+        found = value.get(name)
+        if isinstance(found, list):
+            found = "; ".join(str(entry.get("msg", "")) for entry in _mappings(found))
+        if isinstance(found, str) and found:
+            return f"{found}: {upstream}" if isinstance(upstream, str) else found
+    return ""
+
+
+def _mappings(value: object) -> list[Mapping[str, Any]]:
+    return [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []

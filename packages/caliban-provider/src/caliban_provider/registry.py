@@ -1,0 +1,73 @@
+"""Finds a provider by its name: the application's own table first, entry points after it.
+
+The table keeps the built-in providers off the slow path through the installed packages' metadata; both ways
+name a `module:attribute`, and only the provider that is asked for is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from caliban_provider.errors import UnknownProvider
+from caliban_provider.provider import ProviderFactory
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+ENTRY_POINT_GROUP = "caliban.providers"
+
+_FACTS = ("name", "default_model", "needs_key", "key_env", "base_url_env", "create")
+
+
+def find(name: str, builtin: Mapping[str, str]) -> ProviderFactory:
+    """The factory of the provider `name`; `builtin` maps names to `module:attribute`.
+
+    Raises `UnknownProvider`, for a provider that is broken as well.
+    """
+    reference = builtin.get(name) or _references().get(name)
+    if reference is None:
+        offered = ", ".join(names(builtin))
+        raise UnknownProvider(
+            f"no provider is called {name!r}",
+            hint=f"Installed are: {offered}." if offered else "No provider is installed.",
+        )
+    return _load(name, reference)
+
+
+def names(builtin: Mapping[str, str]) -> tuple[str, ...]:
+    """The names on offer, sorted; nothing is imported."""
+    return tuple(sorted({*builtin, *_references()}))
+
+
+def _references() -> dict[str, str]:
+    """What the installed packages offer; the first of two with one name counts."""
+    from importlib.metadata import entry_points
+
+    found: dict[str, str] = {}
+    for entry in cast("tuple[EntryPoint, ...]", tuple(entry_points(group=ENTRY_POINT_GROUP))):
+        found.setdefault(entry.name, entry.value)
+    return found
+
+
+def _load(name: str, reference: str) -> ProviderFactory:
+    """Import the factory. Everything a plugin can throw ends here: this is the wall of plugin loading."""
+    module_name, _, attribute = reference.partition(":")
+    try:
+        factory: object = import_module(module_name.strip())
+        for part in attribute.partition("[")[0].strip().split("."):
+            factory = getattr(factory, part)
+        missing = [fact for fact in _FACTS if not hasattr(factory, fact)]
+    except Exception as error:
+        raise _broken(name, reference, f"{type(error).__name__}: {error}") from error
+    if missing:
+        raise _broken(name, reference, f"it is not a provider factory: it has no {', '.join(missing)}")
+    return cast("ProviderFactory", factory)
+
+
+def _broken(name: str, reference: str, why: str) -> UnknownProvider:
+    return UnknownProvider(
+        f"the provider {name!r} ({reference}) does not load: {' '.join(why.split())[:300]}",
+        hint="Reinstall or remove the package that offers it.",
+    )

@@ -1,0 +1,34 @@
+"""What a provider is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from caliban_common.message import Message
+from caliban_common.tool import ToolSpec
+
+Effort: TypeAlias = Literal["low", "medium", "high", "max"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompletionRequest:
+    """One model call.
+
+    `messages` is a repaired history: system messages only lead, every tool call has its result.
+    `max_tokens` ≥ 1 bounds the reply. `tool_choice` is `auto`, `none`, `any`, or the name of a tool.
+    `cache` asks for prompt-cache markers where the wire has them. `extra` goes into the body as it is.
+    """
+
+    model: str
+    messages: tuple[Message, ...]
+    max_tokens: int
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: str = "auto"
+    temperature: float | None = None
+    thinking_tokens: int | None = None
+    effort: Effort | None = None
+    response_schema: Mapping[str, Any] | None = None
+    cache: bool = True
+    extra: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""The kit to test providers and everything that talks to one: import its modules directly."""

@@ -1,0 +1,37 @@
+"""Which certificates are trusted."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from pathlib import Path
+
+
+def default_context() -> ssl.SSLContext:
+    """A context that verifies, from `SSL_CERT_FILE`, `SSL_CERT_DIR`, the system's store or the bundled one.
+
+    A hashed directory of the system is preferred to any bundle: it holds what the machine's owner trusts,
+    and its certificates are read when they are needed instead of all at once (30 ms).
+    """
+    cafile, capath = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    if cafile or capath:
+        return ssl.create_default_context(cafile=cafile or None, capath=capath or None)
+    if (hashed := _hashed_directory()) is not None:
+        return ssl.create_default_context(capath=hashed)
+    import certifi
+
+    context = ssl.create_default_context(cafile=certifi.where())
+    context.load_default_certs()
+    return context
+
+
+def _hashed_directory() -> str | None:
+    """The system's certificate directory, when it is one that OpenSSL can look names up in."""
+    directory = ssl.get_default_verify_paths().capath
+    if not directory:
+        return None
+    try:
+        found = any(entry.suffix == ".0" for entry in Path(directory).iterdir())
+    except OSError:
+        return None
+    return directory if found else None

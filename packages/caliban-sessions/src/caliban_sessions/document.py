@@ -1,0 +1,151 @@
+"""The session file: one JSON object, readable, with the short members first and the messages last."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from caliban_common.codec import usage_from_json, usage_to_json
+from caliban_common.errors import DataError
+from caliban_common.text import clean, one_line
+from caliban_sessions import stamp
+from caliban_sessions.entry import Entry, entry_from_json, nested_beyond
+from caliban_sessions.errors import SessionCorrupt
+from caliban_sessions.ledger import Ledger
+
+PREVIEW_CHARS = 80
+_HEAD_DEPTH = 20
+_OWN = frozenset(
+    (
+        "name",
+        "id",
+        "created_at",
+        "updated_at",
+        "provider",
+        "model",
+        "total_usage",
+        "plan_mode",
+        "message_count",
+        "preview",
+        "journal_seq",
+        "todos",
+        "messages",
+    )
+)
+
+
+def encode(ledger: Ledger) -> bytes:
+    """The file of `ledger`, in UTF-8. Members of a loaded file that are not ours go back into it."""
+    document: dict[str, Any] = {
+        "name": ledger.name,
+        "id": ledger.id,
+        "created_at": stamp.to_text(ledger.created_at),
+        "updated_at": stamp.to_text(ledger.updated_at),
+        "provider": ledger.provider,
+        "model": ledger.model,
+        "total_usage": usage_to_json(ledger.usage),
+        "plan_mode": ledger.plan_mode,
+        "message_count": len(ledger.entries),
+        "preview": _preview(ledger.entries),
+        "journal_seq": ledger.sequence,
+        **ledger.extra,
+        "todos": list(ledger.todos),
+        "messages": [entry.raw for entry in ledger.entries],
+    }
+    text = json.dumps(document, ensure_ascii=False, indent=2)
+    return (clean(text) + "\n").encode("utf-8")
+
+
+def decode(data: bytes, *, path: Path, name: str, fallback_time: datetime) -> Ledger:
+    """The ledger in a session file. Raises `SessionCorrupt`.
+
+    Whatever a session can do without (a time, a count, a todo of the wrong shape) is left out with a warning;
+    only a file without a list of messages is refused.
+    """
+    document = _object(data, path)
+    messages = document.get("messages")
+    if not isinstance(messages, list):
+        raise _corrupt(path, "it has no list of messages")
+    ledger = Ledger(
+        name=name,
+        id=_text(document, "id") or name,
+        created_at=stamp.from_text(document.get("created_at")) or fallback_time,
+    )
+    ledger.updated_at = stamp.from_text(document.get("updated_at")) or fallback_time
+    ledger.note(document)
+    ledger.sequence = _sequence(document)
+    ledger.extra = {key: value for key, value in document.items() if key not in _OWN}
+    if nested_beyond([ledger.extra, list(ledger.todos)], _HEAD_DEPTH):
+        raise _corrupt(path, f"it is nested more than {_HEAD_DEPTH} levels deep")
+    try:
+        ledger.usage = usage_from_json(document.get("total_usage") or {})
+    except DataError as error:
+        ledger.warnings.append(f"{path}: {error.message}; the count starts again")
+    _fill(ledger, messages, path)
+    return ledger
+
+
+def _object(data: bytes, path: Path) -> Mapping[str, Any]:
+    try:
+        document = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise _corrupt(path, f"it is not UTF-8 text (byte {error.start:,})") from error
+    except ValueError as error:
+        raise _corrupt(path, f"it is not JSON ({error})") from error
+    except RecursionError as error:
+        raise _corrupt(path, "it is nested too deeply") from error
+    if not isinstance(document, dict):
+        raise _corrupt(path, "it is not a JSON object")
+    return document
+
+
+def _fill(ledger: Ledger, messages: list[Any], path: Path) -> None:
+    seen: set[str] = set()
+    for number, raw in enumerate(messages, 1):
+        if isinstance(raw, dict) and raw.get("id") in seen:
+            ledger.warnings.append(f"{path}: message {number} repeats the id of another one and got its own")
+            raw = {key: value for key, value in raw.items() if key != "id"}
+        try:
+            entry, warning = entry_from_json(raw, parent=ledger.leaf, fallback_id=_free_id(number, seen))
+        except DataError as error:
+            raise _corrupt(path, f"message {number}: {error.message}") from error
+        if warning is not None:
+            ledger.warnings.append(f"{path}: message {number}: {warning}; it is kept in the file")
+        seen.add(entry.id)
+        ledger.add(entry)
+
+
+def _free_id(number: int, seen: set[str]) -> str:
+    id = f"m{number}"
+    while id in seen:
+        id += "x"
+    return id
+
+
+def _preview(entries: list[Entry]) -> str:
+    for entry in entries:
+        if entry.message.role == "user" and entry.message.text.strip():
+            return one_line(entry.message.text[: 8 * PREVIEW_CHARS], max_chars=PREVIEW_CHARS)
+    return ""
+
+
+def _sequence(document: Mapping[str, Any]) -> int:
+    number = document.get("journal_seq")
+    return number if isinstance(number, int) and not isinstance(number, bool) else 0
+
+
+def _text(document: Mapping[str, Any], name: str) -> str:
+    value = document.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _corrupt(path: Path, reason: str) -> SessionCorrupt:
+    return SessionCorrupt(
+        f"{path} cannot be read as a session: {reason}",
+        hint="nothing was changed: repair the file, or move it away to begin anew; "
+        f"what was not folded yet is in {path.with_suffix('.journal').name}, if there is one",
+        path=path,
+    )

@@ -1,0 +1,94 @@
+"""One message of a history together with what its file knows about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from caliban_common.codec import message_from_json, message_to_json
+from caliban_common.errors import DataError
+from caliban_common.message import Message
+
+MAX_DEPTH = 100
+"""Nesting of one stored message, far above what a tool call may have; deeper data is somebody's attack."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A message as it is stored.
+
+    `raw` is its JSON, members that we do not know included. `parent` is the id of the message that was the
+    last one when this one was written: it records how the session grew (fork, rewind, compaction) and never
+    decides the order, which is that of the file. `source` is the object the caller gave, when the
+    id is not its own.
+    """
+
+    id: str
+    parent: str | None
+    message: Message
+    raw: Mapping[str, Any]
+    source: Message | None = None
+
+
+def entry_of(message: Message, *, parent: str | None, id: str) -> Entry:
+    """The entry of a message that was not stored before."""
+    source = None
+    if message.id != id:
+        source, message = message, replace(message, id=id)
+    return Entry(
+        id=id,
+        parent=parent,
+        message=message,
+        raw={"id": id, "parent": parent, **message_to_json(message)},
+        source=source,
+    )
+
+
+def entry_from_json(raw: object, *, parent: str | None, fallback_id: str) -> tuple[Entry, str | None]:
+    """The entry in stored JSON, and a warning when a part of it is not understood.
+
+    A block that is not understood stays in `raw`, to be written again, and is a line of text in the message.
+    Raises `DataError` when it is no message at all.
+    """
+    if not isinstance(raw, dict):
+        raise DataError(f"a message must be a JSON object, not {type(raw).__name__}")
+    if nested_beyond(raw, MAX_DEPTH):
+        raise DataError(f"a message is nested more than {MAX_DEPTH} levels deep")
+    id = raw.get("id")
+    if not isinstance(id, str) or not id:
+        id = fallback_id
+    known = raw.get("parent", parent)
+    parent = known if isinstance(known, str) else None
+    message, warning = _message(raw)
+    stored = {"id": id, "parent": parent, **raw, **({} if raw.get("id") == id else {"id": id})}
+    return Entry(id=id, parent=parent, message=replace(message, id=id), raw=stored), warning
+
+
+def nested_beyond(value: object, levels: int) -> bool:
+    """Whether JSON data has containers inside each other more than `levels` deep."""
+    if isinstance(value, dict):
+        return levels <= 0 or any(nested_beyond(item, levels - 1) for item in value.values())
+    if isinstance(value, list):
+        return levels <= 0 or any(nested_beyond(item, levels - 1) for item in value)
+    return False
+
+
+def _message(raw: dict[str, Any]) -> tuple[Message, str | None]:
+    try:
+        return message_from_json(raw), None
+    except DataError as error:
+        content = raw.get("content")
+        if not isinstance(content, list):
+            raise
+        readable = [_readable(raw, block) for block in content]
+        return message_from_json({**raw, "content": readable}), error.message
+
+
+def _readable(raw: dict[str, Any], block: object) -> object:
+    try:
+        message_from_json({"role": raw.get("role"), "content": [block]})
+    except DataError:
+        kind = block.get("type") if isinstance(block, dict) else None
+        return {"type": "text", "text": f"[a block of type {kind!r:.60} that this version cannot read]"}
+    return block

@@ -1,0 +1,118 @@
+"""The names of one session's files, and how they are read and put aside."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+from caliban_common.errors import DataError
+from caliban_common.files import FileFailed, NotRegularFile, TooLarge, read_regular
+from caliban_sessions import document, stamp
+from caliban_sessions.errors import SessionUnreadable
+from caliban_sessions.journal import records_in
+from caliban_sessions.ledger import Ledger
+
+MAX_READ_BYTES = 1 << 30
+
+
+class SessionFiles:
+    """The files of the session `name` in `directory`; making this value touches none of them."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self.directory = directory
+        self.name = name
+        self.document = directory / f"{name}.json"
+        self.journal = directory / f"{name}.journal"
+        self.lock = directory / f"{name}.lock"
+        self.archive = directory / f"{name}.archive"
+
+    def exist(self) -> bool:
+        """Whether there is such a session: a session file, or the journal of one never closed."""
+        return os.path.lexists(self.document) or os.path.lexists(self.journal)
+
+    def size_bytes(self) -> int:
+        """What the session takes, its archive left out."""
+        return sum(_size(path) for path in (self.document, self.journal))
+
+    def load(self, *, fallback_time: datetime) -> Ledger | None:
+        """The session as it stands on disk, `None` when there is none. Raises `SessionUnreadable`.
+
+        The journal is read before the file: when a writer folds in between, the file has it all, and what the
+        journal says again is passed over by its numbers.
+        """
+        journal = self._read(self.journal)
+        data = self._read(self.document)
+        if journal is None and data is None:
+            return None
+        if data is not None:
+            moment = stamp.from_seconds(_mtime(self.document))
+            ledger = document.decode(data, path=self.document, name=self.name, fallback_time=moment)
+        else:
+            ledger = Ledger(name=self.name, id=self.name, created_at=fallback_time)
+        self._replay(journal or b"", ledger)
+        return ledger
+
+    def retire_journal(self, *, keep: bool) -> None:
+        """Take the folded journal away; `keep` puts it aside, for it holds what could not be read."""
+        try:
+            if keep:
+                self.journal.rename(self.journal.with_name(f"{self.name}.damaged-{os.urandom(4).hex()}"))
+            else:
+                self.journal.unlink()
+        except OSError:
+            pass  # it is read again and its records are passed over by their numbers
+
+    def remove_leftovers(self) -> None:
+        """Remove what a killed writer of the session file left half-written. For the holder of the lock."""
+        for path in self.directory.glob(f".{self.document.name}.*.tmp"):
+            try:
+                path.unlink()
+            except OSError:
+                pass  # it is in nobody's way
+
+    def _read(self, path: Path) -> bytes | None:
+        if path.is_symlink():
+            raise SessionUnreadable(
+                f"{path} is a link, not a session file",
+                hint="use the file it points to, or remove it",
+                path=path,
+            )
+        try:
+            return read_regular(path, max_bytes=MAX_READ_BYTES)
+        except FileFailed as error:
+            if error.missing:
+                return None
+            raise SessionUnreadable(error.message, hint=error.hint, path=path) from error
+        except (NotRegularFile, TooLarge) as error:
+            raise SessionUnreadable(
+                error.message, hint="it was left as it is: move it away", path=path
+            ) from error
+
+    def _replay(self, journal: bytes, ledger: Ledger) -> None:
+        records, damaged = records_in(journal)
+        for record in records:
+            try:
+                ledger.apply(record)
+            except DataError as error:
+                ledger.warnings.append(f"{self.journal}: {error.message}; it is passed over")
+        if damaged:
+            lines = ", ".join(str(number) for number in damaged[:10])
+            more = f" and {len(damaged) - 10} more" if len(damaged) > 10 else ""
+            ledger.warnings.append(
+                f"{self.journal}: damaged in line {lines}{more}; the other lines are in use"
+            )
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
+
+
+def _mtime(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,121 @@
+"""The journal: JSON lines that only grow, each durable before `append` returns.
+
+A reader takes every line that is a record and passes over what is not: the torn end of a killed process, what
+a power loss left as zero bytes, a line cut in the middle. It never needs a repair before it can be read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from caliban_common.codec import dumps
+from caliban_common.files import BINARY, NOFOLLOW, NONBLOCK
+
+_sync = getattr(os, "fdatasync", os.fsync)
+
+_BLANK = b"\0 \t\r"
+_APART = b"\n\n"
+"""Ends the fragment that an earlier write may have left, and says that its loss is known."""
+
+
+class Journal:
+    """One file of JSON lines. Opened by the first append, by one process at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+        self._owed = b""
+
+    def append(self, lines: bytes) -> None:
+        """Write `lines` (each ended) and wait for the disk. Raises `OSError`.
+
+        What failed is owed: the next append writes it first. A part that got through is then in the file
+        twice, which readers forgive.
+        """
+        data = self._owed + lines
+        self._owed = _APART + data.lstrip(b"\n")
+        if self._descriptor is None:
+            self._descriptor, used = _open_to_append(self.path)
+            data = _APART + data if used else data
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self._descriptor, view) :]
+        _sync(self._descriptor)
+        self._owed = b""
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def line_of(record: dict[str, Any]) -> bytes:
+    """`record` as one line."""
+    return dumps(record) + b"\n"
+
+
+def records_in(data: bytes) -> tuple[list[dict[str, Any]], list[int]]:
+    """The records in a journal's bytes, in order, and the numbers (from 1) of the lines that were damaged.
+
+    A fragment at the end, or before a blank line, does not count as damaged: it is what was being written
+    when a process died or the disk was full, and its `append` never returned.
+    """
+    records: list[dict[str, Any]] = []
+    damaged: list[int] = []
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines, 1):
+        line = line.strip(_BLANK)
+        if line and not _take(line.decode("utf-8", "replace"), records) and any(lines[number : number + 1]):
+            damaged.append(number)
+    return records, damaged
+
+
+def sync_directory(path: Path) -> None:
+    """Make a new or a removed name in `path` durable, where the system can."""
+    if os.name != "posix":
+        return
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass  # some network file systems refuse it; the files themselves are synced
+    finally:
+        os.close(descriptor)
+
+
+def _take(text: str, records: list[dict[str, Any]]) -> bool:
+    """Append the records of one line, more than one where lines were glued; whether all was understood."""
+    decoder = json.JSONDecoder()
+    while text:
+        try:
+            value, end = decoder.raw_decode(text)
+        except (ValueError, RecursionError):
+            return False
+        text = text[end:].lstrip()
+        sequence = value.get("seq") if isinstance(value, dict) else None
+        if isinstance(sequence, bool) or not isinstance(sequence, int):
+            return False
+        records.append(value)
+    return True
+
+
+def _open_to_append(path: Path) -> tuple[int, bool]:
+    flags = (
+        os.O_WRONLY | os.O_APPEND | os.O_CREAT | NOFOLLOW | NONBLOCK | BINARY | getattr(os, "O_CLOEXEC", 0)
+    )
+    descriptor = os.open(path, flags, 0o600)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise OSError(f"{path} is not a regular file")
+    if not status.st_size:
+        sync_directory(path.parent)
+    return descriptor, status.st_size > 0

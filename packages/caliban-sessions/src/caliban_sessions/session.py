@@ -1,0 +1,226 @@
+"""An open session: one writer, every change durable when the call returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from caliban_common.codec import dumps, usage_to_json
+from caliban_common.files import FileFailed, write_atomic
+from caliban_common.message import Message
+from caliban_common.usage import Usage
+from caliban_sessions import document, stamp
+from caliban_sessions.entry import Entry, entry_of
+from caliban_sessions.errors import SessionWriteError
+from caliban_sessions.files import SessionFiles
+from caliban_sessions.journal import Journal, line_of, sync_directory
+from caliban_sessions.ledger import Ledger
+from caliban_sessions.lock import Lock
+from caliban_sessions.state import SessionState
+
+
+class Session:
+    """A session that this process writes to; made by `SessionStore.open`, ended by `close`.
+
+    Not for use by two threads at once. A method that raises `SessionWriteError` has changed the state in
+    memory all the same; what is owed to the disk goes out with the next call, at the latest with `close`.
+    """
+
+    def __init__(
+        self,
+        *,
+        files: SessionFiles,
+        lock: Lock,
+        ledger: Ledger,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], str],
+        max_bytes: int,
+    ) -> None:
+        self._files = files
+        self._lock: Lock | None = lock
+        self._ledger = ledger
+        self._clock = clock
+        self._new_id = new_id
+        self._max_bytes = max_bytes
+        self._journal = Journal(files.journal)
+        self._archive = Journal(files.archive)
+        self._unfolded = files.journal.exists()
+        self._headed = self._unfolded or files.document.exists()
+        self._size_bytes = files.size_bytes()
+
+    @property
+    def name(self) -> str:
+        """The session's name, which is that of its files."""
+        return self._ledger.name
+
+    @property
+    def path(self) -> Path:
+        """The session file, which `close` writes."""
+        return self._files.document
+
+    @property
+    def state(self) -> SessionState:
+        """The session at this moment. Costs one pass over the messages' list: ask once, not per message."""
+        return self._ledger.state()
+
+    def append(self, message: Message, usage: Usage | None = None) -> None:
+        """The history grows by `message`; `usage` is added to the total. Raises `SessionWriteError`.
+
+        A message without an id, or with that of another one, gets its own in the state. O(1) in the length of
+        the history.
+        """
+        ledger = self._ledger
+        id = message.id if message.id and not ledger.has(message.id) else self._new_id()
+        entry = entry_of(message, parent=ledger.leaf, id=id)
+        ledger.add(entry)
+        record: dict[str, Any] = {"message": entry.raw}
+        if usage is not None:
+            ledger.usage += usage
+            record["usage"] = usage_to_json(usage)
+        self._write("message", record)
+
+    def replace(self, messages: tuple[Message, ...]) -> None:
+        """`messages` are the whole history from now on (compaction). Raises `SessionWriteError`.
+
+        What they leave out, or change, goes to the session's archive file and out of memory: nothing is lost.
+        """
+        ledger = self._ledger
+        before = ledger.entries
+        entries = self._entries_of(messages)
+        ledger.swap(entries)
+        kept = {id(entry) for entry in entries}
+        old = {id(entry) for entry in before}
+        gone = b"".join(dumps(entry.raw) + b"\n" for entry in before if id(entry) not in kept)
+        listed = [entry.id if id(entry) in old else entry.raw for entry in entries]
+        try:
+            if gone:
+                self._durable(self._archive, gone)
+        finally:
+            self._write("replace", {"messages": listed})
+
+    def add_usage(self, usage: Usage) -> None:
+        """Count tokens of a call that left no message. Raises `SessionWriteError`."""
+        if usage != Usage():
+            self._ledger.usage += usage
+            self._write("note", {"usage": usage_to_json(usage)})
+
+    def set_plan_mode(self, on: bool) -> None:
+        """Remember whether plan mode is on. Raises `SessionWriteError`."""
+        self._note({"plan_mode": on}, changed=on != self._ledger.plan_mode)
+
+    def set_todos(self, todos: Iterable[Mapping[str, Any]]) -> None:
+        """Remember the whole list of todos, as plain JSON data. Raises `SessionWriteError`."""
+        items = [dict(todo) for todo in todos]
+        self._note({"todos": items}, changed=items != list(self._ledger.todos))
+
+    def note(self, *, provider: str | None = None, model: str | None = None) -> None:
+        """Remember who answers from now on. Raises `SessionWriteError`."""
+        asked = {"provider": provider, "model": model}
+        facts = {
+            key: value for key, value in asked.items() if value not in (None, getattr(self._ledger, key))
+        }
+        self._note(facts, changed=bool(facts))
+
+    def close(self) -> None:
+        """Fold the journal into the session file and let the next writer in. Does nothing the second time.
+
+        A session that nothing was written to leaves no file. Raises `SessionWriteError` when the file cannot
+        be written: the old one and the journal are then as they were, and a later open reads both.
+        """
+        if self._lock is None:
+            return
+        lock, self._lock = self._lock, None
+        try:
+            if self._unfolded:
+                self._fold()
+        finally:
+            self._journal.close()
+            self._archive.close()
+            lock.release()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _entries_of(self, messages: tuple[Message, ...]) -> list[Entry]:
+        ledger = self._ledger
+        entries: list[Entry] = []
+        taken: set[str] = set()
+        newest: str | None = None
+        for message in messages:
+            entry = ledger.entry_for(message)
+            if entry is None or entry.id in taken:
+                id = message.id if message.id and message.id not in taken else self._new_id()
+                entry = entry_of(message, parent=newest or ledger.parent_of(message), id=id)
+                newest = entry.id
+            taken.add(entry.id)
+            entries.append(entry)
+        return entries
+
+    def _note(self, facts: dict[str, Any], *, changed: bool) -> None:
+        if changed:
+            self._ledger.note(facts)
+            self._write("note", facts)
+
+    def _write(self, type: str, body: Mapping[str, Any]) -> None:
+        lines = b""
+        if not self._headed:
+            lines = self._record("session", self._header())
+            self._headed = True
+        lines += self._record(type, body)
+        self._unfolded = True
+        self._durable(self._journal, lines)
+
+    def _record(self, type: str, body: Mapping[str, Any]) -> bytes:
+        ledger = self._ledger
+        ledger.sequence += 1
+        ledger.updated_at = stamp.cut(self._clock())
+        return line_of({"seq": ledger.sequence, "type": type, "at": stamp.to_text(ledger.updated_at), **body})
+
+    def _header(self) -> dict[str, Any]:
+        ledger = self._ledger
+        return {
+            "name": ledger.name,
+            "id": ledger.id,
+            "created_at": stamp.to_text(ledger.created_at),
+            "provider": ledger.provider,
+            "model": ledger.model,
+        }
+
+    def _durable(self, journal: Journal, lines: bytes) -> None:
+        if self._lock is None:
+            raise RuntimeError(f"session {self.name!r} is closed")
+        if self._size_bytes + len(lines) > self._max_bytes:
+            raise SessionWriteError(
+                f"session {self.name!r} is full: its files would pass {self._max_bytes:,} bytes",
+                hint="compact it, or start a new one with another --session name",
+            )
+        try:
+            journal.append(lines)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise SessionWriteError(
+                f"session {self.name!r} cannot be saved: writing {journal.path} failed: {reason}",
+                hint="free some space; nothing shown so far is lost while this process lives",
+            ) from error
+        self._size_bytes += len(lines)
+
+    def _fold(self) -> None:
+        files = self._files
+        try:
+            write_atomic(files.document, document.encode(self._ledger), mode=0o600)
+        except FileFailed as error:
+            raise SessionWriteError(
+                f"session {self.name!r} cannot be folded: {error.message}",
+                hint=f"{files.journal} holds what is new; it is read with the session the next time",
+            ) from error
+        sync_directory(files.directory)
+        self._journal.close()
+        files.retire_journal(keep=bool(self._ledger.warnings))

@@ -1,0 +1,53 @@
+"""What a session is to its readers: two frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from caliban_common.message import Message
+from caliban_common.usage import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionState:
+    """A whole session at one moment.
+
+    `messages` is the live history, in order. The times are in UTC, to the millisecond. `todos` are plain data
+    (`id`, `content`, `status`). Nothing in here carries authority: a file can be edited, so modes, rules and
+    addresses never come from a session. `warnings` name what was damaged on disk and what was done about it;
+    they do not count when two states are compared.
+    """
+
+    name: str
+    id: str
+    created_at: datetime
+    updated_at: datetime
+    provider: str = ""
+    model: str = ""
+    messages: tuple[Message, ...] = ()
+    total_usage: Usage = field(default_factory=Usage)
+    todos: tuple[Mapping[str, Any], ...] = ()
+    plan_mode: bool = False
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionHead:
+    """What a list of sessions shows, read from the ends of the files only.
+
+    `message_count` is `None` when the file does not say it up front (a foreign or a damaged file, or a
+    session that was never closed); of one that is open or was killed, counts are those of its last close.
+    """
+
+    name: str
+    created_at: datetime
+    updated_at: datetime
+    provider: str = ""
+    model: str = ""
+    total_usage: Usage = field(default_factory=Usage)
+    message_count: int | None = None
+    preview: str = ""
+    size_bytes: int = 0

@@ -1,0 +1,138 @@
+"""The sessions of one directory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from caliban_common.files import FileFailed, ensure_private_dir
+from caliban_sessions import stamp
+from caliban_sessions.errors import SessionNotFound, SessionWriteError
+from caliban_sessions.files import SessionFiles
+from caliban_sessions.head import read_head
+from caliban_sessions.ledger import Ledger
+from caliban_sessions.lock import Lock
+from caliban_sessions.name import check_name, dated_name, is_name
+from caliban_sessions.session import Session
+from caliban_sessions.state import SessionHead, SessionState
+
+_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
+
+
+MAX_BYTES = 512 << 20
+"""Where a session is full; twice this can still be read back."""
+
+
+def random_id() -> str:
+    """Twelve random hexadecimal digits."""
+    return os.urandom(6).hex()
+
+
+class SessionStore:
+    """Sessions as files in `directory`, which is made when the first one is opened.
+
+    `clock` must give aware times; `new_id` gives the ids of sessions and messages; a session's files may grow
+    to `max_bytes` together.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        clock: Callable[[], datetime] = stamp.now,
+        new_id: Callable[[], str] = random_id,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        self.directory = directory
+        self._clock = clock
+        self._new_id = new_id
+        self._max_bytes = max_bytes
+
+    def open(self, name: str, *, create: bool = True, provider: str = "", model: str = "") -> Session:
+        """Open `name` for writing; a new session begins with `provider` and `model`.
+
+        Raises `InvalidSessionName`, `SessionNotFound` when it is missing and `create` is false, `SessionBusy`
+        when another process has it open, `SessionUnreadable` and `SessionCorrupt` for its files,
+        `SessionWriteError` when the directory cannot be written.
+        """
+        files = SessionFiles(self.directory, check_name(name))
+        if not create and not files.exist():
+            raise self._missing(name)
+        try:
+            ensure_private_dir(self.directory)
+        except FileFailed as error:
+            raise SessionWriteError(error.message, hint="use --sessions-dir DIR, or --no-save") from error
+        lock = Lock.take(files.lock, name=name)
+        try:
+            ledger = files.load(fallback_time=stamp.cut(self._clock()))
+            if ledger is None:
+                ledger = self._fresh(name, provider, model)
+            elif files.journal.exists():
+                files.remove_leftovers()
+            return Session(
+                files=files,
+                lock=lock,
+                ledger=ledger,
+                clock=self._clock,
+                new_id=self._new_id,
+                max_bytes=self._max_bytes,
+            )
+        except BaseException:
+            lock.release()
+            raise
+
+    def load(self, name: str) -> SessionState:
+        """`name` as it stands on disk, without its lock: also while another process writes to it.
+
+        Raises `InvalidSessionName`, `SessionNotFound`, `SessionUnreadable`, `SessionCorrupt`.
+        """
+        files = SessionFiles(self.directory, check_name(name))
+        ledger = files.load(fallback_time=stamp.cut(self._clock()))
+        if ledger is None:
+            raise self._missing(name)
+        return ledger.state()
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a session `name`; false for what cannot name one."""
+        return is_name(name) and SessionFiles(self.directory, name).exist()
+
+    def list(self) -> tuple[SessionHead, ...]:
+        """All sessions, the one updated last first. Reads a few KiB of each, and passes over what is none."""
+        heads = [read_head(SessionFiles(self.directory, name)) for name in self._names()]
+        found = [head for head in heads if head is not None]
+        return tuple(sorted(found, key=lambda head: (head.updated_at, head.name), reverse=True))
+
+    def latest(self) -> str | None:
+        """The name of the session updated last, `None` when there is none."""
+        heads = self.list()
+        return heads[0].name if heads else None
+
+    def fresh_name(self) -> str:
+        """A name that no session has: the date, the time and four random characters."""
+        while True:
+            suffix = "".join(_LETTERS[byte % len(_LETTERS)] for byte in os.urandom(4))
+            name = dated_name(self._clock(), suffix)
+            if not self.exists(name):
+                return name
+
+    def _fresh(self, name: str, provider: str, model: str) -> Ledger:
+        ledger = Ledger(name=name, id=self._new_id(), created_at=stamp.cut(self._clock()))
+        ledger.provider = provider
+        ledger.model = model
+        return ledger
+
+    def _names(self) -> set[str]:
+        try:
+            files = [entry.name for entry in os.scandir(self.directory)]
+        except OSError:
+            return set()
+        stems = [name.rpartition(".") for name in files]
+        return {stem for stem, _, suffix in stems if suffix in ("json", "journal") and is_name(stem)}
+
+    def _missing(self, name: str) -> SessionNotFound:
+        return SessionNotFound(
+            f"there is no session {name!r} in {self.directory}",
+            hint="list them with /resume, or begin a new one with --session NAME",
+        )

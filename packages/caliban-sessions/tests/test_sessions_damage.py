@@ -1,0 +1,149 @@
+"""Files that are no sessions: refused with the path and a way out, never changed, never waited for."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from caliban_common.errors import CalibanError
+from caliban_common.message import user
+from caliban_sessions import SessionCorrupt, SessionStore, SessionUnreadable
+
+WHOLE = b'{"name": "s", "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]}'
+DEEP = b"[" * 100_000
+NOT_A_SESSION = {
+    "empty": b"",
+    "cut": WHOLE[:-10],
+    "not UTF-8": WHOLE.replace(b"hi", b"h\xff"),
+    "UTF-16": WHOLE.decode().encode("utf-16"),
+    "a list": b"[]",
+    "no messages": b'{"name": "s"}',
+    "messages of the wrong kind": b'{"messages": {}}',
+    "a message of the wrong kind": b'{"messages": [1]}',
+    "an unknown role": WHOLE.replace(b"user", b"root"),
+    "content of the wrong kind": b'{"messages": [{"role": "user", "content": 5}]}',
+    "nested beyond the stack": b'{"messages": ' + DEEP + b"]" * 100_000 + b"}",
+    "nested tool input": b'{"messages": [{"role": "assistant", "content": [{"type": "tool_use", "id": "t", '
+    b'"name": "B", "input": {"a": ' + b"[" * 150 + b"]" * 150 + b"}}]}]}",
+    "nested extras": b'{"messages": [], "x": ' + b"[" * 150 + b"]" * 150 + b"}",
+}
+
+
+@pytest.mark.parametrize("name", NOT_A_SESSION)
+def test_a_file_that_is_no_session_is_named_and_left_as_it_is(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "s.json"
+    path.write_bytes(NOT_A_SESSION[name])
+    journal = tmp_path / "s.journal"
+    journal.write_bytes(b'{"seq":1,"type":"note"}\n')
+    store = SessionStore(tmp_path)
+    for action in (store.load, store.open):
+        with pytest.raises(SessionCorrupt) as caught:
+            action("s")
+        assert caught.value.path == path
+        assert caught.value.message.startswith(f"{path} cannot be read as a session: ")
+        assert "move it away" in str(caught.value)
+        assert "s.journal" in str(caught.value)
+    assert path.read_bytes() == NOT_A_SESSION[name]
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["s.journal", "s.json"]
+    assert [head.name for head in store.list()] == ["s"]
+
+
+def test_a_byte_order_mark_and_crlf_are_no_damage(tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_bytes(b"\xef\xbb\xbf" + WHOLE.replace(b", ", b",\r\n"))
+    assert [message.text for message in SessionStore(tmp_path).load("s").messages] == ["hi"]
+
+
+def test_members_a_session_can_do_without_are_replaced_and_named(tmp_path: Path) -> None:
+    odd = (
+        b'"created_at": 5, "total_usage": {"input_tokens": "many"}, '
+        b'"todos": [1, {"id": "a"}], "plan_mode": "yes", '
+    )
+    (tmp_path / "s.json").write_bytes(b"{" + odd + WHOLE[1:])
+    state = SessionStore(tmp_path).load("s")
+    assert [message.text for message in state.messages] == ["hi"]
+    assert (state.todos, state.plan_mode) == (({"id": "a"},), False)
+    assert len(state.warnings) == 1
+    assert "the count starts again" in state.warnings[0]
+
+
+def test_random_bytes_never_escape_as_anything_but_our_error(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    store = SessionStore(tmp_path)
+    for _ in range(300):
+        data = bytearray(WHOLE)
+        for _ in range(chance.randrange(1, 6)):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        (tmp_path / "s.json").write_bytes(data)
+        (tmp_path / "s.journal").write_bytes(chance.randbytes(40) + b"\n" + bytes(data) + b"\n")
+        store.list()
+        try:
+            store.load("s")
+        except CalibanError as error:
+            assert str(tmp_path) in error.message
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")
+@pytest.mark.parametrize("suffix", ["json", "journal"])
+def test_a_named_pipe_is_refused_without_waiting(tmp_path: Path, suffix: str) -> None:
+    os.mkfifo(tmp_path / f"s.{suffix}")
+    store = SessionStore(tmp_path)
+    for action in (store.load, store.open):
+        with pytest.raises(SessionUnreadable, match="named pipe"):
+            action("s")
+    assert store.list() == ()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links")
+@pytest.mark.parametrize("suffix", ["json", "journal"])
+def test_a_link_in_place_of_a_file_is_not_followed(tmp_path: Path, suffix: str) -> None:
+    target = tmp_path / "target"
+    target.write_bytes(WHOLE)
+    directory = tmp_path / "sessions"
+    directory.mkdir()
+    (directory / f"s.{suffix}").symlink_to(target)
+    store = SessionStore(directory)
+    for action in (store.load, store.open):
+        with pytest.raises(SessionUnreadable, match="is a link"):
+            action("s")
+    assert store.list() == ()
+    assert target.read_bytes() == WHOLE
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links")
+def test_a_planted_lock_or_archive_link_is_not_written_through(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.write_bytes(b"precious")
+    directory = tmp_path / "sessions"
+    store = SessionStore(directory)
+    session = store.open("s")
+    session.append(user("x"))
+    (directory / "s.archive").symlink_to(target)
+    with pytest.raises(CalibanError, match="archive"):
+        session.replace(())
+    session.close()
+    (directory / "t.lock").symlink_to(target)
+    with pytest.raises(CalibanError, match="lock"):
+        store.open("t")
+    assert target.read_bytes() == b"precious"
+
+
+def test_a_file_of_gigabytes_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    with (tmp_path / "s.json").open("wb") as file:
+        file.truncate(2 << 30)
+    with pytest.raises(SessionUnreadable, match="at most"):
+        SessionStore(tmp_path).load("s")
+    assert (tmp_path / "s.json").stat().st_size == 2 << 30
+
+
+def test_a_session_that_is_full_says_so_and_keeps_what_it_has(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path, max_bytes=2_000)
+    session = store.open("s")
+    session.append(user("x" * 1_000))
+    with pytest.raises(CalibanError, match="is full") as caught:
+        session.append(user("y" * 1_000))
+    assert "another --session name" in str(caught.value)
+    session.close()
+    assert [message.text[:1] for message in store.load("s").messages] == ["x", "y"]

@@ -1,0 +1,238 @@
+"""Laws of the journal: what was appended is what is read, whatever happens to the end of the file."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from caliban_common.message import (
+    Message,
+    OpaqueBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    user,
+)
+from caliban_common.usage import Usage
+from caliban_sessions import Session, SessionState, SessionStore
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | TEXT,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2),
+    max_leaves=4,
+)
+BLOCKS = st.one_of(
+    st.builds(TextBlock, text=TEXT),
+    st.builds(ThinkingBlock, text=TEXT, signature=st.none() | TEXT),
+    st.builds(ToolUseBlock, id=TEXT, name=TEXT, input=st.dictionaries(TEXT, PLAIN, max_size=2)),
+    st.builds(
+        ToolResultBlock,
+        tool_use_id=TEXT,
+        content=st.lists(st.builds(TextBlock, text=TEXT), max_size=2).map(tuple),
+        is_error=st.booleans(),
+    ),
+    st.builds(OpaqueBlock, family=TEXT, data=st.dictionaries(TEXT, PLAIN, max_size=2)),
+)
+MESSAGES = st.builds(
+    Message,
+    role=st.sampled_from(["system", "user", "assistant"]),
+    content=st.lists(BLOCKS, max_size=2).map(tuple),
+    family=st.none() | TEXT,
+    model=st.none() | TEXT,
+)
+USAGE = st.builds(Usage, input_tokens=st.integers(0, 99), output_tokens=st.integers(0, 99))
+STEPS = st.one_of(
+    st.tuples(st.just("append"), MESSAGES, st.none() | USAGE),
+    st.tuples(st.just("drop"), st.integers(0, 5), MESSAGES),
+    st.tuples(st.just("usage"), USAGE),
+    st.tuples(st.just("plan"), st.booleans()),
+    st.tuples(st.just("todos"), st.lists(st.fixed_dictionaries({"id": TEXT, "content": TEXT}), max_size=2)),
+    st.tuples(st.just("note"), TEXT),
+    st.tuples(st.just("reopen")),
+)
+
+
+def take(session: Session, step: tuple[object, ...]) -> None:
+    match step:
+        case ("append", Message() as message, usage):
+            session.append(message, usage)  # type: ignore[arg-type]
+        case ("drop", int() as count, Message() as summary):
+            session.replace((summary, *session.state.messages[count:]))
+        case ("usage", Usage() as usage):
+            session.add_usage(usage)
+        case ("plan", bool() as on):
+            session.set_plan_mode(on)
+        case ("todos", list() as todos):
+            session.set_todos(todos)
+        case ("note", str() as model):
+            session.note(model=model)
+
+
+@given(st.lists(STEPS, max_size=12))
+@settings(max_examples=80, deadline=None)
+def test_memory_replay_and_folded_file_agree_after_any_history(steps: list[tuple[object, ...]]) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        store = SessionStore(Path(directory))
+        session = store.open("s", provider="p", model="m")
+        session.append(user("begin"))
+        for step in steps:
+            if step == ("reopen",):
+                session.close()
+                session = store.open("s")
+            take(session, step)
+            assert store.load("s") == session.state
+        before = session.state
+        session.close()
+        assert store.load("s") == before
+        assert sorted(path.suffix for path in Path(directory).iterdir()) in ([".json"], [".archive", ".json"])
+
+
+def journal_of(store: SessionStore, count: int) -> tuple[bytes, SessionState]:
+    """The journal of a session of `count` messages that was never closed, and its state."""
+    session = store.open("s", provider="p", model="m")
+    for number in range(count):
+        session.append(
+            Message(role="user", content=(TextBlock(text=f"→ {number} 🌍"),)), Usage(input_tokens=1)
+        )
+    state = session.state
+    data = (store.directory / "s.journal").read_bytes()
+    session.close()
+    for path in store.directory.iterdir():
+        path.unlink()
+    return data, state
+
+
+def test_a_tail_torn_at_any_byte_costs_only_the_record_that_was_being_written(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path)
+    data, state = journal_of(store, 3)
+    start = data[:-1].rindex(b"\n") + 1
+    path = tmp_path / "s.journal"
+    for cut in range(start, len(data) + 1):
+        path.write_bytes(data[:cut])
+        kept = 3 if cut >= len(data) - 1 else 2
+        loaded = store.load("s")
+        assert loaded.messages == state.messages[:kept]
+        assert loaded.total_usage == Usage(input_tokens=kept)
+        assert loaded.warnings == ()
+
+
+def test_a_writer_goes_on_behind_a_torn_tail_and_a_second_kill_is_no_damage(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path)
+    data, state = journal_of(store, 3)
+    path = tmp_path / "s.journal"
+    for cut in (-1, -2, -30):
+        path.write_bytes(data[:cut])
+        session = store.open("s")
+        kept = session.state.messages
+        assert kept == (state.messages if cut == -1 else state.messages[:2])
+        session.append(user("next"))
+        after = session.state
+        assert store.load("s") == after
+        assert store.load("s").warnings == ()
+        session.close()
+        assert store.load("s") == after
+        (tmp_path / "s.json").unlink()
+
+
+def test_a_journal_that_was_folded_already_changes_nothing(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path)
+    session = store.open("s")
+    session.append(user("one"), Usage(input_tokens=1))
+    session.append(user("two"))
+    journal = (tmp_path / "s.journal").read_bytes()
+    session.close()
+    folded = store.load("s")
+    (tmp_path / "s.journal").write_bytes(journal)  # as after a kill between the fold and the removal
+    assert store.load("s") == folded
+    with store.open("s") as session:
+        session.append(user("three"))
+    assert [message.text for message in store.load("s").messages] == ["one", "two", "three"]
+    assert store.load("s").total_usage == Usage(input_tokens=1)
+
+
+def test_leftovers_of_a_killed_fold_are_cleared_and_those_of_others_are_not(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path)
+    data, _ = journal_of(store, 1)
+    (tmp_path / "s.journal").write_bytes(data)
+    (tmp_path / ".s.json.99.abcd.tmp").write_bytes(b"half")
+    (tmp_path / ".s-2.json.99.abcd.tmp").write_bytes(b"half")
+    store.open("s").close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".s-2.json.99.abcd.tmp", "s.json"]
+
+
+def test_damage_in_the_middle_costs_its_line_only_and_is_named_and_kept(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path)
+    data, state = journal_of(store, 40)
+    lines = data.splitlines(keepends=True)
+    lines[20] = lines[20][:40] + b"\n"
+    lines[30] = lines[30].rstrip(b"\n") + lines[31]
+    lines[31] = b"\n"
+    lines[35] = b"\0" * 10 + lines[35]
+    lines[36] = b"\xff\xfe garbage\n"
+    lines[37] = b'["a list"]\n{"seq":true}\n' + b"[" * 100_000 + b"\n"
+    path = tmp_path / "s.journal"
+    path.write_bytes(b"".join(lines))
+    broken = path.read_bytes()
+
+    loaded = store.load("s")
+    lost = {20, 36, 37}  # line 0 is the session's own record
+    assert loaded.messages == tuple(m for n, m in enumerate(state.messages, 1) if n not in lost)
+    assert loaded.messages[-1] == state.messages[-1]
+    assert [warning.partition(": ")[2] for warning in loaded.warnings] == [
+        "damaged in line 21, 37, 38, 39, 40; the other lines are in use"
+    ]
+    store.open("s").close()
+    (kept,) = tmp_path.glob("s.damaged-*")
+    assert kept.read_bytes() == broken
+    assert store.load("s").messages == loaded.messages
+    assert store.load("s").warnings == ()
+
+
+def test_records_of_a_later_version_are_passed_over_and_kept(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path)
+    data, state = journal_of(store, 2)
+    extra = [
+        {"seq": 10, "type": "hologram", "x": 1},
+        {"seq": 11, "type": "message", "message": {"role": "oracle", "content": []}},
+        {"seq": 12, "type": "replace", "messages": "all"},
+        {"seq": 13, "type": "note", "usage": {"input_tokens": -5}},
+        {"seq": 14, "type": "replace", "messages": ["gone", state.messages[1].id]},
+    ]
+    tail = b"".join(json.dumps(record).encode() + b"\n" for record in extra)
+    (tmp_path / "s.journal").write_bytes(data + tail)
+    loaded = store.load("s")
+    assert loaded.messages == state.messages[1:]
+    assert len(loaded.warnings) == 5
+    store.open("s").close()
+    assert len(list(tmp_path.glob("s.damaged-*"))) == 1
+
+
+def test_without_its_session_file_a_journal_alone_is_a_session(tmp_path: Path) -> None:
+    store = SessionStore(tmp_path)
+    with store.open("s") as session:
+        session.append(user("one"))
+    session = store.open("s")
+    session.append(user("two"))
+    (tmp_path / "s.json").unlink()
+    assert [message.text for message in store.load("s").messages] == ["two"]
+    session.close()
+    assert [message.text for message in store.load("s").messages] == ["one", "two"]
+
+
+@pytest.mark.parametrize("size", [1, 400])
+def test_an_append_writes_as_much_to_a_long_history_as_to_a_short_one(tmp_path: Path, size: int) -> None:
+    store = SessionStore(tmp_path, new_id=lambda: "same-length")
+    session = store.open("s")
+    for _ in range(size):
+        session.append(user("x"))
+    before = (tmp_path / "s.journal").stat().st_size
+    session.append(user("y"))
+    assert 0 < (tmp_path / "s.journal").stat().st_size - before < 200
+    session.close()

@@ -1,0 +1,18 @@
+"""The README's examples run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+
+def test_the_examples_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(block, names)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[:2] == ["['What is 6 x 7?', '42', 'And 7 x 6?']", "demo 3 12"]
+    assert printed[2].startswith("session 'demo' is in use by this process")

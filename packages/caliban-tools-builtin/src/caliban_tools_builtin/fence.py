@@ -1,0 +1,135 @@
+"""The one resolver of every path that a model names.
+
+A path is read once: relative to the workspace, absolute, or under `~`; never as a URI, with variables or
+with a prefix to strip. Its links are resolved, and the canonical name alone decides whether it lies within
+the roots. What is opened later is reached from that root by directory handles (`handles`), so a link that is
+planted after the check is met, not followed (security.md K8, K9, SB11).
+
+The boundary is made of names: what an administrator mounts inside a root is inside.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from caliban_common.paths import expand_user
+from caliban_common.text import clean
+from caliban_tools_builtin.errors import PathRefused
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|file:", re.IGNORECASE)
+_PROCESS_FILE = re.compile(r"/proc/(\d+|self|thread-self)(/|$)")
+_WINDOWS_DEVICE = re.compile(
+    r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])\s*(\.|$)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A path that the fence has admitted.
+
+    `path` is canonical: absolute, without links. `root` is the directory from which it is reached by
+    handles. `shown` is what people and models read: relative to the workspace where it lies inside.
+    """
+
+    path: Path
+    root: Path
+    shown: str
+
+
+class Fence:
+    """Where file and shell tools may go: the workspace and the extra roots, or anywhere if not `restrict`."""
+
+    def __init__(self, workspace: Path, *, restrict: bool, extra_roots: Sequence[Path] = ()) -> None:
+        self.given = Path(os.path.abspath(workspace))
+        self.workspace = Path(os.path.realpath(workspace))
+        self._roots = (self.workspace, *(Path(os.path.realpath(root)) for root in extra_roots))
+        self._restrict = restrict
+
+    def admit(self, text: str) -> Place:
+        """The place that `text` names; it need not exist. Raises `PathRefused`."""
+        fault = path_fault(text)
+        if fault:
+            raise PathRefused(fault)
+        joined = os.path.join(self.workspace, expand_user(text))
+        special = _special(joined)
+        canonical = os.path.realpath(joined)
+        if special or _PROCESS_FILE.match(canonical):
+            raise PathRefused(f"{text!r} is {special or 'a view of a process'}, not a regular file")
+        root = next((root for root in self._roots if _within(canonical, str(root))), None)
+        if root is None:
+            if self._restrict:
+                raise PathRefused(f"{text!r} is outside the workspace", hint=self._where())
+            root = Path(os.path.dirname(canonical))
+        return Place(path=Path(canonical), root=root, shown=self._shown(joined, canonical))
+
+    def show(self, path: str) -> str:
+        """A canonical path as people read it: relative to the workspace where it lies inside."""
+        workspace = str(self.workspace)
+        return clean(os.path.relpath(path, workspace) if _within(path, workspace) else path)
+
+    def _where(self) -> str:
+        roots = ", ".join(str(root) for root in self._roots)
+        return f"paths must lie within {roots}, links resolved"
+
+    def _shown(self, joined: str, canonical: str) -> str:
+        """The name that was given, without its detours; the canonical one where the two would differ."""
+        lexical = os.path.normpath(joined)
+        if lexical != canonical and os.path.realpath(lexical) == canonical:
+            for root in (str(self.workspace), str(self.given)):
+                if _within(lexical, root):
+                    return clean(os.path.relpath(lexical, root))
+        return self.show(canonical)
+
+
+def path_fault(text: str, *, windows: bool = os.name == "nt") -> str | None:
+    """What makes `text` no path at all, or `None`."""
+    if not text:
+        return "the path is empty"
+    if "\0" in text:
+        return "the path holds a NUL character"
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "the path is not valid Unicode text"
+    if _URI.match(text):
+        return f"{text!r} is a URI, not a path"
+    if windows:
+        return _windows_fault(text)
+    return None
+
+
+def _windows_fault(text: str) -> str | None:
+    """Win32 gives one file many names: devices, streams, and names whose end it strips."""
+    if text.startswith(("\\\\?\\", "\\\\.\\", "//?/", "//./")):
+        return f"{text!r} is a device path"
+    _, rest = os.path.splitdrive(text) if os.name == "nt" else ("", re.sub(r"^[A-Za-z]:", "", text))
+    for part in re.split(r"[\\/]", rest):
+        if ":" in part:
+            return f"{text!r} names a stream, not a file"
+        if _WINDOWS_DEVICE.match(part):
+            return f"{text!r} names a device, not a regular file"
+        if part.strip(".") and part != part.rstrip(". "):
+            return f"{text!r} ends a name in a dot or a blank, which Windows strips"
+    return None
+
+
+def _within(path: str, root: str) -> bool:
+    """Whether `path` is `root` or lies below it; by whole components."""
+    return path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep)
+
+
+def _special(path: str) -> str | None:
+    """What `path` is if it exists and is neither file nor directory; looked at, never opened."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return None
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return None
+    kinds = ((stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"))
+    return next((name for test, name in kinds if test(mode)), "a device")

@@ -1,0 +1,256 @@
+"""Finding what an edit means: exact text, else the same text but for whitespace.
+
+Tiers, the first that finds anything decides:
+1. exact: `old` as it stands.
+2. whitespace: the same but for line ends; then, by whole lines, also but for trailing blanks and one indent
+   shift that is the same on every line. The new text is shifted alike.
+
+Pure: text in, spans out. What is outside the spans is never touched.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from caliban_tools_builtin.fs.text import LineEnd, line_end, with_line_end
+
+Tier: TypeAlias = Literal["exact", "whitespace"]
+
+BLANKS = " \t"
+MAX_SPANS = 100_000
+MAX_NEW_CHARS = 10_000_000
+MAX_LINES = 200_000
+"""Above this many lines in the file, blanks must match exactly."""
+COMPARISONS = 2_000_000
+"""How many lines the by-line search compares before it gives up: hostile input stays linear."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Characters `start`..`end` of the file, and the text that takes their place."""
+
+    start: int
+    end: int
+    new: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The spans of one tier in file order; they never overlap.
+
+    `overlapping`: there is one span, and another that overlaps it. `mixed`: the spans differ in their indent
+    shift, so that not even "replace all" has one meaning.
+    """
+
+    tier: Tier
+    spans: tuple[Span, ...]
+    overlapping: bool = False
+    mixed: bool = False
+
+
+class TooMany(Exception):
+    """More places than an edit may replace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line of the file: its text without the line end, and where it and its line end stop."""
+
+    text: str
+    start: int
+    end: int
+    full_end: int
+
+
+def find(text: str, old: str, new: str) -> Found | None:
+    """Where `old` stands in `text`, by the first tier that finds it; `None` when none does.
+
+    Raises `TooMany`.
+    """
+    if not old:
+        return None
+    return _exact(text, old, new) or _but_for_line_ends(text, old, new) or _but_for_blanks(text, old, new)
+
+
+def apply(text: str, spans: tuple[Span, ...]) -> str:
+    """`text` with each span replaced by its new text."""
+    parts: list[str] = []
+    done = 0
+    for span in spans:
+        parts += (text[done : span.start], span.new)
+        done = span.end
+    parts.append(text[done:])
+    return "".join(parts)
+
+
+def line_range(text: str, span: Span) -> tuple[int, int]:
+    """The first and last line (from 1) that the span touches."""
+    first = text.count("\n", 0, span.start) + 1
+    return first, first + text.count("\n", span.start, max(span.start, span.end - 1))
+
+
+def split_lines(text: str) -> list[Line]:
+    """The lines of `text` with their places; a final line end opens no further line."""
+    lines: list[Line] = []
+    start = 0
+    for piece in text.split("\n"):
+        full_end = min(start + len(piece) + 1, len(text))
+        content = piece.removesuffix("\r") if start + len(piece) < len(text) else piece
+        lines.append(Line(text=content, start=start, end=start + len(content), full_end=full_end))
+        start = full_end
+    if lines[-1].start == len(text):
+        lines.pop()
+    return lines
+
+
+def _exact(text: str, old: str, new: str) -> Found | None:
+    count = text.count(old)
+    if not count:
+        return None
+    _bound(count, new)
+    ends = LineEnds(text)
+    spans: list[Span] = []
+    at = first = text.find(old)
+    while at >= 0:
+        end = at + len(old)
+        spans.append(Span(start=at, end=end, new=new if "\r" in new else ends.give(new, at, end)))
+        at = text.find(old, end)
+    overlapping = len(spans) == 1 and text.find(old, first + 1) >= 0
+    return Found(tier="exact", spans=tuple(spans), overlapping=overlapping)
+
+
+class LineEnds:
+    """The line ends of a text: which one belongs at a place."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._eol, self._uniform = line_end(text)
+        self._feeds: list[int] | None = None
+
+    def give(self, new: str, start: int, end: int) -> str:
+        """`new` with the line ends of the place `start`..`end` that it takes."""
+        return with_line_end(new, self._at(start, end)) if "\n" in new else new
+
+    def _at(self, start: int, end: int) -> LineEnd:
+        """The line end within the span, else the one that follows it, else the one before it."""
+        if self._uniform:
+            return self._eol
+        inside = self._text[start:end]
+        if "\n" in inside:
+            return line_end(inside)[0]
+        if self._feeds is None:
+            self._feeds = [match.start() for match in re.finditer("\n", self._text)]
+        index = min(bisect_left(self._feeds, end), len(self._feeds) - 1)
+        feed = self._feeds[index]
+        return "\r\n" if feed and self._text[feed - 1] == "\r" else "\n"
+
+
+def _bound(count: int, new: str) -> None:
+    if count > MAX_SPANS:
+        raise TooMany(f"old_string stands at {count:,} places; at most {MAX_SPANS:,} are replaced at once")
+    if count > 1 and count * len(new) > MAX_NEW_CHARS:
+        raise TooMany(f"the new text at {count:,} places would be above {MAX_NEW_CHARS:,} characters")
+
+
+def _but_for_line_ends(text: str, old: str, new: str) -> Found | None:
+    lines = with_line_end(old, "\n").split("\n")
+    if len(lines) == 1:
+        return None
+    ends = LineEnds(text)
+    pattern = r"(?:\r\n|\n|\r)".join(map(re.escape, lines))
+    spans: list[Span] = []
+    for match in re.finditer(pattern, text):
+        start, end = match.span()
+        spans.append(Span(start=start, end=end, new=ends.give(new, start, end)))
+        _bound(len(spans), new)
+    return Found(tier="whitespace", spans=tuple(spans)) if spans else None
+
+
+def _but_for_blanks(text: str, old: str, new: str) -> Found | None:
+    wanted = with_line_end(old, "\n").split("\n")
+    closed = wanted[-1] == "" and len(wanted) > 1
+    if closed:
+        wanted.pop()
+    if text.count("\n") > MAX_LINES:
+        return None
+    wanted = [line.rstrip(BLANKS) for line in wanted]
+    hits = list(_windows(split_lines(text), wanted))
+    if not hits:
+        return None
+    _bound(len(hits), new)
+    ends = LineEnds(text)
+    spans = tuple(_shifted(ends, window, shift, new, closed=closed) for window, shift in hits)
+    return Found(tier="whitespace", spans=spans, mixed=len({shift for _, shift in hits}) > 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shift:
+    """The indent by which the file's lines differ from the wanted ones; `less` if they have less."""
+
+    blanks: str
+    less: bool = False
+
+
+def _windows(lines: list[Line], wanted: list[str]) -> Iterator[tuple[list[Line], Shift]]:
+    """The runs of lines that equal `wanted` but for blanks, with their shift; they never overlap."""
+    anchor = next((index for index, line in enumerate(wanted) if line), None)
+    if anchor is None:
+        return
+    key = wanted[anchor].lstrip(BLANKS)
+    left = COMPARISONS
+    first = 0
+    while first + len(wanted) <= len(lines) and left > 0:
+        left -= 1
+        if lines[first + anchor].text.strip(BLANKS) == key:
+            window = lines[first : first + len(wanted)]
+            shift, compared = _shift(window, wanted)
+            left -= compared
+            if shift is not None:
+                yield window, shift
+                first += len(wanted)
+                continue
+        first += 1
+
+
+def _shift(window: list[Line], wanted: list[str]) -> tuple[Shift | None, int]:
+    """The one shift that makes the lines equal, if there is one, and how many lines were compared."""
+    shift: Shift | None = None
+    for count, (line, want) in enumerate(zip(window, wanted, strict=True), 1):
+        have = line.text.rstrip(BLANKS)
+        if not have and not want:
+            continue
+        if have.endswith(want) and want and not have[: len(have) - len(want)].strip(BLANKS):
+            here = Shift(blanks=have[: len(have) - len(want)])
+        elif want.endswith(have) and have and not want[: len(want) - len(have)].strip(BLANKS):
+            here = Shift(blanks=want[: len(want) - len(have)], less=True)
+        else:
+            return None, count
+        if shift is not None and here != shift:
+            return None, count
+        shift = here
+    return shift, len(wanted)
+
+
+def _shifted(ends: LineEnds, window: list[Line], shift: Shift, new: str, *, closed: bool) -> Span:
+    """The span of a window. `closed` says that the wanted text ended with a line end."""
+    start, last = window[0].start, window[-1]
+    end = last.full_end if closed else last.end
+    if closed and last.full_end == last.end:
+        new = new.removesuffix("\n").removesuffix("\r")  # the file has no final line end: it gets none
+    lines = [_shift_line(line, shift) for line in with_line_end(new, "\n").split("\n")]
+    return Span(start=start, end=end, new=ends.give("\n".join(lines), start, end))
+
+
+def _shift_line(line: str, shift: Shift) -> str:
+    if not line.strip():
+        return line
+    if not shift.less:
+        return shift.blanks + line
+    common = 0
+    while common < len(shift.blanks) and line.startswith(shift.blanks[: common + 1]):
+        common += 1
+    return line[common:]

@@ -1,0 +1,169 @@
+"""Read: the lines of a text file with their numbers, or an image."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from caliban_common.arguments import Arguments
+from caliban_common.message import ImageBlock, TextBlock
+from caliban_common.text import clean
+from caliban_common.tool import ToolContext, ToolOutput
+from caliban_tools_builtin import handles
+from caliban_tools_builtin.answer import off_loop
+from caliban_tools_builtin.errors import FileMissing, FileRefused
+from caliban_tools_builtin.fence import Fence, Place
+from caliban_tools_builtin.fs import image
+from caliban_tools_builtin.fs.file import Snapshot, load, too_large
+from caliban_tools_builtin.fs.ledger import Ledger
+from caliban_tools_builtin.fs.text import decode, lines_of
+from caliban_tools_builtin.fs.window import Window, window
+from caliban_tools_builtin.spec import text, tool_spec, whole
+
+MAX_BYTES = 5_000_000
+"""Above this a file is read by `offset` and `limit` only."""
+MAX_SCANNED_BYTES = 256_000_000
+"""How far into a file `offset` reaches."""
+MAX_LINE_CHARS = 2000
+DEFAULT_LIMIT = 2000
+_CHUNK_BYTES = 1 << 20
+
+
+class Read:
+    """The tool Read."""
+
+    def __init__(self, fence: Fence, ledger: Ledger) -> None:
+        self._fence = fence
+        self._ledger = ledger
+        self.spec = tool_spec(
+            "Read",
+            {
+                "path": text("file to read"),
+                "offset": whole("first line, from 1", low=1),
+                "limit": whole(f"lines to show (default {DEFAULT_LIMIT})", low=1),
+            },
+            required=("path",),
+            kind="read",
+            main_argument="path",
+        )
+
+    def conflict_key(self, args: Mapping[str, Any]) -> str | None:
+        """None: files are replaced as a whole, so a reader sees the old one or the new one."""
+        return None
+
+    async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
+        """The file's lines `offset`..`offset + limit - 1`; see `Tool`."""
+        return await off_loop(lambda: self._read(args))
+
+    def _read(self, args: Mapping[str, Any]) -> ToolOutput:
+        given = Arguments(args, known=("path", "offset", "limit"))
+        place = self._fence.admit(given.string("path"))
+        offset = given.integer("offset", 1, low=1, high=10**9)
+        limit = given.integer("limit", DEFAULT_LIMIT, low=1, high=10**9)
+        size = _size(place)
+        if size > MAX_BYTES:
+            if args.get("offset") is None and args.get("limit") is None:
+                hint = "read a part of it with offset and limit, or search it with Grep"
+                raise FileRefused(too_large(place, size, MAX_BYTES).message, hint=hint)
+            return _page_of_large(place, offset, limit)
+        snapshot = load(place, max_bytes=MAX_BYTES)
+        if snapshot is None:
+            raise FileMissing(f"{place.shown} does not exist")
+        self._ledger.saw(place, snapshot.data)
+        return _picture(place, snapshot) or _page(place, snapshot.data, offset, limit)
+
+
+def _size(place: Place) -> int:
+    if not handles.SUPPORTED:
+        return place.path.stat().st_size if place.path.is_file() else 0
+    with handles.parent_of(place) as parent:
+        status = handles.status_of(place, parent)
+    return 0 if status is None else status.st_size
+
+
+def _picture(place: Place, snapshot: Snapshot) -> ToolOutput | None:
+    """The file as an image block if it is an image that providers take."""
+    data = snapshot.data
+    media = image.media_type(data)
+    if media is None:
+        return None
+    if len(data) > image.MAX_BYTES:
+        hint = "make a smaller copy of it with a command and read that"
+        raise FileRefused(too_large(place, len(data), image.MAX_BYTES).message, hint=hint)
+    from base64 import b64encode
+
+    title = TextBlock(text=f"→ Read {place.shown}, {media}, {len(data)} bytes")
+    picture = ImageBlock(media_type=media, data=b64encode(data).decode("ascii"))
+    return ToolOutput(content=(title, picture), details={"path": str(place.path), "media_type": media})
+
+
+def _page(place: Place, data: bytes, offset: int, limit: int) -> ToolOutput:
+    kind = image.other_kind(data)
+    try:
+        decoded = decode(data, place.shown)
+    except FileRefused as error:
+        if kind is None:
+            raise
+        hint = "convert it with a command to text, PNG, JPEG, GIF or WebP"
+        raise FileRefused(f"{place.shown} is {kind}, which cannot be shown", hint=hint) from error
+    lines = lines_of(decoded.text, decoded.format.eol)
+    return _numbered(place, lines[offset - 1 : offset - 1 + limit], offset, str(len(lines)))
+
+
+def _numbered(place: Place, lines: list[str], offset: int, total: str) -> ToolOutput:
+    details = {"path": str(place.path)}
+    if not lines:
+        if total == "0":
+            return ToolOutput.of(f"→ Read {place.shown}, lines 0-0 of 0\n\n(empty file)", details=details)
+        raise FileRefused(f"line {offset} is past the end: {place.shown} has {total} lines")
+    rows = [f"{number:5d}  {_cut(line)}" for number, line in enumerate(lines, offset)]
+    header = f"→ Read {place.shown}, lines {offset}-{offset + len(lines) - 1} of {total}"
+    return ToolOutput.of(clean("\n".join((header, "", *rows))), details=details)
+
+
+def _cut(line: str) -> str:
+    if len(line) <= MAX_LINE_CHARS:
+        return line
+    return f"{line[:MAX_LINE_CHARS]}… [{len(line) - MAX_LINE_CHARS} more characters]"
+
+
+def _page_of_large(place: Place, offset: int, limit: int) -> ToolOutput:
+    limit = min(limit, DEFAULT_LIMIT)
+    try:
+        page, complete = _scan(place, offset, offset + limit - 1)
+    except OSError as error:
+        raise handles.refused(place, error) from error
+    data = b"\n".join(page.lines)
+    if b"\0" in data:
+        raise FileRefused(f"{place.shown} is a binary or UTF-16 file of more than {MAX_BYTES:,} bytes")
+    total = str(page.total) if complete else f"more than {page.total}"
+    if not data.strip(b"\n"):
+        return _numbered(place, [""] * len(page.lines), offset, total)
+    decoded = decode(data, place.shown)
+    return _numbered(place, decoded.text.replace("\r\n", "\n").split("\n"), offset, total)
+
+
+def _scan(place: Place, first: int, last: int) -> tuple[Window, bool]:
+    if not handles.SUPPORTED:
+        with place.path.open("rb") as stream:
+            return _window_of(stream.fileno(), first, last)
+    with handles.parent_of(place) as parent:
+        handles.status_of(place, parent)
+        descriptor = handles.open_file(place, parent, os.O_RDONLY)
+    try:
+        return _window_of(descriptor, first, last)
+    finally:
+        os.close(descriptor)
+
+
+def _window_of(descriptor: int, first: int, last: int) -> tuple[Window, bool]:
+    page = window(_chunks(descriptor), first=first, last=last, max_line_bytes=4 * MAX_LINE_CHARS + 4)
+    return page, os.fstat(descriptor).st_size <= MAX_SCANNED_BYTES
+
+
+def _chunks(descriptor: int) -> Iterator[bytes]:
+    left = MAX_SCANNED_BYTES
+    while left > 0 and (chunk := os.read(descriptor, _CHUNK_BYTES)):
+        left -= len(chunk)
+        yield chunk

@@ -1,0 +1,38 @@
+"""Some lines of a file that is too large to be held: one pass, bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The lines asked for, each cut at the bound, and how many lines the pass saw."""
+
+    lines: tuple[bytes, ...]
+    total: int
+
+
+def window(chunks: Iterable[bytes], *, first: int, last: int, max_line_bytes: int) -> Window:
+    """Lines `first`..`last` (from 1) of the bytes in `chunks`, without their line feeds."""
+    kept: list[bytes] = []
+    number, current, seen_any, closed = 1, bytearray(), False, True
+    for chunk in chunks:
+        seen_any, closed = True, chunk.endswith(b"\n")
+        feeds = chunk.count(b"\n")
+        if number > last or number + feeds < first:
+            number += feeds
+            continue
+        head, *rest = chunk.split(b"\n")
+        for index, piece in enumerate((head, *rest)):
+            if index:
+                if first <= number <= last:
+                    kept.append(bytes(current))
+                number += 1
+                current.clear()
+            if first <= number <= last:
+                current += piece[: max_line_bytes - len(current)]
+    if not closed and first <= number <= last:
+        kept.append(bytes(current))
+    return Window(lines=tuple(kept), total=number - 1 if closed and seen_any else number if seen_any else 0)

@@ -1,0 +1,132 @@
+"""Opening admitted places by directory handles, component by component, without following a link.
+
+Between the check of a path and its use another process may swap a directory for a link. A walk that opens
+each component below the last handle cannot be led astray: it fails (security.md SB11). Where the system has
+no such calls (Windows), paths are opened by name.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from caliban_common.files import NONBLOCK, NOFOLLOW
+from caliban_tools_builtin.errors import FileMissing, FileRefused
+from caliban_tools_builtin.fence import Place
+
+SUPPORTED = os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd and NOFOLLOW != 0
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+_WALK = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW | _CLOEXEC
+_REASONS = {
+    errno.EACCES: "may not be accessed (permission denied)",
+    errno.EPERM: "may not be changed (operation not permitted)",
+    errno.EISDIR: "is a directory",
+    errno.ENOTDIR: "leads through something that is not a directory",
+    errno.ELOOP: "leads through a link that was not there before, or through a loop of links",
+    errno.ENAMETOOLONG: "is too long a name",
+    errno.ENOSPC: "cannot be written: the disk is full",
+    errno.EROFS: "lies on a read-only file system",
+}
+
+
+@contextmanager
+def parent_of(place: Place, *, create: bool = False) -> Iterator[int]:
+    """A handle of the directory that holds `place`; with `create`, missing directories are made.
+
+    Raises `FileRefused`, which is `FileMissing` when a directory is missing.
+    """
+    try:
+        handle = _parent(place, create=create)
+    except OSError as error:
+        raise refused(place, error) from error
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def directory(place: Place) -> Iterator[int]:
+    """A handle of the directory that `place` names. Raises `FileRefused`."""
+    try:
+        handle = _walk(place, place.path.relative_to(place.root).parts, create=False)
+    except OSError as error:
+        raise refused(place, error) from error
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def status_of(place: Place, parent: int) -> os.stat_result | None:
+    """The status of the regular file `place` below its parent's handle, or `None` if there is nothing.
+
+    A directory, device, socket or FIFO is refused without being opened. Raises `FileRefused`.
+    """
+    try:
+        status = os.stat(place.path.name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise refused(place, error) from error
+    if stat.S_ISREG(status.st_mode):
+        return status
+    if stat.S_ISDIR(status.st_mode):
+        raise FileRefused(f"{place.shown} is a directory", hint="list it with Glob")
+    raise FileRefused(f"{place.shown} is not a regular file")
+
+
+def open_file(place: Place, parent: int, flags: int) -> int:
+    """Open the file `place` below its parent's handle, without following a link. Raises `FileRefused`."""
+    try:
+        return os.open(place.path.name, flags | NONBLOCK | NOFOLLOW | _CLOEXEC, dir_fd=parent)
+    except OSError as error:
+        raise refused(place, error) from error
+
+
+def working_directory(place: Place, handle: int) -> str:
+    """A path by which a child process enters the opened directory itself, where the system has one."""
+    through_handle = f"/proc/self/fd/{handle}"
+    return through_handle if os.path.isdir(through_handle) else str(place.path)
+
+
+def refused(place: Place, error: OSError) -> FileRefused:
+    """What the model is told when the operating system refuses."""
+    if error.errno == errno.ENOENT:
+        return FileMissing(f"{place.shown} does not exist")
+    reason = _REASONS.get(error.errno or 0) or f"failed: {(error.strerror or str(error)).lower()}"
+    return FileRefused(f"{place.shown} {reason}")
+
+
+def _parent(place: Place, *, create: bool) -> int:
+    parts = place.path.relative_to(place.root).parts
+    if parts:
+        return _walk(place, parts[:-1], create=create)
+    return os.open(place.root.parent, _WALK)  # a root itself, which may be a single file
+
+
+def _walk(place: Place, parts: tuple[str, ...], *, create: bool) -> int:
+    handle = os.open(place.root, _WALK)
+    for part in parts:
+        try:
+            below = _step(part, handle, create=create)
+        finally:
+            os.close(handle)
+        handle = below
+    return handle
+
+
+def _step(part: str, handle: int, *, create: bool) -> int:
+    try:
+        return os.open(part, _WALK, dir_fd=handle)
+    except FileNotFoundError:
+        if not create:
+            raise
+    try:
+        os.mkdir(part, dir_fd=handle)
+    except FileExistsError:
+        pass  # made by somebody else meanwhile, or a link that leads nowhere: the next line decides
+    return os.open(part, _WALK, dir_fd=handle)

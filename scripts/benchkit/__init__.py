@@ -1,0 +1,1 @@
+"""What `scripts/bench` is made of: a mock server, measured children, rows and a report."""

@@ -1,0 +1,103 @@
+"""The command line of the benchmark."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchkit import install, peers, report
+from benchkit.rows import ROWS, Figures, Place, Row, make_place
+
+DESCRIPTION = """\
+Measures Caliban, not a model: every row talks to a local server that answers at once. An installed copy is
+measured (wheels in an environment of its own, built once per content), in interleaved rounds; the table shows
+minimum, median and maximum, and the ratio to a peer that is on PATH (codex, claude) or to earlier figures.
+CPU is user and system time, that of child processes included. Linux and macOS."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    options = argparse.ArgumentParser(
+        prog="scripts/bench", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--runs", type=int, default=7, metavar="N", help="rounds after one to warm up (7)")
+    options.add_argument("--only", metavar="TEXT", help="only the rows whose name contains TEXT")
+    options.add_argument(
+        "--here", action="store_true", help="measure .venv as it is, editable packages included"
+    )
+    options.add_argument("--no-peers", action="store_true", help="leave out the peers that are on PATH")
+    options.add_argument("--json", type=Path, metavar="FILE", help="write every value to FILE too")
+    options.add_argument("--list", action="store_true", help="print the names of the rows and stop")
+    return options
+
+
+def in_process() -> Mapping[str, Row]:
+    """The rows without a server: in the measured copy, for the vendor's SDK in the workspace's `.venv`."""
+    workspace_python = install.ROOT / ".venv" / "bin" / "python"
+    return {
+        "permission decision": lambda place: engine(place.binaries / "python", "permissions"),
+        "decoder": lambda place: engine(place.binaries / "python", "decoder"),
+        "decoder of the SDK": lambda _: engine(workspace_python, "sdk"),
+    }
+
+
+def engine(python: Path, name: str) -> Figures:
+    """One run of `benchkit.engine`; a row that cannot run here is empty and says so."""
+    command = (str(python), "-m", "benchkit.engine", name)
+    folder = Path(__file__).resolve().parents[1]
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    except OSError as error:
+        install.say(f"{name}: {error}")
+        return {}
+    if done.returncode:
+        install.say(f"{name}: {done.stderr.strip().splitlines()[-1]}")
+        return {}
+    figures: dict[str, float] = json.loads(done.stdout)
+    return figures
+
+
+def measure(place: Place, rows: Mapping[str, Row], runs: int) -> report.Results:
+    """Run all rows in rounds, so that a busy minute of the machine touches every row alike."""
+    results: dict[str, dict[str, list[float]]] = {name: {} for name in rows}
+    gc.disable()
+    for turn in range(runs + 1):
+        for name, row in rows.items():
+            install.say(f"round {turn}/{runs}: {name}" if turn else f"warming up: {name}")
+            for figure, value in row(place).items():
+                if turn:
+                    results[name].setdefault(figure, []).append(value)
+    return results
+
+
+def copy_to_measure(here: bool) -> tuple[Path, str]:
+    """The folder with `caliban` and its `python`, and what kind of copy that is."""
+    if here:
+        return install.ROOT / ".venv" / "bin", "editable packages of .venv"
+    command = (str(install.ROOT / "scripts" / "bootstrap"), "--uv")
+    uv = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    return install.installed_copy(uv), "installed wheels"
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and report."""
+    options = parser().parse_args(arguments)
+    if options.runs < 1:
+        parser().error("--runs must be at least 1")
+    found = {} if options.no_peers else peers.present()
+    wanted = (options.only or "").lower()
+    chosen = {name: row for name, row in {**ROWS, **in_process(), **found}.items() if wanted in name.lower()}
+    if options.list:
+        print("\n".join(chosen))
+        return 0
+    binaries, copy = copy_to_measure(options.here)
+    with make_place(binaries) as place:
+        results = measure(place, chosen, options.runs)
+    report.show(results, runs=options.runs, copy=copy)
+    if options.json:
+        report.save(results, options.json, runs=options.runs, copy=copy)
+    return 0

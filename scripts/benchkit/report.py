@@ -1,0 +1,95 @@
+"""What was measured, as a table for a person and as JSON for a program."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchkit.peers import CAMPAIGN, REFERENCES
+
+Results = Mapping[str, Mapping[str, Sequence[float]]]
+"""Row -> figure -> one value per round."""
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on."""
+    model = platform.processor() or "unknown"
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        model = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return {
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 2),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+    }
+
+
+def table(results: Results) -> Iterator[str]:
+    """The lines of the table: minimum, median, maximum, and the ratio to a peer."""
+    yield f"{'row':30} {'figure':26} {'min':>10} {'median':>10} {'max':>10}  against"
+    for row, figures in results.items():
+        for figure, values in figures.items():
+            numbers = " ".join(
+                f"{number(value):>10}" for value in (min(values), statistics.median(values), max(values))
+            )
+            yield f"{row:30} {figure:26} {numbers}  {against(results, row, figure)}".rstrip()
+
+
+def against(results: Results, row: str, figure: str) -> str:
+    """The ratio of our median to that of a peer: measured here where it could be, else the reference."""
+    median = statistics.median(results[row][figure])
+    said = []
+    for peer in ("codex", "claude"):
+        values = results.get(f"{peer} {row}", {}).get(figure)
+        if values:
+            said.append(f"{median / statistics.median(values):.2f} x {peer} (here)")
+    reference = REFERENCES.get((row, figure))
+    if reference:
+        ratio = median / reference.value
+        said.append(
+            f"{ratio:.2f} x {reference.peer} ({number(reference.value)} then; target {reference.target:.2f})"
+        )
+    return ", ".join(said)
+
+
+def number(value: float) -> str:
+    """A figure with as many digits as it deserves."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.3f}"
+
+
+def show(results: Results, *, runs: int, copy: str) -> None:
+    """Print the machine, the table and where the reference figures come from."""
+    facts = machine()
+    print(f"{facts['cpu']}, {facts['cores']} cores, load {facts['load']}, {facts['system']}")
+    print(f"Python {facts['python']}, {copy}, {runs} interleaved runs after one to warm up\n")
+    print("\n".join(table(results)))
+    print(f"\n'then': {CAMPAIGN}.")
+
+
+def save(results: Results, path: Path, *, runs: int, copy: str) -> None:
+    """Write everything, every single value included."""
+    references = {f"{row}: {figure}": vars_of(entry) for (row, figure), entry in REFERENCES.items()}
+    document = {
+        "machine": machine(),
+        "copy": copy,
+        "runs": runs,
+        "results": results,
+        "references": references,
+    }
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    print(f"bench: written to {path}", file=sys.stderr)
+
+
+def vars_of(entry: Any) -> dict[str, Any]:
+    """The members of a slotted value."""
+    return {name: getattr(entry, name) for name in entry.__slots__}

@@ -1,0 +1,178 @@
+"""Imports go down the floors of the house only, and each outside library has its door."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+
+import house
+import plan
+import pytest
+
+OURS = frozenset(package.module for package in house.packages())
+
+
+def may_import(package: str) -> frozenset[str]:
+    """The packages of ours that `package` may import."""
+    floor = plan.FLOORS[package]
+    if package in plan.NEIGHBOURS:
+        allowed = set(plan.NEIGHBOURS[package])
+    elif floor == 1:
+        allowed = {plan.COMMON}
+    else:
+        allowed = {name for name, level in plan.FLOORS.items() if level < floor}
+    if floor < 5:
+        allowed -= set(plan.APP_ONLY)
+    return frozenset(allowed | {package})
+
+
+def our_imports() -> list[house.Import]:
+    """Every import of a package of ours by a module of ours."""
+    return [
+        found
+        for module in house.modules()
+        for found in house.imports(module)
+        if found.target.partition(".")[0] in plan.FLOORS
+    ]
+
+
+def test_every_package_stands_on_a_floor() -> None:
+    assert OURS - set(plan.FLOORS) == set()
+
+
+def test_imports_go_down_the_floors_only() -> None:
+    offenders = [
+        f"{house.where(found.source, found.line)} imports {found.target}"
+        for found in our_imports()
+        if found.target.partition(".")[0] not in may_import(found.source.package)
+    ]
+    house.expect_none(offenders)
+
+
+def test_a_package_declares_exactly_the_packages_of_ours_that_it_imports() -> None:
+    used = {package: set[str]() for package in OURS}
+    for found in our_imports():
+        used[found.source.package].add(found.target.partition(".")[0])
+    offenders = []
+    for package in house.packages():
+        project = package.metadata["project"]
+        extras = project.get("optional-dependencies", {}).values()
+        required = [*project.get("dependencies", ()), *(line for extra in extras for line in extra)]
+        declared = {re.split(r"[^A-Za-z0-9_.-]", line)[0].replace("-", "_") for line in required} & set(
+            plan.FLOORS
+        )
+        for name in sorted(used[package.module] - {package.module} - declared):
+            offenders.append(f"{package.name} imports {name} and does not declare it")
+        for name in sorted(declared - used[package.module]):
+            if plan.FLOORS[package.module] < 5:
+                offenders.append(f"{package.name} declares {name} and never imports it")
+    house.expect_none(offenders)
+
+
+def test_modules_import_each_other_without_cycles() -> None:
+    edges = {module.name: set[str]() for module in house.modules()}
+    for found in our_imports():
+        if (
+            not found.lazy
+            and not found.typing_only
+            and found.target in edges
+            and found.target != found.source.name
+        ):
+            edges[found.source.name].add(found.target)
+    assert cycle_in(edges) == []
+
+
+def cycle_in(edges: dict[str, set[str]]) -> list[str]:
+    """The first cycle found, as the names along it; empty when there is none."""
+    done: set[str] = set()
+    for start in sorted(edges):
+        trail: list[str] = []
+        stack = [(start, iter(sorted(edges[start])))] if start not in done else []
+        trail = [start]
+        while stack:
+            name, rest = stack[-1]
+            following = next(rest, None)
+            if following is None:
+                done.add(name)
+                stack.pop()
+                trail.pop()
+            elif following in trail:
+                return [*trail[trail.index(following) :], following]
+            elif following not in done:
+                trail.append(following)
+                stack.append((following, iter(sorted(edges[following]))))
+    return []
+
+
+def test_the_search_for_cycles_finds_one() -> None:
+    assert cycle_in({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["b", "c", "b"]
+    assert cycle_in({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+def test_a_leading_underscore_keeps_a_name_inside_its_package() -> None:
+    offenders = [
+        f"{house.where(module, node.lineno)} imports {node.module}.{alias.name}"
+        for module in house.modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ImportFrom)
+        and (node.module or "").partition(".")[0] in OURS - {module.package}
+        for alias in node.names
+        if alias.name.startswith("_") or "._" in (node.module or "")
+    ]
+    house.expect_none(offenders)
+
+
+def test_only_one_module_imports_an_http_library() -> None:
+    offenders = [
+        f"{house.where(found.source, found.line)} imports {found.target}"
+        for module in house.modules()
+        for found in house.imports(module)
+        if is_one_of(found.target, plan.HTTP_LIBRARIES) and module.name != plan.HTTP_DOOR
+    ]
+    house.expect_none(offenders)
+
+
+def test_event_loops_and_threads_are_left_to_anyio() -> None:
+    users = {
+        found.source.name: f"{house.where(found.source, found.line)} imports {found.target}"
+        for module in house.modules()
+        for found in house.imports(module)
+        if is_one_of(found.target, ("asyncio", "threading", "trio", "concurrent.futures"))
+    }
+    house.expect_none(users[name] for name in sorted(set(users) - set(plan.EVENT_LOOPS)))
+    assert sorted(set(plan.EVENT_LOOPS) & house.names() - set(users)) == [], (
+        "rows that nothing needs any more"
+    )
+
+
+def test_the_ground_floor_needs_the_standard_library_only() -> None:
+    offenders = [
+        f"{house.where(found.source, found.line)} imports {found.target}"
+        for module in house.modules()
+        if module.package == plan.COMMON
+        for found in house.imports(module)
+        if found.target.partition(".")[0] not in sys.stdlib_module_names | {plan.COMMON}
+        and not (found.lazy or found.typing_only)
+    ]
+    house.expect_none(offenders)
+
+
+def test_our_modules_are_imported_at_the_top_except_at_the_listed_lazy_doors() -> None:
+    users = {
+        found.source.name: f"{house.where(found.source, found.line)} imports {found.target} inside a function"
+        for found in our_imports()
+        if found.lazy
+    }
+    house.expect_none(users[name] for name in sorted(set(users) - set(plan.LAZY_DOORS)))
+    house.expect_none(set(plan.LAZY_DOORS) - set(users), "rows that nothing needs any more")
+
+
+@pytest.mark.parametrize("package", sorted(set(plan.NEIGHBOURS) | set(plan.APP_ONLY)))
+def test_the_plan_names_known_packages(package: str) -> None:
+    assert {package, *plan.NEIGHBOURS.get(package, ())} <= set(plan.FLOORS)
+
+
+def is_one_of(target: str, libraries: tuple[str, ...]) -> bool:
+    """Whether the dotted `target` is one of `libraries` or lies inside one."""
+    return any(target == library or target.startswith(f"{library}.") for library in libraries)

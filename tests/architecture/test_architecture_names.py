@@ -1,0 +1,127 @@
+"""Names tell which room a line belongs in."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import house
+import plan
+
+INIT_NAMES = 25
+COMMON_INIT_NAMES = 60
+
+
+def rooms(module: house.Module) -> tuple[str, ...]:
+    """The parts of a module's name below its package."""
+    return tuple(module.name.split(".")[1:])
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    offenders = [
+        module.name
+        for module in house.modules()
+        for word in rooms(module)
+        if word.strip("_") in plan.BANNED_NAMES or word.startswith("common_")
+    ]
+    house.expect_none(offenders)
+
+
+def test_module_names_are_short_nouns() -> None:
+    pattern = re.compile(r"_{0,2}[a-z][a-z0-9_]{0,19}(__)?")
+    offenders = [m.name for m in house.modules() if not all(pattern.fullmatch(word) for word in rooms(m))]
+    house.expect_none(offenders)
+
+
+def test_a_package_of_errors_keeps_them_in_one_place() -> None:
+    offenders = [
+        house.where(module, node.lineno)
+        for module in house.modules()
+        if not {"errors", "testing"} & set(rooms(module))
+        for node in module.tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        if any(house.callee(base).endswith(("Error", "Exception")) for base in node.bases)
+        if f"{module.name}:{node.name}" not in plan.ERRORS_ELSEWHERE
+    ]
+    house.expect_none(offenders)
+
+
+def test_package_inits_hold_a_docstring_imports_and_a_sorted_all() -> None:
+    offenders = [
+        f"{house.where(module, node.lineno)}: {type(node).__name__}"
+        for module in house.modules()
+        if module.is_init
+        for position, node in enumerate(module.tree.body)
+        if not is_init_statement(node, position)
+    ]
+    house.expect_none(offenders)
+
+
+def is_init_statement(node: ast.stmt, position: int) -> bool:
+    """Whether `node` may stand in an `__init__.py`."""
+    match node:
+        case ast.Expr(value=ast.Constant(value=str())):
+            return position == 0
+        case ast.Import() | ast.ImportFrom():
+            return True
+        case ast.Assign(targets=[ast.Name(id="__all__")]):
+            return True
+        case _:
+            return False
+
+
+def exported(module: house.Module) -> list[str]:
+    """The names in `__all__`."""
+    for node in module.tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return list(ast.literal_eval(node.value))
+    return []
+
+
+def test_exports_are_sorted_few_and_all_there() -> None:
+    offenders = []
+    for module in house.modules():
+        if not module.is_init:
+            continue
+        names = exported(module)
+        limit = COMMON_INIT_NAMES if module.name == plan.COMMON else INIT_NAMES
+        imported = [
+            alias.asname or alias.name
+            for node in module.tree.body
+            if isinstance(node, ast.ImportFrom) and node.module != "__future__"
+            for alias in node.names
+        ]
+        if names != sorted(set(names)):
+            offenders.append(f"{module.name}: __all__ is not sorted")
+        if len(names) > limit:
+            offenders.append(f"{module.name}: {len(names)} names, {limit} are the most")
+        if sorted(names) != sorted(imported):
+            offenders.append(
+                f"{module.name}: __all__ and the imports differ: {sorted(set(names) ^ set(imported))}"
+            )
+    house.expect_none(offenders)
+
+
+def test_an_adapter_has_a_pure_encoder_and_decoder() -> None:
+    offenders = []
+    for package in house.packages():
+        rooms_of = {
+            module.name.rpartition(".")[2] for module in house.modules() if module.package == package.module
+        }
+        if package.name.startswith("caliban-provider-") and package.name != "caliban-provider-local":
+            offenders += [
+                f"{package.name} has no {name}.py" for name in ("encode", "decode") if name not in rooms_of
+            ]
+    house.expect_none(offenders)
+
+
+def test_encoders_and_decoders_touch_neither_network_nor_clock() -> None:
+    impure = ("anyio", "socket", "time", "os", "random", plan.HTTP_DOOR, *plan.HTTP_LIBRARIES)
+    offenders = [
+        f"{house.where(found.source, found.line)} imports {found.target}"
+        for module in house.modules()
+        if module.name.rpartition(".")[2] in ("encode", "decode")
+        for found in house.imports(module)
+        if found.target in impure
+    ]
+    house.expect_none(offenders)

