@@ -11,6 +11,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from benchkit import wire
@@ -24,6 +25,15 @@ COMMANDS = (
     "python -m pytest -q tests/test_one.py",
     "sudo env A=1 rm -rf /tmp/x; echo done",
     'for f in *.py; do grep -n "import os" "$f"; done',
+)
+
+RULES = (
+    {"pattern": "Bash:git *", "action": "allow"},
+    {"pattern": "Bash:ls *", "action": "allow"},
+    {"pattern": "Bash:python -m pytest *", "action": "allow"},
+    {"pattern": "Edit:src/**", "action": "allow"},
+    {"pattern": "Bash:~sudo", "action": "ask"},
+    {"pattern": "Bash:rm -rf *", "action": "deny"},
 )
 
 
@@ -42,7 +52,13 @@ def permissions() -> dict[str, float]:
 
 def decision() -> Callable[[str], object]:
     """The engine with a normal set of rules, as a function of the command."""
-    raise SystemExit("bench: the permission engine is not there yet")
+    from caliban_common.tool import ToolSpec
+    from caliban_permissions import Engine, RuleSet, parse_rules
+
+    rules = RuleSet(user=parse_rules(RULES, source="user"))
+    engine = Engine(rules, mode="default", workspace=Path.cwd(), interactive=False, auto_allow=False)
+    shell = ToolSpec(name="Bash", description="", input_schema={}, kind="execute", main_argument="command")
+    return lambda command: engine.decide(shell, {"command": command})
 
 
 def decoder() -> dict[str, float]:

@@ -17,6 +17,13 @@ Results = Mapping[str, Mapping[str, Sequence[float]]]
 """Row -> figure -> one value per round."""
 
 
+YARDSTICKS: Mapping[str, tuple[str, str]] = {
+    "--version": ("python -c pass", "target at most 5"),
+    "decoder": ("decoder of the SDK", "target at least 2"),
+}
+"""Row -> the row that it is held against, and what we aim at."""
+
+
 def machine() -> dict[str, Any]:
     """What the figures were measured on."""
     model = platform.processor() or "unknown"
@@ -49,16 +56,17 @@ def against(results: Results, row: str, figure: str) -> str:
     """The ratio of our median to that of a peer: measured here where it could be, else the reference."""
     median = statistics.median(results[row][figure])
     said = []
-    for peer in ("codex", "claude"):
-        values = results.get(f"{peer} {row}", {}).get(figure)
+    yardstick, wish = YARDSTICKS.get(row, ("", ""))
+    for other, words in ((yardstick, f"here; {wish}"), (f"codex {row}", "here"), (f"claude {row}", "here")):
+        values = results.get(other, {}).get(figure)
         if values:
-            said.append(f"{median / statistics.median(values):.2f} x {peer} (here)")
+            said.append(
+                f"{median / statistics.median(values):.2f} x {other.removesuffix(' ' + row)} ({words})"
+            )
     reference = REFERENCES.get((row, figure))
     if reference:
-        ratio = median / reference.value
-        said.append(
-            f"{ratio:.2f} x {reference.peer} ({number(reference.value)} then; target {reference.target:.2f})"
-        )
+        ratio, then = median / reference.value, number(reference.value)
+        said.append(f"{ratio:.2f} x {reference.peer} ({then} then; target {reference.target:.2f})")
     return ", ".join(said)
 
 

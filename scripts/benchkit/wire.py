@@ -70,7 +70,7 @@ def _block(index: int, start: dict[str, Any], deltas: Iterable[tuple[str, dict[s
 
 def _message(stop_reason: str, blocks: list[bytes]) -> bytes:
     usage = {"input_tokens": 10, "output_tokens": 1}
-    message = {
+    message: dict[str, Any] = {
         "id": "msg_1",
         "type": "message",
         "role": "assistant",

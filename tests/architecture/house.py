@@ -9,7 +9,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ class Package:
         return tomllib.loads((self.folder / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Module:
     """One file of product code, parsed."""
 
@@ -110,9 +110,16 @@ def where(module: Module, line: int) -> str:
     return f"{module.path.relative_to(ROOT)}:{line}"
 
 
-def imports(module: Module) -> Iterator[Import]:
+@cache
+def nodes(module: Module) -> tuple[ast.AST, ...]:
+    """Every node of a module's tree."""
+    return tuple(ast.walk(module.tree))
+
+
+@cache
+def imports(module: Module) -> tuple[Import, ...]:
     """The imports of `module`: those inside functions are `lazy`, those under TYPE_CHECKING `typing_only`."""
-    yield from _imports(module, module.tree, lazy=False, typing_only=False)
+    return tuple(_imports(module, module.tree, lazy=False, typing_only=False))
 
 
 def _imports(module: Module, node: ast.AST, *, lazy: bool, typing_only: bool) -> Iterator[Import]:
@@ -139,9 +146,10 @@ def _imports(module: Module, node: ast.AST, *, lazy: bool, typing_only: bool) ->
             yield Import(source=module, target=target, line=child.lineno, lazy=lazy, typing_only=typing_only)
 
 
-def functions(module: Module) -> Iterator[tuple[str, FunctionNode]]:
+@cache
+def functions(module: Module) -> tuple[tuple[str, FunctionNode], ...]:
     """Every function and method with its dotted name inside the module, nested ones included."""
-    yield from _functions(module.tree, "")
+    return tuple(_functions(module.tree, ""))
 
 
 def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, FunctionNode]]:

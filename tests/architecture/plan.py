@@ -76,6 +76,8 @@ HTTP_LIBRARIES = ("httpx", "httpx2", "requests", "aiohttp", "urllib3", "http.cli
 
 EVENT_LOOPS: Mapping[str, str] = {
     "caliban_provider.testing.loopback": "a test server that shares no event loop with the client under test",
+    "caliban_provider.testing.exchange": "its scripts wait for events that a test sets from another thread",
+    "caliban_provider_local.worker": "the native runtime blocks: one thread of its own, told when to stop",
 }
 """Modules that may import `asyncio` or `threading`. Everyone else uses anyio."""
 
@@ -88,7 +90,6 @@ HEAVY = (
     "pathspec",
     "prompt_toolkit",
     "pydantic",
-    "ssl",
     "structlog",
     "trio",
     "wcmatch",
@@ -99,13 +100,37 @@ HEAVY = (
 HEAVY_AT_IMPORT: Mapping[str, tuple[str, ...]] = {}
 """Module -> the heavy libraries that importing it may load."""
 
-LAZY_DOORS: Mapping[str, str] = {}
+LAZY_DOORS: Mapping[str, str] = {
+    "caliban.__main__": "looks at the arguments before it imports anything",
+    "caliban.main": "only the subcommand or face that was asked for is loaded",
+    "caliban_provider_anthropic.factory": "the facts of a provider are read without making one",
+    "caliban_provider_local.factory": "the facts of a provider are read without making one",
+    "caliban_tools_builtin.search.glob": "what runs a search is loaded with the first one",
+    "caliban_tools_builtin.search.grep": "what runs a search is loaded with the first one",
+    "caliban_tools_builtin.search.scan": "the child loads what its query asks for",
+    "caliban_tools_builtin.shell.bash": "the spec is offered where no shell can be run, and before one is",
+}
 """Modules that import ours inside functions -> why. Heavy third-party libraries need no row."""
 
-OUTSIDE_ENVIRONMENT: Mapping[str, str] = {}
+OUTSIDE_ENVIRONMENT: Mapping[str, str] = {
+    "caliban_common.paths": "XDG_* and HOME say where a person's files are",
+    "caliban_provider.registry": "`connect` spares embedders the look-up of keys and addresses",
+    "caliban_provider.tls": "SSL_CERT_FILE and SSL_CERT_DIR, as every TLS client reads them",
+    "caliban_provider_local.factory": "CALIBAN_LOCAL_* are options that only this provider knows",
+    "caliban_tools_builtin.catalog": "commands inherit the process's environment unless told otherwise",
+    "caliban_tools_builtin.search.engine": "PATH, to find ripgrep",
+}
 """Modules below the app that read the process's environment -> why."""
 
-WALLS: Mapping[str, str] = {}
+PROGRAMS: Mapping[str, str] = {
+    "caliban_tools_builtin.search.scan": "runs in a child process, so that a hopeless search can be ended",
+}
+"""Modules below the faces that are programs of their own: they read arguments and write output -> why."""
+
+WALLS: Mapping[str, str] = {
+    "caliban_agent_core.dispatch:invoke": "the call of a tool: its fault is a result that the model reads",
+    "caliban_provider.registry:_load": "the load of a plugin: its fault is an unknown provider that says why",
+}
 """`module:function` that catches every exception -> what it walls off."""
 
 SIZES: Mapping[str, str] = {}
@@ -113,8 +138,23 @@ SIZES: Mapping[str, str] = {}
 
 DATACLASSES: Mapping[str, str] = {
     "caliban_provider.stream": "made once per delta of a stream: positional construction is half the cost",
+    "caliban_provider.sse": "made once per event of a stream, likewise",
+    "caliban_provider_local.envelope": "made once per token, likewise",
+    "caliban_provider.testing.exchange": "steps of a script, read in order: Send(b'...'), Pause(event)",
+    "caliban_provider.testing.contract": "rows of a table of checks",
+    "caliban_provider_anthropic.testing.wire": "pieces of a scripted reply",
+    "caliban.cli.groups": "rows of the table of flags",
+    "caliban_agent_core.loop:Loop": "works through one run",
+    "caliban_agent_core.dispatch:Dispatch": "fills with the results of one reply",
+    "caliban_agent_core.compaction:Compaction": "learns from one run's usage",
+    "caliban_tools_builtin.search.grep:Found": "takes the lines of one search as they come",
+    "caliban_headless.run:Driver": "works through the prompts of one process",
+    "caliban_headless.summary:Summary": "sums up the events of a run",
 }
-"""Module or `module:Class` whose dataclasses are not frozen, slotted and keyword-only -> why."""
+"""Module or `module:Class` whose dataclasses are not frozen, slotted and keyword-only -> why.
+
+Private ones hold working state of their module and need only slots.
+"""
 
 BANNED_NAMES = (
     "util",
@@ -131,7 +171,11 @@ BANNED_NAMES = (
 )
 """Words that say nothing about what lives in a module."""
 
-ERRORS_ELSEWHERE: Mapping[str, str] = {}
+ERRORS_ELSEWHERE: Mapping[str, str] = {
+    "caliban_agent_core.reply:ThinkingOverflow": "a signal within a turn, never seen outside",
+    "caliban_permissions.glob:GlobSyntaxError": "a signal to the reader of patterns, never seen outside",
+    "caliban_tools_builtin.fs.match:TooMany": "a signal within one edit, never seen outside",
+}
 """`module:Class` of an exception that lives outside its package's `errors.py` -> why."""
 
 SCOPES = (

@@ -114,7 +114,7 @@ def test_a_leading_underscore_keeps_a_name_inside_its_package() -> None:
     offenders = [
         f"{house.where(module, node.lineno)} imports {node.module}.{alias.name}"
         for module in house.modules()
-        for node in ast.walk(module.tree)
+        for node in house.nodes(module)
         if isinstance(node, ast.ImportFrom)
         and (node.module or "").partition(".")[0] in OURS - {module.package}
         for alias in node.names
@@ -166,6 +166,14 @@ def test_our_modules_are_imported_at_the_top_except_at_the_listed_lazy_doors() -
     }
     house.expect_none(users[name] for name in sorted(set(users) - set(plan.LAZY_DOORS)))
     house.expect_none(set(plan.LAZY_DOORS) - set(users), "rows that nothing needs any more")
+
+
+def test_only_testing_kits_and_tests_import_a_testing_kit() -> None:
+    house.expect_none(
+        f"{house.where(found.source, found.line)} imports {found.target}"
+        for found in our_imports()
+        if ".testing" in found.target and ".testing" not in found.source.name
+    )
 
 
 @pytest.mark.parametrize("package", sorted(set(plan.NEIGHBOURS) | set(plan.APP_ONLY)))

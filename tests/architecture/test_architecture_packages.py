@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 
 import house
@@ -30,7 +31,8 @@ def test_a_package_has_a_readme_types_and_tests(package: house.Package) -> None:
     readme = package.folder / "README.md"
     assert readme.read_text(encoding="utf-8").startswith("# "), readme
     assert (package.source / "py.typed").is_file()
-    assert list((package.folder / "tests").rglob("test_*.py")), "no tests"
+    tests = package.folder / "tests" if plan.FLOORS[package.module] < 5 else house.ROOT / "tests" / "e2e"
+    assert list(tests.rglob("test_*.py")), "no tests"
 
 
 @EVERY
@@ -59,11 +61,14 @@ def test_requirements_have_a_lower_bound_and_a_cap_and_never_pin(package: house.
 
 @EVERY
 def test_errors_are_drawn_as_a_tree_under_one_root(package: house.Package) -> None:
-    tree = package.source / "errors.py"
-    if package.module != plan.COMMON and tree.is_file():
-        text = tree.read_text(encoding="utf-8")
-        assert "caliban_common.errors" in text
-        assert re.search(r"^ +(├── |└── |[A-Z]\w+)", text, re.M), "the docstring draws no tree"
+    for module in house.modules():
+        if module.name != f"{package.module}.errors" or package.module == plan.COMMON:
+            continue
+        drawn = ast.get_docstring(module.tree) or ""
+        classes = [node.name for node in module.tree.body if isinstance(node, ast.ClassDef)]
+        house.expect_none((name for name in classes if not re.search(rf"\b{name}\b", drawn)), "not drawn")
+        roots = [found.target for found in house.imports(module) if found.target.endswith(".errors")]
+        assert roots, "the tree does not grow from caliban_common.errors"
 
 
 def test_distributions_are_caliban_or_caliban_something() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -61,3 +62,19 @@ def test_without_a_python_that_is_new_enough_the_reason_is_said(tmp_path: Path) 
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert "no Python 3.11 or newer was found" in done.stderr
+
+
+@POSIX
+def test_the_benchmark_measures_a_row_and_writes_every_value(tmp_path: Path) -> None:
+    if not (house.ROOT / ".venv" / "bin" / "python").exists():
+        pytest.skip("--here measures .venv")
+    command = [sys.executable, str(house.ROOT / "scripts" / "bench"), "--here", "--no-peers", "--runs", "2"]
+    command += ["--only", "python -c pass", "--json", str(tmp_path / "figures.json")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "python -c pass" in done.stdout
+    figures = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
+    assert {name: len(values) for name, values in figures["results"]["python -c pass"].items()} == {
+        "wall ms": 2,
+        "CPU ms": 2,
+    }

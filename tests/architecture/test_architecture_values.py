@@ -26,7 +26,7 @@ READ_ONLY_TYPES = ("Mapping", "Sequence", "Collection", "Set", "AbstractSet")
 
 def dataclasses_of(module: house.Module) -> Iterator[tuple[ast.ClassDef, dict[str, object]]]:
     """Every dataclass with the flags of its decorator."""
-    for node in ast.walk(module.tree):
+    for node in house.nodes(module):
         if not isinstance(node, ast.ClassDef):
             continue
         for decorator in node.decorator_list:
@@ -40,7 +40,8 @@ def test_dataclasses_are_frozen_slotted_and_keyword_only() -> None:
     loose = {}
     for module in house.modules():
         for node, flags in dataclasses_of(module):
-            if not wanted.items() <= flags.items():
+            needed = {"slots": True} if node.name.startswith("_") else wanted
+            if not needed.items() <= flags.items():
                 loose[f"{module.name}:{node.name}"] = house.where(module, node.lineno)
     excused = {key for key in loose if key in plan.DATACLASSES or key.partition(":")[0] in plan.DATACLASSES}
     house.expect_none(f"{loose[key]} {key}" for key in sorted(set(loose) - excused))
@@ -64,27 +65,39 @@ def is_mutable(value: ast.expr | None) -> bool:
     )
 
 
-def is_read_only(annotation: ast.expr) -> bool:
-    """Whether a type lets nobody change the value: `Mapping[...]`, `Final[Sequence[...]]`."""
+def is_read_only(annotation: ast.expr, aliases: dict[str, ast.expr]) -> bool:
+    """Whether a type lets nobody change the value: `Mapping[...]`, `Final[Sequence[...]]`, or an alias."""
     match annotation:
         case ast.Subscript(value=ast.Name(id="Final" | "ClassVar"), slice=inner):
-            return is_read_only(inner)
+            return is_read_only(inner, aliases)
+        case ast.Name(id=name) if name in aliases:
+            return is_read_only(aliases[name], {})
         case _:
             return house.callee(annotation) in READ_ONLY_TYPES
 
 
+def aliases_of(body: list[ast.stmt]) -> dict[str, ast.expr]:
+    """The type aliases that a module defines."""
+    return {
+        node.target.id: node.value
+        for node in body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None
+        if house.callee(node.annotation) == "TypeAlias"
+    }
+
+
 def mutable_globals(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """The assignments of a module that make state: a value that can change, under a type that lets it."""
+    aliases = aliases_of(body)
     for node in module_level(body):
         match node:
             case ast.Assign(targets=[ast.Name(id="__all__")]):
                 continue
             case ast.Assign(value=value) if is_mutable(value):
                 yield node
-            case ast.AnnAssign(annotation=annotation, value=value) if is_mutable(value) and not is_read_only(
-                annotation
-            ):
-                yield node
+            case ast.AnnAssign(annotation=kind, value=value) if is_mutable(value):
+                if not is_read_only(kind, aliases):
+                    yield node
 
 
 def test_modules_have_no_mutable_globals() -> None:
@@ -100,7 +113,7 @@ def test_a_mutable_global_is_recognised() -> None:
     source = (
         "A = [1]\nB: list[int] = []\nC = dict(a=1)\nif A:\n    D = {1}\n"
         "E = (1,)\nF: Mapping[str, int] = {'a': 1}\nG: Final[Mapping[str, int]] = {}\n"
-        "H = frozenset({1})\n__all__ = ['A']"
+        "H = frozenset({1})\nI: TypeAlias = Mapping[str, int]\nJ: Final[I] = {}\n__all__ = ['A']"
     )
     found = [ast.unparse(node)[0] for node in mutable_globals(ast.parse(source).body)]
     assert found == ["A", "B", "C", "D"]
@@ -109,7 +122,7 @@ def test_a_mutable_global_is_recognised() -> None:
 def test_no_module_rebinds_its_globals_or_delivers_services_by_context() -> None:
     offenders = []
     for module in house.modules():
-        for node in ast.walk(module.tree):
+        for node in house.nodes(module):
             if isinstance(node, ast.Global):
                 offenders.append(f"{house.where(module, node.lineno)} global {', '.join(node.names)}")
             elif isinstance(node, ast.Call) and house.callee(node) in ("ContextVar", "local"):
@@ -121,7 +134,7 @@ def test_caches_of_functions_are_bounded() -> None:
     offenders = [
         house.where(module, node.lineno)
         for module in house.modules()
-        for node in ast.walk(module.tree)
+        for node in house.nodes(module)
         for decorator in getattr(node, "decorator_list", ())
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and house.parameter_names(node)
         if house.callee(decorator) == "cache" or "maxsize=None" in ast.unparse(decorator)

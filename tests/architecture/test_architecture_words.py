@@ -9,6 +9,8 @@ from pathlib import Path
 
 import house
 
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 UNREADABLE = (".png", ".jpg", ".gif", ".pdf", ".gguf", ".bin", ".ipynb")
 
 # Written in pieces, so that this file does not name what it forbids.
@@ -25,7 +27,7 @@ def protocol_methods() -> frozenset[str]:
     return frozenset(
         method.name
         for module in house.modules()
-        for node in ast.walk(module.tree)
+        for node in house.nodes(module)
         if isinstance(node, ast.ClassDef)
         and any(house.callee(base) in ("Protocol", "ABC", "NodeVisitor", "Generic") for base in node.bases)
         for method in node.body
@@ -38,27 +40,25 @@ def unexplained(module: house.Module, explained: frozenset[str]) -> Iterator[str
     if not ast.get_docstring(module.tree) and module.text.strip():
         yield f"{house.where(module, 1)} the module"
     for node in module.tree.body:
-        if isinstance(
-            node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        ) and not node.name.startswith("_"):
-            if not ast.get_docstring(node):
-                yield f"{house.where(module, node.lineno)} {node.name}"
-            if isinstance(node, ast.ClassDef):
-                yield from unexplained_methods(module, node, explained)
+        if not isinstance(node, DEFINITIONS) or node.name.startswith("_"):
+            continue
+        if not ast.get_docstring(node) and "overload" not in decorators(node):
+            yield f"{house.where(module, node.lineno)} {node.name}"
+        for method in node.body if isinstance(node, ast.ClassDef) else ():
+            if isinstance(method, DEFINITIONS) and lacks_words(method, explained):
+                yield f"{house.where(module, method.lineno)} {node.name}.{method.name}"
 
 
-def unexplained_methods(
-    module: house.Module, owner: ast.ClassDef, explained: frozenset[str]
-) -> Iterator[str]:
-    """The public methods of a public class that neither it nor a Protocol explains."""
-    for method in owner.body:
-        if not isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            continue
-        decorators = {house.callee(decorator) for decorator in method.decorator_list}
-        if method.name.startswith("_") or method.name in explained or ast.get_docstring(method):
-            continue
-        if not decorators & {"property", "cached_property", "overload", "setter"}:
-            yield f"{house.where(module, method.lineno)} {owner.name}.{method.name}"
+def lacks_words(method: Definition, explained: frozenset[str]) -> bool:
+    """Whether a member of a public class is explained neither by itself nor by a Protocol."""
+    if method.name.startswith("_") or method.name in explained or ast.get_docstring(method):
+        return False
+    return not decorators(method) & {"property", "cached_property", "overload", "setter"}
+
+
+def decorators(node: Definition) -> set[str]:
+    """The names of what decorates `node`."""
+    return {house.callee(decorator) for decorator in node.decorator_list}
 
 
 def test_every_public_name_has_a_docstring() -> None:
@@ -69,7 +69,7 @@ def test_every_public_name_has_a_docstring() -> None:
 def test_docstrings_begin_with_one_line() -> None:
     offenders = []
     for module in house.modules():
-        for node in ast.walk(module.tree):
+        for node in house.nodes(module):
             if isinstance(node, (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 lines = (ast.get_docstring(node) or "").splitlines()
                 if len(lines) > 1 and lines[1].strip():

@@ -244,7 +244,11 @@ async def test_a15_a_denied_call_keeps_its_place_in_the_history() -> None:
     provider = ScriptedProvider([three("a", "b", "c"), reply(DONE)])
     _, outcome = await play(Agent(provider, "m", tools=tools, gate=gate))
     results = next(m for m in outcome.messages if m.tool_results).tool_results
-    assert [(r.tool_use_id, r.is_error) for r in results] == [("id_a", False), ("id_b", True), ("id_c", False)]
+    assert [(r.tool_use_id, r.is_error) for r in results] == [
+        ("id_a", False),
+        ("id_b", True),
+        ("id_c", False),
+    ]
     assert results[1].content[0].text == "Tool call denied: by the test"
     assert tools[1].calls == []
 

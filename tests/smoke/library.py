@@ -17,10 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from caliban_provider.testing.loopback import Exchange, LoopbackServer, Request
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from smoke import reply
+from caliban_provider_anthropic.testing import wire
+from caliban_provider_anthropic.testing.strict import StrictValidator
 
 START = "anyio.run(main)"
 APP_ONLY = ("caliban", "caliban_settings", "caliban_headless", "caliban_tools_builtin", "caliban_drive")
@@ -39,20 +37,23 @@ def answer(request: Request) -> Exchange:
     """Ask for the first tool on offer, with arguments that fit its schema; answer once its result came."""
     body = request.json
     if "tool_result" in json.dumps(body["messages"]):
-        return reply("end_turn", {"type": "text", "text": "The tool has answered."})
+        return wire.exchange(wire.text("The tool has answered."))
     tool = body["tools"][0]
     samples = {"string": "Prague", "integer": 2, "number": 2.5, "boolean": True, "array": [], "object": {}}
     schema = tool["input_schema"]
     given = {
         name: samples[entry.get("type", "string")] for name, entry in schema.get("properties", {}).items()
     }
-    return reply("tool_use", {"type": "tool_use", "id": "toolu_1", "name": tool["name"], "input": given})
+    return wire.exchange(wire.tool_use(tool["name"], given))
 
 
 def try_backend(code: str, backend: str) -> bool:
     """Run the example in a fresh interpreter; whether it used the tool and printed the answer."""
     text = code.replace(START, f'anyio.run(main, backend="{backend}")')
-    with LoopbackServer(answer) as server, tempfile.TemporaryDirectory(prefix="caliban-library-") as folder:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        LoopbackServer(answer, validator=StrictValidator()) as server,
+    ):
         environment = {"PATH": os.environ.get("PATH", ""), "HOME": folder, "ANTHROPIC_API_KEY": "test",
                        "ANTHROPIC_BASE_URL": server.url}  # fmt: skip
         done = subprocess.run(

@@ -11,11 +11,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from caliban_provider.testing.loopback import Exchange, LoopbackServer, sse
+from caliban_provider.testing.loopback import LoopbackServer
+from caliban_provider_anthropic.testing import wire
+from caliban_provider_anthropic.testing.strict import StrictValidator
 
 COMMAND = Path(sys.executable).with_name("caliban")
 SLOW_S = 240
@@ -34,31 +36,6 @@ def caliban(*arguments: str, folder: Path, **environment: str) -> subprocess.Com
         timeout=SLOW_S,
         check=False,
     )
-
-
-def reply(stop_reason: str, *blocks: Mapping[str, object]) -> Exchange:
-    """A whole reply of the Messages API as one exchange; each block comes in one delta."""
-    usage = {"input_tokens": 10, "output_tokens": 1}
-    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "mock", "content": [],
-               "stop_reason": None, "stop_sequence": None, "usage": usage}  # fmt: skip
-    events: list[dict[str, object]] = [{"type": "message_start", "message": message}]
-    for index, block in enumerate(blocks):
-        if block["type"] == "text":
-            start, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
-        else:
-            start = {**block, "input": {}}
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-        events += [
-            {"type": "content_block_start", "index": index, "content_block": start},
-            {"type": "content_block_delta", "index": index, "delta": delta},
-            {"type": "content_block_stop", "index": index},
-        ]
-    ending = {"stop_reason": stop_reason, "stop_sequence": None}
-    events += [
-        {"type": "message_delta", "delta": ending, "usage": {"output_tokens": 5}},
-        {"type": "message_stop"},
-    ]
-    return sse("".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events))
 
 
 def expect(condition: bool, done: subprocess.CompletedProcess[str]) -> None:
@@ -82,7 +59,8 @@ def explains_itself(folder: Path) -> None:
 
 def answers_a_prompt(folder: Path) -> None:
     """A prompt goes out and its answer comes back as text."""
-    with LoopbackServer([reply("end_turn", {"type": "text", "text": "Red, green, blue."})]) as server:
+    script = [wire.exchange(wire.text("Red, ", "green, blue."))]
+    with LoopbackServer(script, validator=StrictValidator(key="test")) as server:
         done = caliban(
             "-p", "Colours?", folder=folder, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="test"
         )
@@ -93,9 +71,9 @@ def answers_a_prompt(folder: Path) -> None:
 def runs_a_tool(folder: Path) -> None:
     """The model reads a file through the tool and answers in a stream of frames that ends with one result."""
     (folder / "note.txt").write_text("the word is plinth\n", encoding="utf-8")
-    call = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"path": "note.txt"}}
-    script = [reply("tool_use", call), reply("end_turn", {"type": "text", "text": "plinth"})]
-    with LoopbackServer(script) as server:
+    calls = wire.exchange(wire.text("I will look."), wire.tool_use("Read", {"path": "note.txt"}))
+    script = [calls, wire.exchange(wire.text("plinth"))]
+    with LoopbackServer(script, validator=StrictValidator(key="test")) as server:
         arguments = ("-p", "Which word?", "--allow", "Read", "--output-format", "stream-json", "--no-save")
         done = caliban(*arguments, folder=folder, ANTHROPIC_BASE_URL=server.url, ANTHROPIC_API_KEY="test")
         frames = [json.loads(line) for line in done.stdout.splitlines()]

@@ -1,4 +1,4 @@
-"""What the tests of the local provider share: both event loops, small GGUF files, a runtime without weights."""
+"""What these tests share: both event loops, small GGUF files, a runtime without weights."""
 
 from __future__ import annotations
 

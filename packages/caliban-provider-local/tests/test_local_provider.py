@@ -17,7 +17,7 @@ from caliban_provider.errors import BadResponse, InvalidRequest, ModelUnavailabl
 from caliban_provider.provider import ProviderOptions
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import MessageStop, TextDelta
-from caliban_provider.testing.contract import assembled, collect
+from caliban_provider.testing.contract import assembled, collect, contract_checks
 from caliban_provider_local.errors import LoadFailed, NotAModel
 from caliban_provider_local.factory import FACTORY
 from caliban_provider_local.provider import LocalProvider
@@ -185,6 +185,16 @@ def test_the_factory_states_its_facts_and_reads_variables(monkeypatch: pytest.Mo
     monkeypatch.setenv("CALIBAN_LOCAL_CONTEXT_TOKENS", "lots")
     with pytest.raises(InvalidRequest, match="context_tokens"):
         FACTORY.create(ProviderOptions())
+
+
+@pytest.mark.parametrize("check", range(5))
+def test_keeps_the_contract_without_weights(
+    wire: Any, small_model: str, anyio_backend: str, check: int
+) -> None:
+    def make() -> LocalProvider:
+        return provider_of(wire.fake(*[[wire.delta(content="word"), *wire.finish("stop")]] * 2))
+
+    contract_checks(make, model=small_model)[check].run(anyio_backend)
 
 
 def test_importing_the_provider_loads_no_runtime() -> None:

@@ -17,6 +17,10 @@ def threads() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith(PREFIX)]
 
 
+def wait_for(event: threading.Event) -> None:
+    assert event.wait(10)
+
+
 async def test_what_the_thread_pushes_arrives_in_order_and_the_thread_ends() -> None:
     worker = Worker(PREFIX)
 
@@ -70,7 +74,7 @@ async def test_ending_early_stops_endless_work() -> None:
 async def test_work_that_waits_for_its_turn_never_begins_once_it_is_not_wanted() -> None:
     worker = Worker(PREFIX)
     go, began = threading.Event(), threading.Event()
-    first = worker.start(lambda _: None if go.wait(10) else None)
+    first = worker.start(lambda _: wait_for(go))
     second = worker.start(lambda _: began.set())
     assert await second.end(within_s=0)
     assert [item async for item in _left(second)] == []
@@ -89,7 +93,7 @@ async def _left(job: Job[None]):  # type: ignore[no-untyped-def]
 async def test_work_that_does_not_stop_is_not_waited_for_without_end() -> None:
     worker = Worker(PREFIX)
     go = threading.Event()
-    job = worker.start(lambda _: None if go.wait(10) else None)
+    job = worker.start(lambda _: wait_for(go))
     assert not await job.end(within_s=0.05)
     assert not await worker.close(lambda: None, within_s=0.05)
     go.set()
@@ -131,6 +135,6 @@ async def test_closing_ends_the_streams_that_still_run_or_wait() -> None:
     assert await running.__anext__() == 0
     assert await worker.close(lambda: None, within_s=5)
     assert [item async for item in waiting] == []
-    assert set([item async for item in running]) <= {0}
+    assert {item async for item in running} <= {0}
     with pytest.raises(RuntimeError, match="closed"):
         worker.start(endless)

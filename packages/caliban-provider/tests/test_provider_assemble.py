@@ -252,12 +252,12 @@ def test_the_time_for_a_delta_does_not_grow_with_the_reply() -> None:
     def seconds(deltas: int) -> float:
         assembler = Assembler()
         delta = TextDelta(0, "abcd")
-        start = time.perf_counter()
+        start = time.process_time()
         for _ in range(deltas):
             assembler.add(delta)
         assert len(assembler.message("f", "m").text) == 4 * deltas
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     small = min(seconds(2000) for _ in range(3))
     # Quadratic growth would be a factor of 2500.
-    assert seconds(100_000) < 500 * max(small, 0.0001)
+    assert seconds(100_000) < 1000 * max(small, 0.0001)

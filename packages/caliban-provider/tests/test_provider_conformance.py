@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -61,9 +61,10 @@ class PlainProvider:
             if response.status != 200:
                 refusal = await response.read(65536)
                 raise error_for(response.status, response.headers, refusal, provider=self.name)
-            yield self.events(response)
+            async with aclosing(self.events(response)) as events:
+                yield events
 
-    async def events(self, response: HttpResponse) -> AsyncIterator[StreamEvent]:
+    async def events(self, response: HttpResponse) -> AsyncGenerator[StreamEvent, None]:
         decoder = self.decoder()
         begun = False
         chunks = watched(

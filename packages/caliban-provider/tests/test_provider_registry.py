@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from caliban_provider.errors import UnknownProvider
-from caliban_provider.registry import find, names
+from caliban_provider.errors import AuthenticationError, UnknownProvider
+from caliban_provider.provider import ProviderOptions
+from caliban_provider.registry import connect, find, first_set, names
 
 FACTORY = """
 class Factory:
@@ -87,7 +88,7 @@ def test_an_unknown_name_is_told_with_the_names_there_are(site: Site) -> None:
     with pytest.raises(UnknownProvider) as raised:
         find("nobody", {"home": "ours:FACTORY", "attic": "ours:FACTORY"})
     assert raised.value.message == "no provider is called 'nobody'"
-    assert raised.value.hint is not None and raised.value.hint.startswith("Installed are: attic")
+    assert raised.value.hint == f"Installed are: {', '.join(names({'home': '', 'attic': ''}))}."
 
 
 @pytest.mark.parametrize(
@@ -115,3 +116,32 @@ def test_a_broken_provider_is_told_with_its_cause(site: Site, source: str, refer
     assert raised.value.message.startswith(f"the provider 'broken' ({reference}) does not load: ")
     assert why in raised.value.message and raised.value.message.isprintable()
     assert raised.value.hint == "Reinstall or remove the package that offers it."
+
+
+KEYED = FACTORY.replace("needs_key = False", "needs_key = True").replace(
+    "key_env = ()\n    base_url_env = ()", "key_env = ('KEY_A', 'KEY_B')\n    base_url_env = ('URL_A',)"
+)
+
+
+def test_a_provider_is_connected_with_what_the_environment_holds(site: Site) -> None:
+    site.module("third_keyed", KEYED.format(name="keyed"))
+    site.distribution("caliban-provider-keyed", keyed="third_keyed:FACTORY")
+    made = connect("keyed", environ={"KEY_A": "", "KEY_B": "secret", "URL_A": "http://x"})
+    assert made == ProviderOptions(api_key="secret", base_url="http://x")
+    assert connect("keyed", environ={"KEY_A": "a", "KEY_B": "b"}) == ProviderOptions(api_key="a")
+
+
+def test_a_missing_key_is_told_before_the_first_call(site: Site) -> None:
+    site.module("third_keyed", KEYED.format(name="keyed"))
+    site.distribution("caliban-provider-keyed", keyed="third_keyed:FACTORY")
+    with pytest.raises(AuthenticationError) as raised:
+        connect("keyed", environ={})
+    assert (raised.value.message, raised.value.hint) == (
+        "there is no API key for keyed",
+        "Set the environment variable KEY_A.",
+    )
+
+
+def test_the_first_variable_that_is_set_counts() -> None:
+    assert first_set({"A": "", "B": "b", "C": "c"}, ("A", "B", "C")) == "b"
+    assert first_set({}, ("A",)) is None

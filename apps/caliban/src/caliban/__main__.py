@@ -6,6 +6,9 @@ import os
 import sys
 
 
+ASCII = ("ascii", "us-ascii", "ansi_x3.4-1968")
+
+
 def main() -> None:
     """Run the command line and leave the process with its exit code."""
     arguments = sys.argv[1:]
@@ -13,6 +16,8 @@ def main() -> None:
         from caliban.version import version_line
 
         _leave(_print_version(version_line()))
+    if sys.getfilesystemencoding() in ASCII:
+        _start_again_in_utf8()
     import gc
 
     gc.disable()  # nothing of what is imported now ever becomes garbage
@@ -21,6 +26,12 @@ def main() -> None:
     gc.freeze()
     gc.enable()
     _leave(run(arguments))
+
+
+def _start_again_in_utf8() -> None:
+    """Leave a locale in which neither a prompt nor a file name beyond ASCII can be read."""
+    if not sys.flags.utf8_mode and hasattr(os, "execv"):
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 
 def _print_version(line: str) -> int:

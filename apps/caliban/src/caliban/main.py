@@ -26,11 +26,28 @@ def run(arguments: Sequence[str]) -> int:
         return 141
     except CalibanError as error:
         return report(error, wanted_format(arguments))
+    except Exception as error:
+        return report(_fault(error), wanted_format(arguments))
+
+
+def _fault(error: Exception) -> CalibanError:
+    """A fault of ours in words; with `CALIBAN_DEBUG` set, its traceback stands on standard error first."""
+    if os.environ.get("CALIBAN_DEBUG"):
+        import traceback
+
+        _complain("".join(traceback.format_exception(error)))
+    said = " ".join(str(error).split())[:300]
+    return CalibanError(
+        f"this is a fault in caliban: {type(error).__name__}: {said}",
+        hint="please report it; CALIBAN_DEBUG=1 shows where it happened",
+    )
 
 
 def report(error: CalibanError, output_format: str | None) -> int:
     """Say `error` where its reader looks: standard error, and a result object for a program."""
-    code = getattr(error, "code", 1)
+    from caliban.exits import exit_code
+
+    code = exit_code(error)
     if output_format in JSON_FORMATS:
         from caliban_headless.json import JsonEncoder
         from caliban_headless.summary import Summary
@@ -39,7 +56,7 @@ def report(error: CalibanError, output_format: str | None) -> int:
         _write(JsonEncoder().result(result))
     hint = f"\nhint: {error.hint}" if error.hint else ""
     _complain(f"caliban: {error.message}{hint}\n")
-    return code if isinstance(code, int) else 1
+    return code
 
 
 def wanted_format(arguments: Sequence[str]) -> str | None:

@@ -42,12 +42,12 @@ class FunctionTool(Generic[P, R]):
         function: Callable[P, R],
         *,
         spec: ToolSpec,
-        arguments: Arguments,
+        parameters: Parameters,
         conflict_key: ConflictKey | None,
     ) -> None:
         self.function = function
         self.spec = spec
-        self._arguments = arguments
+        self._parameters = parameters
         self._conflict_key = conflict_key
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -59,7 +59,7 @@ class FunctionTool(Generic[P, R]):
         if self._conflict_key is None:
             return None
         try:
-            return self._conflict_key(self._arguments.read(args))
+            return self._conflict_key(self._parameters.read(args))
         except ArgumentError:
             return None  # such a call will not reach the function
 
@@ -70,18 +70,21 @@ class FunctionTool(Generic[P, R]):
         worker thread cannot be stopped: cancelling waits for it.
         """
         try:
-            values = self._arguments.read(args)
+            values = self._parameters.read(args)
         except ArgumentError as error:
             return ToolOutput.of(f"Error: invalid input: {self.spec.name}: {error.message}", is_error=True)
-        if self._arguments.context_name is not None:
-            values[self._arguments.context_name] = context
+        if self._parameters.context_name is not None:
+            values[self._parameters.context_name] = context
         call: Callable[[], Any] = partial(self.function, **values)
-        result = call() if inspect.iscoroutinefunction(self.function) else await to_thread.run_sync(call)
+        if inspect.iscoroutinefunction(self.function):
+            return _output(await call())
+        # In a tuple, because trio takes a coroutine for a mistake where a thread returns one.
+        (result,) = await to_thread.run_sync(lambda: (call(),))
         return _output(await result if inspect.isawaitable(result) else result)
 
 
-class Arguments:
-    """The arguments of one function: their JSON Schema, and the check of what a model sends.
+class Parameters:
+    """The parameters of one function: their JSON Schema, and the check of what a model sends.
 
     `context_name` is the parameter that takes the `ToolContext`, if there is one.
     """
@@ -188,17 +191,17 @@ def _tool(
     description = (inspect.getdoc(function) or "").strip().split("\n\n")[0]
     if not description:
         raise ToolDefinitionError(f"{name} has no docstring", hint="tell the model there what the tool does")
-    arguments = Arguments(function)
-    if main_argument is not None and main_argument not in arguments.names:
+    parameters = Parameters(function)
+    if main_argument is not None and main_argument not in parameters.names:
         raise ToolDefinitionError(f"{name} has no parameter {main_argument!r} to be its main argument")
     spec = ToolSpec(
         name=name,
         description=" ".join(description.split()),
-        input_schema=arguments.schema,
+        input_schema=parameters.schema,
         kind=kind,
         main_argument=main_argument,
     )
-    return FunctionTool(function, spec=spec, arguments=arguments, conflict_key=conflict_key)
+    return FunctionTool(function, spec=spec, parameters=parameters, conflict_key=conflict_key)
 
 
 def _parameters(function: Callable[..., object]) -> list[tuple[str, Any, Any]]:

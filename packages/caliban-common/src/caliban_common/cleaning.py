@@ -73,14 +73,15 @@ def _kept_text(block: TextBlock) -> TextBlock | None:
 def _plain_call(block: ToolUseBlock) -> ToolUseBlock:
     id = clean(block.id)
     name = clean(block.name) if block.name.strip() else NAMELESS
+    raw_input = None if block.raw_input is None else clean(block.raw_input)
     given = dict(block.input)
     try:
         input = nearest(given)
     except DataError:
         input = {}
-    if id is block.id and name is block.name and input is given:
+    if id is block.id and name is block.name and raw_input is block.raw_input and input is given:
         return block
-    return replace(block, id=id, name=name, input=block.input if input is given else input)
+    return replace(block, id=id, name=name, raw_input=raw_input, input=input)
 
 
 def _plain_result(block: ToolResultBlock) -> ToolResultBlock:

@@ -47,7 +47,7 @@ class Keys(NamedTuple):
     """`key=glob` pairs, joined by and. A key with dots walks into nested objects."""
 
     text: str
-    pairs: tuple[tuple[tuple[str, ...], TextGlob], ...]
+    pairs: tuple[tuple[tuple[str, ...], str], ...]
 
 
 Argument: TypeAlias = "Bare | Glob | Anywhere | Prefix | Keys"
@@ -138,5 +138,7 @@ def _bash_argument(text: str) -> Argument:
 def _keys(text: str) -> Keys | None:
     if _KEY_START.match(text) is None:
         return None
-    pairs = (item.partition("=") for item in _NEXT_KEY.split(text))
-    return Keys(text, tuple((tuple(key.split(".")), compile_text(glob)) for key, _, glob in pairs))
+    pairs = [item.partition("=") for item in _NEXT_KEY.split(text)]
+    for _, _, glob in pairs:
+        compile_text(glob)
+    return Keys(text, tuple((tuple(key.split(".")), glob) for key, _, glob in pairs))

@@ -57,6 +57,13 @@ def encode_block(block: Block, *, role: str, own: bool) -> bytes | None:
             assert_never(block)
 
 
+def displaced(block: Block) -> list[bytes]:
+    """The images of a failed result, which the wire takes beside the result and not in it."""
+    if not isinstance(block, ToolResultBlock) or not block.is_error:
+        return []
+    return [dumps(_image(part)) for part in block.content if isinstance(part, ImageBlock)]
+
+
 def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
@@ -103,7 +110,7 @@ def _tool_result(block: ToolResultBlock) -> dict[str, Any]:
     content = [
         _text(part.text) if isinstance(part, TextBlock) else _image(part)
         for part in block.content
-        if not isinstance(part, TextBlock) or part.text.strip()
+        if (part.text.strip() if isinstance(part, TextBlock) else not block.is_error)
     ]
     out = {"type": "tool_result", "tool_use_id": wire_id(block.tool_use_id)}
     return {**out, "content": content or [_text(NO_OUTPUT)], **({"is_error": True} if block.is_error else {})}

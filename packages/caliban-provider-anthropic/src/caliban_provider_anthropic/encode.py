@@ -16,7 +16,7 @@ from caliban_common.message import Message, OpaqueBlock, TextBlock, ToolResultBl
 from caliban_common.tool import ToolSpec
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.request import CompletionRequest
-from caliban_provider_anthropic.blocks import encode_block
+from caliban_provider_anthropic.blocks import displaced, encode_block
 from caliban_provider_anthropic.memo import Memo
 from caliban_provider_anthropic.models import FAMILY, facts, same_model
 from caliban_provider_anthropic.names import wire_name
@@ -26,8 +26,8 @@ from caliban_provider_anthropic.schema import tool_schema
 MARK = b',"cache_control":{"type":"ephemeral"}'
 """What makes a block the end of a prefix worth keeping; a body may have four."""
 
-MEMO_BYTES = 32 * 1024 * 1024
-"""How much of serialised messages an encoder remembers; the vendor takes no larger body."""
+MEMO_BYTES = 16 * 1024 * 1024
+"""How much of serialised messages an encoder remembers, once more of what was used last."""
 
 _OPENING = b'{"role":"user","content":[{"type":"text","text":"(the conversation goes on)"}]}'
 _GO_ON = b'{"role":"user","content":[{"type":"text","text":"Continue."}]}'
@@ -188,6 +188,7 @@ def _encode_message(message: Message, *, own: bool) -> _Piece | None:
         if data is not None:
             sent.append(block)
             (results if isinstance(block, ToolResultBlock) else others).append(data)
+            others += displaced(block)
     if not sent:
         return None
     head = _HEADS[role]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from caliban_provider.provider import ProviderOptions
+from caliban_provider.provider import ProviderFactory, ProviderOptions
 
 if TYPE_CHECKING:
     from caliban_provider_anthropic.provider import AnthropicProvider
@@ -36,5 +36,5 @@ class AnthropicFactory:
         )
 
 
-FACTORY = AnthropicFactory()
+FACTORY: ProviderFactory = AnthropicFactory()
 """The entry point."""

@@ -94,8 +94,12 @@ def root_url(base_url: str | None) -> str:
     Raises `InvalidRequest` for what is not an http or https URL.
     """
     url = (base_url or "").strip() or DEFAULT_BASE_URL
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
+    try:
+        parts = urlsplit(url)
+        fine = parts.scheme in ("http", "https") and bool(parts.netloc)
+    except ValueError:
+        fine = False
+    if not fine:
         raise InvalidRequest(
             "the base URL of Anthropic is not an http or https URL",
             hint="Check ANTHROPIC_BASE_URL or the settings.",

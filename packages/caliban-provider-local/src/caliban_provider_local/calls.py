@@ -90,7 +90,7 @@ def _moved(node: Any, root: str) -> Any:
             for key, value in node.items()
         }
     if isinstance(node, list | tuple):
-        return [_moved(item, root) for item in node]
+        return type(node)(_moved(item, root) for item in node)
     return node
 
 

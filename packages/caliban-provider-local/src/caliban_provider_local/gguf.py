@@ -12,6 +12,7 @@ import stat
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from caliban_common.files import BINARY, NONBLOCK
 from caliban_provider_local.errors import NotAModel
@@ -25,28 +26,30 @@ _TENSOR_LIMIT = 1 << 20
 _DEPTH_LIMIT = 4
 _WINDOW = 1 << 20
 
-_SCALARS = {
-    0: "<B",
-    1: "<b",
-    2: "<H",
-    3: "<h",
-    4: "<I",
-    5: "<i",
-    6: "<f",
-    7: "<?",
-    10: "<Q",
-    11: "<q",
-    12: "<d",
-}
+_SCALARS = MappingProxyType(
+    {
+        0: "<B",
+        1: "<b",
+        2: "<H",
+        3: "<h",
+        4: "<I",
+        5: "<i",
+        6: "<f",
+        7: "<?",
+        10: "<Q",
+        11: "<q",
+        12: "<d",
+    }
+)
 _STRING, _ARRAY = 8, 9
 _LENGTH = struct.Struct("<Q").unpack_from
 
-_FILE_TYPES = {
+_FILE_TYPES = MappingProxyType({
     0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 7: "Q8_0", 8: "Q5_0", 9: "Q5_1", 10: "Q2_K", 11: "Q3_K_S",
     12: "Q3_K_M", 13: "Q3_K_L", 14: "Q4_K_S", 15: "Q4_K_M", 16: "Q5_K_S", 17: "Q5_K_M", 18: "Q6_K",
     19: "IQ2_XXS", 20: "IQ2_XS", 21: "Q2_K_S", 22: "IQ3_XS", 23: "IQ3_XXS", 24: "IQ1_S", 25: "IQ4_NL",
     26: "IQ3_S", 27: "IQ3_M", 28: "IQ2_S", 29: "IQ2_M", 30: "IQ4_XS", 31: "IQ1_M", 32: "BF16",
-}  # fmt: skip
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import anyio
-import anyio.from_thread
 import anyio.lowlevel
 
 T = TypeVar("T")
+Post: TypeAlias = Callable[[Callable[[], object]], object]
 
 
 class Job(Generic[T]):
@@ -25,7 +26,7 @@ class Job(Generic[T]):
     """
 
     def __init__(self) -> None:
-        self._token = anyio.lowlevel.current_token()
+        self._post = _door_to_this_loop()
         self._send, self._receive = anyio.create_memory_object_stream[T](float("inf"))
         self._done = anyio.Event()
         self._stop = threading.Event()
@@ -33,12 +34,8 @@ class Job(Generic[T]):
 
     def push(self, item: T) -> bool:
         """On the thread: hand `item` over; true when the work is to end now."""
-        if self._stop.is_set():
-            return True
-        try:
-            anyio.from_thread.run_sync(self._send.send_nowait, item, token=self._token)
-        except (anyio.RunFinishedError, anyio.BrokenResourceError):
-            self._stop.set()
+        if not self._stop.is_set():
+            self._on_loop(partial(self._deliver, item))
         return self._stop.is_set()
 
     def __aiter__(self) -> Job[T]:
@@ -83,15 +80,35 @@ class Job(Generic[T]):
         """On the thread when the work is done, on the loop's when it was cancelled before it began."""
         if future.cancelled():
             self._finish()
-            return
+        else:
+            self._on_loop(self._finish)
+
+    def _on_loop(self, call: Callable[[], object]) -> None:
+        """On the thread: have `call` made by the loop, without waiting for it."""
         try:
-            anyio.from_thread.run_sync(self._finish, token=self._token)
-        except anyio.RunFinishedError:
-            pass
+            self._post(call)
+        except RuntimeError:  # the loop is over, and with it whoever wanted to know
+            self._stop.set()
+
+    def _deliver(self, item: T) -> None:
+        try:
+            self._send.send_nowait(item)
+        except anyio.BrokenResourceError:
+            self._stop.set()
 
     def _finish(self) -> None:
         self._send.close()
         self._done.set()
+
+
+def _door_to_this_loop() -> Post:
+    """How a thread leaves a call to the running loop and goes on at once.
+
+    Waiting for the call, as `anyio.from_thread` does, would hang the thread with a loop that ends first.
+    """
+    loop: Any = anyio.lowlevel.current_token().native_token
+    post: Post = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
+    return post
 
 
 class Worker:

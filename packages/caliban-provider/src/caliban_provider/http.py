@@ -1,4 +1,8 @@
-"""HTTP for the adapters; the only module that knows the HTTP library, and it loads it when it is needed."""
+"""HTTP for the adapters; the only module that knows the HTTP library, and it loads it when it is needed.
+
+The library's own connections cost 14 µs for each chunk of a body and lose the connection of an answer whose
+last bytes nobody waits for; ours (`connection`) stand in for them wherever no proxy is between.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +15,17 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from caliban_provider import tls
-from caliban_provider.errors import (
-    BadResponse,
-    InvalidRequest,
-    NetworkError,
-    ProviderError,
-    StreamIdle,
-    StreamInterrupted,
-)
+from caliban_provider import faults, http1, tls
+from caliban_provider.connection import PORTS, Answer, Limits, Origin, Pool
+from caliban_provider.errors import BadResponse, InvalidRequest, NetworkError, ProviderError
 
 if TYPE_CHECKING:
     import httpx
 
-_KEEP_ALIVE_S = 90.0
 _CLOSE_S = 2.0
 _DRAIN_S = 0.05
-_HEADERS = {"accept-encoding": "identity", "user-agent": "caliban"}
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+_HEADERS: Mapping[str, str] = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "caliban"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +34,7 @@ class HttpResponse:
 
     status: int
     headers: Mapping[str, str]
-    _body: _Body
+    _body: AsyncIterator[bytes]
 
     def chunks(self) -> AsyncIterator[bytes]:
         """The body as it comes, decompressed. Raises `StreamInterrupted`, `StreamIdle` or `BadResponse`."""
@@ -54,44 +52,13 @@ class HttpResponse:
         return b"".join(pieces)[:max_bytes]
 
 
-class _Body:
-    """The pieces of a body, with the library's failures mapped; no generator that could be left half-way."""
-
-    def __init__(self, answer: httpx.Response, host: str, read_s: float) -> None:
-        self._pieces = answer.aiter_bytes()
-        self._host = host
-        self._read_s = read_s
-
-    def __aiter__(self) -> _Body:
-        return self
-
-    async def __anext__(self) -> bytes:
-        import httpx
-
-        try:
-            return await self._pieces.__anext__()
-        except (httpx.HTTPError, ssl.SSLError, OSError) as error:
-            raise _cut(error, self._host, self._read_s) from error
-
-    async def drain(self) -> None:
-        """Read the last bytes of a body, which a reader of events does not wait for.
-
-        Only a connection whose answer was read to its end can be used again. An answer that goes on is left.
-        """
-        with anyio.move_on_after(_DRAIN_S):
-            try:
-                async for _ in self:
-                    pass
-            except ProviderError:
-                pass
-
-
 class HttpClient:
     """Connections that stay open between requests; the first request opens the first one.
 
     `connect_s` bounds connecting, `read_s` the wait for the head and between two pieces of a body, `write_s`
     each write. Redirects are not followed and cookies not kept: a key never travels to another address.
-    Proxies are taken from the environment. One event loop uses a client.
+    Proxies are taken from the environment, but never for a server on this machine. One event loop uses
+    a client.
     """
 
     def __init__(
@@ -102,15 +69,15 @@ class HttpClient:
         write_s: float = 60.0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._connect_s = connect_s
-        self._read_s = read_s
-        self._write_s = write_s
+        self._limits = Limits(connect_s=connect_s, read_s=read_s, write_s=write_s)
         self._tls = tls
-        self._clients: dict[bool, httpx.AsyncClient] = {}
+        self._client: httpx.AsyncClient | None = None
 
     def prepare(self, url: str) -> None:
         """Load and build what a request to `url` needs, without connecting; may run in a thread."""
-        self._client(url)
+        self._opened()
+        if url.startswith("https:"):
+            self._context()
 
     @asynccontextmanager
     async def stream(
@@ -121,64 +88,147 @@ class HttpClient:
         Raises `NetworkError`, `StreamIdle`, `BadResponse` or `InvalidRequest`.
         """
         answer = await self._send(method, url, headers, body)
-        body_left = _Body(answer, _host(url), self._read_s)
+        pieces = self._body(answer, _host(url))
         try:
             yield HttpResponse(
                 status=answer.status_code,
                 headers={name.lower(): value for name, value in answer.headers.items()},
-                _body=body_left,
+                _body=pieces,
             )
-            await body_left.drain()
+            await _drain(pieces)
         finally:
             with anyio.move_on_after(_CLOSE_S, shield=True):
                 await answer.aclose()
 
     async def aclose(self) -> None:
         """Close every connection; may be called twice."""
-        clients = list(self._clients.values())
-        self._clients.clear()
-        for client in clients:
+        client, self._client = self._client, None
+        if client is not None:
             await client.aclose()
 
     async def _send(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> httpx.Response:
         _check(url, headers)
-        client = self._client(url)
+        client = self._opened()
         import httpx
 
         try:
             request = client.build_request(method, url, headers=dict(headers), content=body)
             return await client.send(request, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
-            raise _failed(error, _host(url), self._connect_s, self._read_s) from None
+            raise _failed(error, _host(url), self._limits) from None
 
-    def _client(self, url: str) -> httpx.AsyncClient:
-        from urllib.request import getproxies
+    def _opened(self) -> httpx.AsyncClient:
+        if self._client is None:
+            self._client = self._build()
+        return self._client
 
-        secure = url.startswith("https:") or bool(getproxies())
-        if secure not in self._clients:
-            self._clients[secure] = self._build(secure)
-        return self._clients[secure]
-
-    def _build(self, secure: bool) -> httpx.AsyncClient:
-        """A client; one that never speaks TLS gets a context that trusts nobody, which costs no time."""
+    def _build(self) -> httpx.AsyncClient:
         from http.cookiejar import CookieJar, DefaultCookiePolicy
+        from urllib.request import getproxies
 
         import httpx
 
-        if secure and self._tls is None:
-            self._tls = tls.default_context()
+        limits = self._limits
+        proxied = bool(getproxies())
+        direct = _transport(Pool(limits, self._context))
         return httpx.AsyncClient(
             headers=_HEADERS,
-            verify=self._tls if secure and self._tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
             timeout=httpx.Timeout(
-                connect=self._connect_s, read=self._read_s, write=self._write_s, pool=self._connect_s
-            ),
-            limits=httpx.Limits(
-                max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEEP_ALIVE_S
+                connect=limits.connect_s, read=limits.read_s, write=limits.write_s, pool=limits.connect_s
             ),
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             follow_redirects=False,
+            transport=None if proxied else direct,
+            # A proxy elsewhere cannot reach a server on this machine.
+            mounts={f"all://{host}": direct for host in _LOOPBACK} if proxied else None,
+            # A context costs 20 ms where certificates come in one file: only a proxied client needs it now.
+            verify=self._context() if proxied else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         )
+
+    def _context(self) -> ssl.SSLContext:
+        if self._tls is None:
+            self._tls = tls.default_context()
+        return self._tls
+
+    def _body(self, answer: httpx.Response, host: str) -> AsyncIterator[bytes]:
+        """Our own iterator as it is; the library's, with its failures mapped, where it has work to do."""
+        own = answer.extensions.get("answer")
+        if isinstance(own, Answer) and answer.headers.get("content-encoding", "identity") == "identity":
+            return own
+        return _Mapped(answer, host, self._limits)
+
+
+class _Mapped:
+    """A body as the library reads it."""
+
+    def __init__(self, answer: httpx.Response, host: str, limits: Limits) -> None:
+        self._pieces = answer.aiter_bytes()
+        self._host = host
+        self._limits = limits
+
+    def __aiter__(self) -> _Mapped:
+        return self
+
+    async def __anext__(self) -> bytes:
+        import httpx
+
+        try:
+            return await self._pieces.__anext__()
+        except httpx.DecodingError as error:
+            raise BadResponse(
+                f"the answer of {self._host} cannot be decompressed: {faults.line(error)}"
+            ) from error
+        except httpx.ReadTimeout:
+            raise faults.silent(f"{self._host} did not go on", self._limits.read_s) from None
+        except (httpx.HTTPError, ssl.SSLError, OSError) as error:
+            raise faults.cut(error, self._host) from error
+
+
+async def _drain(pieces: AsyncIterator[bytes]) -> None:
+    """Read the last bytes of a body, which a reader of events does not wait for.
+
+    Only a connection whose answer was read to its end can be used again. An answer that goes on is left.
+    """
+    with anyio.move_on_after(_DRAIN_S):
+        try:
+            async for _ in pieces:
+                pass
+        except ProviderError:
+            pass
+
+
+def _transport(pool: Pool) -> httpx.AsyncBaseTransport:
+    """`pool` as the library wants it; the classes stand here because the library is loaded late."""
+    import httpx
+
+    class Body(httpx.AsyncByteStream):
+        def __init__(self, answer: Answer) -> None:
+            self._answer = answer
+
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return self._answer
+
+        async def aclose(self) -> None:
+            await self._answer.aclose()
+
+    class Transport(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            url = request.url
+            port = url.port or PORTS[url.scheme]
+            origin = Origin(scheme=url.scheme, host=url.raw_host.decode("ascii"), port=port)
+            content = http1.request(request.method, url.raw_path, request.headers.raw, request.content)
+            answer = await pool.request(origin, request.method, content)
+            return httpx.Response(
+                answer.status,
+                headers=dict(answer.headers),
+                stream=Body(answer),
+                extensions={"answer": answer},
+            )
+
+        async def aclose(self) -> None:
+            await pool.aclose()
+
+    return Transport()
 
 
 def _host(url: str) -> str:
@@ -196,111 +246,34 @@ def _check(url: str, headers: Mapping[str, str]) -> None:
             "the provider's address is not an http or https URL", hint="Check the base URL in the settings."
         )
     for name, value in headers.items():
-        if not (name.isascii() and value.isascii() and value.isprintable()):
+        if not (name.isascii() and name.isprintable() and value.isascii() and value.isprintable()):
             raise InvalidRequest(
                 f"the header {name!r} holds characters that HTTP does not allow",
                 hint="Look for a line break or a typographic character in the key or the configured headers.",
             )
 
 
-def _failed(error: Exception, host: str, connect_s: float, read_s: float) -> ProviderError:
-    """What a failure before the head of the answer means."""
+def _failed(error: Exception, host: str, limits: Limits) -> ProviderError:
+    """What a failure of the library before the head of the answer means."""
     import httpx
 
     match error:
         case httpx.ConnectTimeout() | httpx.PoolTimeout():
-            return NetworkError(
-                f"no connection to {host} within {connect_s:g} s",
-                hint="Check the network, the proxy and the base URL.",
-            )
+            return faults.late(host, limits.connect_s)
         case httpx.ReadTimeout():
-            return _silent(f"{host} did not answer", read_s)
+            return faults.silent(f"{host} did not answer", limits.read_s)
         case httpx.ProxyError():
             return NetworkError(
-                f"the proxy refused the connection to {host}: {_line(error)}",
+                f"the proxy refused the connection to {host}: {faults.line(error)}",
                 hint="Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.",
             )
         case httpx.ConnectError():
-            return _unconnected(error, host)
+            return faults.unconnected(error, host)
         case httpx.UnsupportedProtocol() | httpx.InvalidURL() | httpx.LocalProtocolError():
             return InvalidRequest(
                 f"the request to {host} cannot be sent", hint="Check the base URL and the configured headers."
             )
         case httpx.RemoteProtocolError() if "disconnected" not in str(error):
-            return BadResponse(
-                f"{host} does not answer in HTTP: {_line(error)}", hint="Check the base URL and its port."
-            )
+            return faults.foreign(error, host)
         case _:
-            return NetworkError(
-                f"the connection to {host} broke before an answer: {_line(error)}", hint="Try again."
-            )
-
-
-def _unconnected(error: Exception, host: str) -> NetworkError:
-    """A connection that was not made, by its root cause."""
-    import socket
-
-    causes = _causes(error)
-    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes) or "CERTIFICATE" in str(
-        error
-    ):
-        failed = NetworkError(
-            f"the certificate of {host} is not trusted: {_line(error)}",
-            hint="Behind an intercepting proxy, name its certificate in SSL_CERT_FILE.",
-        )
-        failed.retryable = False
-        return failed
-    if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return NetworkError(
-            f"the name {host} does not resolve: {_line(error)}",
-            hint="Check the network and the host in the base URL.",
-        )
-    if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
-        return NetworkError(
-            f"{host} refused the connection", hint="Check that the server runs and that the port is right."
-        )
-    return NetworkError(
-        f"no connection to {host}: {_line(error)}", hint="Check the network, the proxy and the base URL."
-    )
-
-
-def _causes(error: BaseException | None) -> list[BaseException]:
-    """`error`, what it was raised from, and the members of groups among these."""
-    found: list[BaseException] = []
-    queue = [error]
-    while queue:
-        if (cause := queue.pop()) is None or cause in found:
-            continue
-        found.append(cause)
-        queue += [cause.__cause__, cause.__context__]
-        queue += getattr(cause, "exceptions", ())
-    return found
-
-
-def _cut(error: Exception, host: str, read_s: float) -> ProviderError:
-    """What a failure in the body means."""
-    import httpx
-
-    match error:
-        case httpx.DecodingError():
-            return BadResponse(f"the answer of {host} cannot be decompressed: {_line(error)}")
-        case httpx.ReadTimeout():
-            return _silent(f"{host} did not go on", read_s)
-        case _:
-            return StreamInterrupted(
-                f"the connection to {host} broke in the middle of the answer: {_line(error)}",
-                hint="Try again.",
-            )
-
-
-def _silent(what: str, read_s: float) -> StreamIdle:
-    return StreamIdle(
-        f"{what} within {read_s:g} s",
-        idle_s=read_s,
-        hint="The provider is silent: try again, or allow a longer wait.",
-    )
-
-
-def _line(error: Exception) -> str:
-    """The error's text on one line; its class where it has none."""
-    return " ".join(str(error).split())[:200] or type(error).__name__
+            return faults.broken(error, host)

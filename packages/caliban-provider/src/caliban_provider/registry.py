@@ -6,12 +6,13 @@ name a `module:attribute`, and only the provider that is asked for is imported.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from caliban_provider.errors import UnknownProvider
-from caliban_provider.provider import ProviderFactory
+from caliban_provider.errors import AuthenticationError, UnknownProvider
+from caliban_provider.provider import Provider, ProviderFactory, ProviderOptions
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -34,6 +35,26 @@ def find(name: str, builtin: Mapping[str, str]) -> ProviderFactory:
             hint=f"Installed are: {offered}." if offered else "No provider is installed.",
         )
     return _load(name, reference)
+
+
+def connect(name: str, *, environ: Mapping[str, str] | None = None) -> Provider:
+    """The installed provider `name`, with its key and base URL from the environment.
+
+    Raises `UnknownProvider`, and `AuthenticationError` where the provider needs a key and there is none.
+    """
+    given = os.environ if environ is None else environ
+    factory = find(name, {})
+    key = first_set(given, factory.key_env)
+    if factory.needs_key and key is None:
+        raise AuthenticationError(
+            f"there is no API key for {name}", hint=f"Set the environment variable {factory.key_env[0]}."
+        )
+    return factory.create(ProviderOptions(api_key=key, base_url=first_set(given, factory.base_url_env)))
+
+
+def first_set(environ: Mapping[str, str], variables: tuple[str, ...]) -> str | None:
+    """The value of the first of `variables` that is set and not empty."""
+    return next((environ[name] for name in variables if environ.get(name)), None)
 
 
 def names(builtin: Mapping[str, str]) -> tuple[str, ...]:

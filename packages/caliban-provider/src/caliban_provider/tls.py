@@ -11,8 +11,14 @@ def default_context() -> ssl.SSLContext:
     """A context that verifies, from `SSL_CERT_FILE`, `SSL_CERT_DIR`, the system's store or the bundled one.
 
     A hashed directory of the system is preferred to any bundle: it holds what the machine's owner trusts,
-    and its certificates are read when they are needed instead of all at once (30 ms).
+    and its certificates are read when they are needed instead of all at once (20 ms).
     """
+    context = _trusting()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _trusting() -> ssl.SSLContext:
     cafile, capath = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
     if cafile or capath:
         return ssl.create_default_context(cafile=cafile or None, capath=capath or None)

@@ -45,7 +45,7 @@ class Fence:
     """Where file and shell tools may go: the workspace and the extra roots, or anywhere if not `restrict`."""
 
     def __init__(self, workspace: Path, *, restrict: bool, extra_roots: Sequence[Path] = ()) -> None:
-        self.given = Path(os.path.abspath(workspace))
+        self.given = Path(os.path.normpath(workspace.absolute()))
         self.workspace = Path(os.path.realpath(workspace))
         self._roots = (self.workspace, *(Path(os.path.realpath(root)) for root in extra_roots))
         self._restrict = restrict
@@ -55,7 +55,7 @@ class Fence:
         fault = path_fault(text)
         if fault:
             raise PathRefused(fault)
-        joined = os.path.join(self.workspace, expand_user(text))
+        joined = str(self.workspace / expand_user(text))
         special = _special(joined)
         canonical = os.path.realpath(joined)
         if special or _PROCESS_FILE.match(canonical):
@@ -64,7 +64,7 @@ class Fence:
         if root is None:
             if self._restrict:
                 raise PathRefused(f"{text!r} is outside the workspace", hint=self._where())
-            root = Path(os.path.dirname(canonical))
+            root = Path(canonical).parent
         return Place(path=Path(canonical), root=root, shown=self._shown(joined, canonical))
 
     def show(self, path: str) -> str:
@@ -126,7 +126,7 @@ def _within(path: str, root: str) -> bool:
 def _special(path: str) -> str | None:
     """What `path` is if it exists and is neither file nor directory; looked at, never opened."""
     try:
-        mode = os.stat(path).st_mode
+        mode = Path(path).stat().st_mode
     except (OSError, ValueError):
         return None
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):

@@ -12,8 +12,9 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from caliban_common.files import NONBLOCK, NOFOLLOW
+from caliban_common.files import NOFOLLOW, NONBLOCK
 from caliban_tools_builtin.errors import FileMissing, FileRefused
 from caliban_tools_builtin.fence import Place
 
@@ -89,8 +90,8 @@ def open_file(place: Place, parent: int, flags: int) -> int:
 
 def working_directory(place: Place, handle: int) -> str:
     """A path by which a child process enters the opened directory itself, where the system has one."""
-    through_handle = f"/proc/self/fd/{handle}"
-    return through_handle if os.path.isdir(through_handle) else str(place.path)
+    through_handle = Path(f"/proc/self/fd/{handle}")
+    return str(through_handle if through_handle.is_dir() else place.path)
 
 
 def refused(place: Place, error: OSError) -> FileRefused:

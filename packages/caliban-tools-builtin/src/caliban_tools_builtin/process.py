@@ -31,6 +31,10 @@ class Child:
         self.stderr = stderr
         self._handle = _process_handle(process.pid)
 
+    def pipe_names(self) -> frozenset[str]:
+        """How the process table names the two pipes."""
+        return frozenset(f"pipe:[{os.fstat(pipe).st_ino}]" for pipe in (self.stdout, self.stderr))
+
     async def exited(self) -> None:
         """Wait until the process has ended; whoever still holds its pipes does not matter."""
         import anyio

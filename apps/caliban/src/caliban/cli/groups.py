@@ -175,7 +175,7 @@ GROUPS: Final = (
     Group(
         "extensions",
         tuple(
-            _switch(f"--no-{name}", dest=argparse.SUPPRESS, help=f"without {what}")
+            _switch(f"--no-{name}", dest="without", help=f"without {what}")
             for name, what in (
                 ("hooks", "hooks"),
                 ("skills", "skills"),

@@ -63,8 +63,8 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Options:
             raise UsageError(f"{name} is not available yet: {LATER[name]}")
     namespace = build_parser().parse_args(list(arguments))
     values = vars(namespace)
-    values.pop("help")
-    values.pop("version")
+    for name in ("help", "version", "without"):
+        values.pop(name)
     for name in ("allow", "deny", "ask"):
         values[name] = tuple(values[name] or ())
     options = Options(**_with_environment(values, environ))

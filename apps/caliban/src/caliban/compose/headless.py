@@ -19,7 +19,7 @@ from caliban.compose.settings import build_settings
 from caliban.compose.system import build_system, says_system
 from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
-from caliban_common.message import Message, TextBlock, user
+from caliban_common.message import Message, TextBlock
 from caliban_common.tool import Tool
 from caliban_drive.session import Session
 from caliban_headless import exit
@@ -59,7 +59,7 @@ async def _answer(options: Options) -> int:
     door = build_provider(options, settings, os.environ)
     try:
         tools = _usable_tools(door, build_tools(options, settings, workspace))
-        prompt = None if options.input_format == "stream-json" else await read_prompt(options)
+        prompt = None if options.input_format == "stream-json" else await read_prompt(options, workspace)
         remembered = open_session(options, found, provider=door.provider.name, model=door.model)
         agent = build_agent(options, settings, door, permissions, tools, remembered.id)
         session = Session(agent, id=remembered.id, messages=remembered.messages, store=remembered.store)
@@ -72,7 +72,7 @@ async def _answer(options: Options) -> int:
                 session_id=session.id,
                 model=f"{door.provider.name}/{door.model}",
                 tools=tuple(tool.spec.name for tool in tools),
-                setting_sources=settings.sources,
+                setting_sources=tuple(scope for scope, data in settings.raw.items() if data),
                 bare=options.bare,
                 cwd=str(workspace),
                 permission_mode=permissions.mode,
@@ -87,7 +87,7 @@ async def _answer(options: Options) -> int:
             await door.provider.aclose()
 
 
-async def _drive(driver: Driver, prompt: str | None) -> int:
+async def _drive(driver: Driver, prompt: Message | None) -> int:
     code = exit.INTERRUPTED
     async with anyio.create_task_group() as group:
         group.start_soon(watch_signals, driver.cancel, group.cancel_scope.cancel)
@@ -96,7 +96,7 @@ async def _drive(driver: Driver, prompt: str | None) -> int:
             group.start_soon(frames.pump)
             code = await driver.run(frames)
         else:
-            code = await driver.run(OnePrompt(user(prompt)))
+            code = await driver.run(OnePrompt(prompt))
         group.cancel_scope.cancel()
     return code
 

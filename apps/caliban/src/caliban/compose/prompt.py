@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 from caliban.cli.options import Options
 from caliban.errors import UsageError
+from caliban_common.message import Message, TextBlock, user
+from caliban_drive.expand import ExpandOptions, expand
 from caliban_headless.input import read_text
 from caliban_headless.stdin import Stdin
 
 STDIN = "-"
 
 
-async def read_prompt(options: Options) -> str:
-    """The text of the prompt. Standard input is read only where it was promised: by `-`, or by no prompt.
+async def read_prompt(options: Options, workspace: Path) -> Message:
+    """The prompt. Standard input is read only where it was promised: by `-`, or by no prompt.
 
-    `-` together with a further prompt gives both: the prompt, then what was piped in. Raises `UsageError` for
-    an empty prompt.
+    `-` together with a further prompt gives both: the prompt, then what was piped in. Files that the typed
+    words name with `@` are attached. Raises `UsageError` for an empty prompt and `AttachmentRefused`.
     """
     said = [text for text in (options.print_prompt, options.prompt_flag, options.prompt) if text]
     words = [text for text in said if text != STDIN]
-    if STDIN in said or not said:
-        piped = await read_text(Stdin())
-        parts = [*words[:1], piped] if piped.strip() else words[:1]
-    else:
-        parts = words[:1]
-    prompt = "\n\n".join(parts)
-    if not prompt.strip():
+    piped = await read_text(Stdin()) if STDIN in said or not said else ""
+    typed = words[0] if words else ""
+    if not typed.strip() and not piped.strip():
         raise UsageError("the prompt is empty", hint='caliban -p "…", or pipe text into caliban -p -')
-    return prompt
+    if not typed:
+        return user(piped)
+    limits = ExpandOptions(
+        workspace=workspace,
+        max_file_bytes=options.max_attach_bytes,
+        budget_bytes=options.attach_budget_bytes,
+    )
+    message = expand(typed, limits)
+    if not piped.strip():
+        return message
+    first = TextBlock(text=f"{typed}\n\n{piped}")
+    return replace(message, content=(first, *message.content[1:]))

@@ -10,7 +10,7 @@ from typing import Any, Final
 from caliban.cli.options import Options
 from caliban.errors import ConfigError
 from caliban_provider.provider import Provider, ProviderFactory, ProviderOptions
-from caliban_provider.registry import find
+from caliban_provider.registry import find, first_set
 from caliban_settings import Settings
 
 DEFAULT_PROVIDER = "anthropic"
@@ -49,13 +49,13 @@ def build_provider(options: Options, settings: Settings, environ: Mapping[str, s
     name = chosen or DEFAULT_PROVIDER
     factory = find(name, BUILTIN)
     made = settings.get(f"provider.{name}") or {}
-    key = _first(environ, _key_variables(factory, made))
+    key = first_set(environ, _key_variables(factory, made))
     if factory.needs_key and not key:
         raise _missing_key(factory, explicit=chosen is not None)
     provider = factory.create(
         ProviderOptions(
             api_key=key,
-            base_url=_first(environ, factory.base_url_env) or made.get("base_url"),
+            base_url=first_set(environ, factory.base_url_env) or made.get("base_url"),
             headers=made.get("headers") or {},
         )
     )
@@ -79,10 +79,6 @@ def _chosen(options: Options, settings: Settings) -> tuple[str | None, str | Non
 def _key_variables(factory: ProviderFactory, made: Mapping[str, Any]) -> tuple[str, ...]:
     own = made.get("api_key_env")
     return (own,) if own else factory.key_env
-
-
-def _first(environ: Mapping[str, str], names: tuple[str, ...]) -> str | None:
-    return next((environ[name] for name in names if environ.get(name)), None)
 
 
 def _missing_key(factory: ProviderFactory, *, explicit: bool) -> ConfigError:

@@ -9,7 +9,7 @@ from caliban.errors import MissingError
 from caliban_common.message import Message
 from caliban_common.paths import data_dir, expand_user
 from caliban_drive.session import Store
-from caliban_sessions import SessionState, SessionStore
+from caliban_sessions import SessionState, SessionStore, check_name
 
 EPHEMERAL = "ephemeral"
 
@@ -36,6 +36,8 @@ def find_session(options: Options) -> Remembered:
     Raises `MissingError` when it is not there, and the store's errors.
     """
     store = _store(options)
+    if options.session is not None:
+        check_name(options.session)
     name = _existing(options, store)
     if name is None:
         return Remembered(id=options.session or EPHEMERAL)

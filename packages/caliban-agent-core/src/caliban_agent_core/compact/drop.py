@@ -23,6 +23,7 @@ def drop_oldest(messages: tuple[Message, ...], *, target_tokens: int) -> tuple[M
     totals = list(accumulate(sizes, initial=0))
     lead = lead_length(messages)
     asked = requests(messages)
+    starts = frozenset(asked)
     options = [(cut, _kept(lead, asked, cut)) for cut in cuts(messages)]
     options = [(cut, kept) for cut, kept in options if lead + len(kept) < cut]
     if not options:
@@ -32,7 +33,7 @@ def drop_oldest(messages: tuple[Message, ...], *, target_tokens: int) -> tuple[M
         for cut, kept in options
         if totals[lead] + sum(sizes[n] for n in kept) + totals[-1] - totals[cut] <= target_tokens
     ]
-    at_request = [(cut, kept) for cut, kept in fitting if cut in asked]
+    at_request = [(cut, kept) for cut, kept in fitting if cut in starts]
     cut, kept = (at_request or fitting or options[-1:])[0]
     return (*messages[:lead], *(messages[number] for number in kept), *messages[cut:])
 

@@ -23,7 +23,7 @@ from caliban_common.message import (
 TEXT_CHARS = 6000
 INPUT_CHARS = 600
 RESULT_CHARS = 1500
-SPEAKERS = {"system": "System", "user": "User", "assistant": "Assistant"}
+SPEAKERS: Mapping[str, str] = {"system": "System", "user": "User", "assistant": "Assistant"}
 
 
 def transcript(messages: Sequence[Message], *, max_chars: int) -> str:

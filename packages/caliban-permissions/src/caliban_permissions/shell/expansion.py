@@ -14,7 +14,11 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
 _BACKTICK = re.compile(r"`(?:[^`\\]|\\.)*`", re.DOTALL)
 _ANSI_C = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
 _PLAIN_PARAMETER = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{[0-9]+\}")
-_INTERESTING = re.compile(r"[\\'\"(){}]")
+_BRACKETS = {
+    "()": re.compile(r"[\\'\"()]"),
+    "[]": re.compile(r"[\\'\"\[\]]"),
+    "{}": re.compile(r"[\\'\"{}]"),
+}
 
 _ESCAPE = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
@@ -37,15 +41,15 @@ def dollar(text: str, index: int) -> tuple[int, Opacity] | None:
     following = text[index + 1 : index + 2]
     if following == "(":
         if text.startswith("$((", index):
-            return _extent(text, index, 2, "()", "arithmetic", runs=True)
-        return _extent(text, index, 1, "()", "command substitution", runs=False)
+            return _extent(text, index, "()", "arithmetic", runs=True)
+        return _extent(text, index, "()", "command substitution", runs=False)
     if following == "[":
-        return _extent(text, index, 1, "[]", "arithmetic", runs=True)
+        return _extent(text, index, "[]", "arithmetic", runs=True)
     if following == "{":
         plain = _PLAIN_PARAMETER.match(text, index)
         if plain is not None:
             return plain.end(), Opacity("variable", plain.group())
-        return _extent(text, index, 1, "{}", "expansion", runs=True)
+        return _extent(text, index, "{}", "expansion", runs=True)
     name = _NAME.match(text, index + 1)
     if name is not None:
         return name.end(), Opacity("variable", text[index : name.end()])
@@ -62,7 +66,7 @@ def backtick(text: str, index: int) -> tuple[int, Opacity] | None:
 
 def process(text: str, index: int) -> tuple[int, Opacity]:
     """The end of `<(...)` or `>(...)`."""
-    return _extent(text, index, 1, "()", "process substitution", runs=True)
+    return _extent(text, index, "()", "process substitution", runs=True)
 
 
 def ansi_c(text: str, index: int) -> tuple[int, str] | None:
@@ -81,14 +85,12 @@ def _decoded(match: re.Match[str]) -> str:
     return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else ""
 
 
-def _extent(
-    text: str, index: int, skip: int, pair: str, what: str, *, runs: bool
-) -> tuple[int, Opacity]:
-    """Count brackets of one kind from `index + skip`, over quotes; to the end of text if none closes."""
-    depth, at = 0, index + skip
-    quote = ""
+def _extent(text: str, index: int, pair: str, what: str, *, runs: bool) -> tuple[int, Opacity]:
+    """Count brackets of one kind from `index + 1`, over quotes; to the end of text if none closes."""
+    interesting = _BRACKETS[pair]
+    depth, at, quote = 0, index + 1, ""
     while True:
-        found = _INTERESTING.search(text, at) if pair != "[]" else re.compile(r"[\\'\"\[\]]").search(text, at)
+        found = interesting.search(text, at)
         if found is None:
             return len(text), Opacity("unclosed " + what, text[index:], runs=True)
         char, at = found.group(), found.end()
@@ -100,8 +102,7 @@ def _extent(
             quote = char
         elif char == pair[0]:
             depth += 1
-        elif char == pair[1]:
+        else:
             depth -= 1
-            if depth == (1 if skip == 2 else 0):
-                at += skip == 2 and text.startswith(")", at)
+            if depth == 0:
                 return at, Opacity(what, text[index:at], runs=runs)

@@ -63,14 +63,13 @@ class Redirect(NamedTuple):
 class Leaf(NamedTuple):
     """One simple command: assignments, words and redirects, with what is opaque in it.
 
-    `raw` is the leaf's text with redirects and quotes; `piped` is true when its input is a pipe.
+    `raw` is its text as typed, redirects and quotes included.
     """
 
     words: tuple[Word, ...]
     assigns: tuple[Word, ...]
     redirects: tuple[Redirect, ...]
     raw: str
-    piped: bool = False
     opaque: tuple[Opacity, ...] = ()
 
     @property
@@ -80,10 +79,14 @@ class Leaf(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A whole command. `opaque` holds the doubts about its structure: then its leaves are a guess."""
+    """A whole command. `redirects` are those of groups; `opaque` holds the doubts about the structure.
+
+    With doubts the leaves are a guess.
+    """
 
     text: str
     leaves: tuple[Leaf, ...]
+    redirects: tuple[Redirect, ...] = ()
     opaque: tuple[Opacity, ...] = ()
 
     @property

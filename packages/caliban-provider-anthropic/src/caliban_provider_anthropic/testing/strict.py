@@ -101,7 +101,9 @@ class StrictValidator:
     def _check_signed(self, body: Mapping[str, Any]) -> None:
         signed = list(self._signed or [])
         for place, message in enumerate(body["messages"]):
-            for number, block in enumerate(check_blocks(message["content"])):
+            if isinstance(message["content"], str):
+                continue
+            for number, block in enumerate(message["content"]):
                 if block["type"] in ("thinking", "redacted_thinking"):
                     bare = {key: value for key, value in block.items() if key != "cache_control"}
                     if bare not in signed:

@@ -116,6 +116,8 @@ def _check_result(block: Block, where: str) -> None:
     need(parts, f"{where}: content cannot be empty")
     for part in parts:
         need(part["type"] in ("text", "image", "document"), f"{where}.content: unexpected {part['type']}")
+        fine = part["type"] == "text" or not block.get("is_error")
+        need(fine, f"{where}: all content must be type `text` if `is_error` is true")
 
 
 def _check_image(source: object, where: str) -> None:

@@ -15,22 +15,17 @@ A provider without an HTTP wire runs `contract_checks` alone. Nothing here needs
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
-
 from caliban_common.message import ToolUseBlock
 from caliban_provider.testing import failures, streams
 from caliban_provider.testing.contract import Check, contract_checks
-from caliban_provider.testing.vendor import Vendor, Wire
+from caliban_provider.testing.vendor import Vendor, VendorCheck, Wire
 
 __all__ = ["Check", "Wire", "contract_checks", "wire_checks"]
-
-_VendorCheck: TypeAlias = Callable[[Vendor], Awaitable[None]]
 
 
 def wire_checks(wire: Wire) -> tuple[Check, ...]:
     """Every check that fits the wire, each with a server of its own."""
-    fitting: dict[str, _VendorCheck] = {**streams.ALWAYS, **failures.ALWAYS}
+    fitting: dict[str, VendorCheck] = {**streams.ALWAYS, **failures.ALWAYS}
     if wire.textual:
         fitting.update(streams.TEXTUAL)
     if wire.parallel:
@@ -45,7 +40,7 @@ def wire_checks(wire: Wire) -> tuple[Check, ...]:
     return tuple(_check(wire, name, check) for name, check in fitting.items())
 
 
-def _check(wire: Wire, name: str, check: _VendorCheck) -> Check:
+def _check(wire: Wire, name: str, check: VendorCheck) -> Check:
     async def run() -> None:
         with Vendor(wire) as vendor:
             await check(vendor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Mapping
 
 import anyio
 
@@ -22,12 +23,12 @@ from caliban_provider.errors import (
 from caliban_provider.stream import MessageStop, StreamEvent, TextDelta
 from caliban_provider.testing.contract import ask
 from caliban_provider.testing.exchange import Close, Exchange, Hang, Reset, Send, answer
-from caliban_provider.testing.vendor import KEY, Vendor, failure_of
+from caliban_provider.testing.vendor import KEY, Vendor, VendorCheck, failure_of
 
 _SHORT_S = 0.2
 _NOTICED_S = 5.0
 
-_STATUSES: dict[int, type[ProviderError]] = {
+_STATUSES: Mapping[int, type[ProviderError]] = {
     400: InvalidRequest,
     401: AuthenticationError,
     404: ModelUnavailable,
@@ -185,7 +186,7 @@ async def _afterwards(vendor: Vendor) -> None:
     assert "".join(texts) == "Hello"
 
 
-ALWAYS = {
+ALWAYS: Mapping[str, VendorCheck] = {
     "error statuses are told apart": _statuses,
     "the wait that a server asks for is kept": _told_waits,
     "a refusal may have any body": _odd_refusals,
@@ -200,4 +201,4 @@ ALWAYS = {
     "a closed port is a network error that says where": _nobody_there,
     "the reply after a failure is whole": _afterwards,
 }
-IN_STREAM = {"an error inside the stream is told apart": _in_stream}
+IN_STREAM: Mapping[str, VendorCheck] = {"an error inside the stream is told apart": _in_stream}

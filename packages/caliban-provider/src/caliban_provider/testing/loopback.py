@@ -49,7 +49,7 @@ __all__ = [
     "sse",
 ]
 
-_POLL_S = 0.05
+_POLL_S = 0.02
 _MAX_HEAD_BYTES = 1024 * 1024
 
 
@@ -137,6 +137,7 @@ class LoopbackServer:
     ) -> None:
         self._stopping.set()
         if self._listener is not None:
+            _shut(self._listener)  # wakes the accepting thread where the system allows it
             self._listener.close()
         with self._changed:
             connections = list(self._open.values())

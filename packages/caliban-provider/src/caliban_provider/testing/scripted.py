@@ -8,8 +8,8 @@ assert provider.requests[1].messages[-1].tool_results
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -144,7 +144,8 @@ class ScriptedProvider:
         if scripted.error is not None and scripted.error_after <= 0:
             await _pause(scripted, 0)
             raise scripted.error
-        yield _play(scripted, events)
+        async with aclosing(_play(scripted, events)) as playing:
+            yield playing
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """One model, `scripted-1`."""
@@ -171,7 +172,7 @@ class ScriptedProvider:
         return replace(scripted, blocks=tuple(blocks))
 
 
-async def _play(scripted: Reply, events: list[StreamEvent]) -> AsyncIterator[StreamEvent]:
+async def _play(scripted: Reply, events: list[StreamEvent]) -> AsyncGenerator[StreamEvent, None]:
     for number, event in enumerate(events):
         await _pause(scripted, number)
         last = number == len(events) - 1

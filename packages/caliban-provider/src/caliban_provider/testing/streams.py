@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from caliban_provider.errors import ProviderError
 from caliban_provider.stream import MessageStart, TextDelta
 from caliban_provider.testing.contract import ask, ask_with_history, assembled, assert_order, collect
 from caliban_provider.testing.exchange import Hang, Pause
-from caliban_provider.testing.vendor import KEY, USAGE, Vendor
+from caliban_provider.testing.vendor import KEY, USAGE, Vendor, VendorCheck
 
 TEXT = 'Hello, 你好世界 🌍 ✅ e\u0301 \u2028x\u0085y "quoted" \\ back\n\ndata: not an event\r\nlast'
 """Text with everything that a decoder of lines or characters may stumble on."""
@@ -209,7 +209,7 @@ async def _models(vendor: Vendor) -> None:
             pass
 
 
-ALWAYS = {
+ALWAYS: Mapping[str, VendorCheck] = {
     "text arrives as it was written": _text,
     "the end of a piece may stand between any two bytes": _bytewise,
     "a whole answer may come in one piece without a length": _at_once,
@@ -226,10 +226,10 @@ ALWAYS = {
     "replies at the same time do not mix": _at_the_same_time,
     "listing models raises nothing but provider errors": _models,
 }
-TEXTUAL = {"lines may end in CRLF, cut between the two": _carriage_returns}
-PARALLEL = {"two calls of one reply stay two": _two_calls}
-INTERLEAVED = {"calls that grow in turns keep their own input": _interleaved}
-THINKING = {
+TEXTUAL: Mapping[str, VendorCheck] = {"lines may end in CRLF, cut between the two": _carriage_returns}
+PARALLEL: Mapping[str, VendorCheck] = {"two calls of one reply stay two": _two_calls}
+INTERLEAVED: Mapping[str, VendorCheck] = {"calls that grow in turns keep their own input": _interleaved}
+THINKING: Mapping[str, VendorCheck] = {
     "thinking arrives with its signature": _thinking,
     "a signature without text is kept": _hidden_thinking,
 }

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 from caliban_common.message import Block, TextBlock, ToolUseBlock
 from caliban_common.stop import StopReason
@@ -134,6 +134,10 @@ class Vendor:
             return None
         self.complaints.append(complaint)
         return 400, complaint.encode()
+
+
+VendorCheck: TypeAlias = Callable[[Vendor], Awaitable[None]]
+"""What is checked against a played vendor; raises `AssertionError`."""
 
 
 async def failure_of(

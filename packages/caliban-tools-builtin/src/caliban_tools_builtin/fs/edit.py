@@ -119,13 +119,17 @@ def _ambiguous(place: Place, whole: str, found: Found) -> EditRefused:
     hint = "add surrounding lines to name one of them, or set replace_all"
     if found.mixed:
         hint = "they differ in indentation: edit them one by one, each with its own indentation"
-    return EditRefused(f"old_string is ambiguous: {count} matches in {place.shown} (lines {lines})", hint=hint)
+    return EditRefused(
+        f"old_string is ambiguous: {count} matches in {place.shown} (lines {lines})", hint=hint
+    )
 
 
 def _not_found(place: Place, whole: str, old: str) -> EditRefused:
     near = nearest(whole, old)
     if near is None:
-        return EditRefused(f"old_string was not found in {place.shown}", hint="Read the file and copy its text")
+        return EditRefused(
+            f"old_string was not found in {place.shown}", hint="Read the file and copy its text"
+        )
     reason = f"; {near.reason}" if near.reason else ""
     message = f"old_string was not found in {place.shown}{reason}; closest match near line {near.line}"
     return EditRefused(clean(f"{message} (- old_string, + file):\n{near.diff}"))

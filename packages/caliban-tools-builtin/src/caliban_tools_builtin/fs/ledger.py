@@ -32,7 +32,9 @@ class Ledger:
         """Raise `EditRefused` if the model saw other bytes than `data`."""
         seen = self._seen.get(str(place.path))
         if seen is not None and seen != _digest(data):
-            raise EditRefused(f"{place.shown} is stale: it changed since it was last read", hint="Read it again")
+            raise EditRefused(
+                f"{place.shown} is stale: it changed since it was last read", hint="Read it again"
+            )
 
 
 def _digest(data: bytes) -> bytes:

@@ -25,7 +25,7 @@ MAX_SPANS = 100_000
 MAX_NEW_CHARS = 10_000_000
 MAX_LINES = 200_000
 """Above this many lines in the file, blanks must match exactly."""
-COMPARISONS = 2_000_000
+COMPARISONS = 300_000
 """How many lines the by-line search compares before it gives up: hostile input stays linear."""
 
 
@@ -157,17 +157,37 @@ def _bound(count: int, new: str) -> None:
 
 
 def _but_for_line_ends(text: str, old: str, new: str) -> Found | None:
-    lines = with_line_end(old, "\n").split("\n")
-    if len(lines) == 1:
+    wanted = with_line_end(old, "\n")
+    if "\n" not in wanted or ("\r" not in text and wanted == old):
         return None
+    plain = Plain(text)
+    count = plain.text.count(wanted)
+    if not count:
+        return None
+    _bound(count, new)
     ends = LineEnds(text)
-    pattern = r"(?:\r\n|\n|\r)".join(map(re.escape, lines))
     spans: list[Span] = []
-    for match in re.finditer(pattern, text):
-        start, end = match.span()
-        spans.append(Span(start=start, end=end, new=ends.give(new, start, end)))
-        _bound(len(spans), new)
-    return Found(tier="whitespace", spans=tuple(spans)) if spans else None
+    at = plain.text.find(wanted)
+    while at >= 0:
+        start, end = plain.origin(at), plain.origin(at + len(wanted))
+        spans.append(Span(start=start, end=end, new=ends.give(with_line_end(new, "\n"), start, end)))
+        at = plain.text.find(wanted, at + len(wanted))
+    return Found(tier="whitespace", spans=tuple(spans))
+
+
+class Plain:
+    """A text with LF as its only line end, and the way back to the places of the original."""
+
+    def __init__(self, text: str) -> None:
+        if "\n" not in text:
+            self.text, self._pairs = text.replace("\r", "\n"), []
+            return
+        self.text = text.replace("\r\n", "\n")
+        self._pairs = [match.start() - index for index, match in enumerate(re.finditer("\r\n", text))]
+
+    def origin(self, place: int) -> int:
+        """The place in the original; before a CRLF that is before its CR."""
+        return place + bisect_left(self._pairs, place)
 
 
 def _but_for_blanks(text: str, old: str, new: str) -> Found | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 from caliban_tools_builtin.fs.match import BLANKS, Line, split_lines
 
 MAX_LINES = 20_000
 SHOWN_LINES = 40
 """Lines shown of either side."""
-_COMPARED_CHARS = 300
-_LEAST_RATIO = 0.4
+_COMPARED_CHARS = 200
+_LEAST_SHARE = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,18 +54,22 @@ def _anchor(lines: list[str], wanted: list[str]) -> int | None:
 
 
 def _most_alike(lines: list[str], wanted: str) -> int | None:
-    matcher = SequenceMatcher(None, autojunk=False)
-    matcher.set_seq2(wanted[:_COMPARED_CHARS])
-    best, best_ratio = None, _LEAST_RATIO
+    """The line that shares most pairs of characters with `wanted`; linear, however long the lines are."""
+    pairs = _pairs(wanted)
+    best, best_share = None, _LEAST_SHARE
     for index, line in enumerate(lines):
-        matcher.set_seq1(line[:_COMPARED_CHARS])
-        if (
-            matcher.real_quick_ratio() > best_ratio
-            and matcher.quick_ratio() > best_ratio
-            and matcher.ratio() > best_ratio
-        ):
-            best, best_ratio = index, matcher.ratio()
+        if not line:
+            continue
+        here = _pairs(line)
+        share = 2 * len(pairs & here) / (len(pairs) + len(here) or 1)
+        if share > best_share:
+            best, best_share = index, share
     return best
+
+
+def _pairs(line: str) -> set[tuple[str, str]]:
+    line = line[:_COMPARED_CHARS]
+    return set(pairwise(line))
 
 
 def _diff(wanted: list[str], window: list[str]) -> str:

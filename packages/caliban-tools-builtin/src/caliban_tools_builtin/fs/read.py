@@ -116,7 +116,8 @@ def _numbered(place: Place, lines: list[str], offset: int, total: str) -> ToolOu
     if not lines:
         if total == "0":
             return ToolOutput.of(f"→ Read {place.shown}, lines 0-0 of 0\n\n(empty file)", details=details)
-        raise FileRefused(f"line {offset} is past the end: {place.shown} has {total} lines")
+        noun = "line" if total == "1" else "lines"
+        raise FileRefused(f"line {offset} is past the end: {place.shown} has {total} {noun}")
     rows = [f"{number:5d}  {_cut(line)}" for number, line in enumerate(lines, offset)]
     header = f"→ Read {place.shown}, lines {offset}-{offset + len(lines) - 1} of {total}"
     return ToolOutput.of(clean("\n".join((header, "", *rows))), details=details)

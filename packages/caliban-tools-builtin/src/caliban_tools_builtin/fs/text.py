@@ -12,6 +12,7 @@ import codecs
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
+from caliban_common.text import clean
 from caliban_tools_builtin.errors import FileRefused
 
 Encoding: TypeAlias = Literal["utf-8", "utf-8 with stray bytes", "utf-16-le", "utf-16-be", "windows-1252"]
@@ -54,6 +55,15 @@ def decode(data: bytes, shown: str) -> Decoded:
     if encode(text, form, shown) != data:
         raise FileRefused(f"{shown} is in an encoding that cannot be kept byte for byte")
     return Decoded(text=text, format=form)
+
+
+def readable(data: bytes) -> str:
+    """A piece of a file as people read it, by the same rules as the whole file; nothing is refused."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        encoding: Encoding = "utf-8 with stray bytes" if _mostly_utf8(data) else "windows-1252"
+        return clean(_decode(data, encoding) or "")
 
 
 def encode(text: str, form: TextFormat, shown: str) -> bytes:

@@ -8,7 +8,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from caliban_common.arguments import ArgumentError, Arguments
-from caliban_common.text import clean, plural
+from caliban_common.text import clean
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin import handles
 from caliban_tools_builtin.answer import answered
@@ -108,7 +108,9 @@ def checked_command(command: str) -> str:
         raise ArgumentError("the command is not valid Unicode text (a lone surrogate)") from error
     if size > MAX_COMMAND_BYTES:
         hint = "write it to a script file and run that"
-        raise ArgumentError(f"command too long: {size:,} bytes, the limit is {MAX_COMMAND_BYTES:,}", hint=hint)
+        raise ArgumentError(
+            f"command too long: {size:,} bytes, the limit is {MAX_COMMAND_BYTES:,}", hint=hint
+        )
     return command
 
 
@@ -131,7 +133,7 @@ def _report(command: str, timeout_s: int, finished: Finished) -> ToolOutput:
     parts = [f"→ Bash command: {shown}", ended]
     parts += ("→ Stdout:", _shown(finished.stdout), "→ Stderr:", _shown(finished.stderr))
     if finished.stopped and code is not None:
-        left = plural(finished.stopped, "process").replace("processs", "processes")
+        left = "1 process" if finished.stopped == 1 else f"{finished.stopped} processes"
         parts.append(f"→ Stopped {left} that the command had left running")
     return ToolOutput.of(
         clean("\n".join(parts)),

@@ -9,17 +9,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
-PASSED = frozenset(
-    "PATH HOME USER LOGNAME LANG LANGUAGE TZ TMPDIR TMP TEMP "
-    "XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_STATE_HOME "
-    "VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV PYENV_ROOT UV_CACHE_DIR UV_PYTHON NVM_DIR NVM_BIN VOLTA_HOME "
-    "CARGO_HOME RUSTUP_HOME GOPATH GOROOT GOCACHE GOMODCACHE JAVA_HOME MAVEN_HOME GRADLE_USER_HOME "
-    "ANDROID_HOME ANDROID_SDK_ROOT DOTNET_ROOT GEM_HOME RBENV_ROOT NIX_PATH NIX_PROFILES "
-    "SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NIX_SSL_CERT_FILE "
-    "http_proxy https_proxy no_proxy all_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY "
-    "CI NO_COLOR SOURCE_DATE_EPOCH SYSTEMROOT WINDIR COMSPEC PATHEXT USERPROFILE APPDATA LOCALAPPDATA".split()
+_PASSED = re.compile(
+    r"PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|TMP|TEMP|CI|NO_COLOR|SOURCE_DATE_EPOCH"
+    r"|XDG_(CONFIG|DATA|CACHE|STATE)_HOME"
+    r"|VIRTUAL_ENV|CONDA_PREFIX|CONDA_DEFAULT_ENV|PYENV_ROOT|UV_CACHE_DIR|UV_PYTHON|NVM_DIR|NVM_BIN|VOLTA_HOME"
+    r"|CARGO_HOME|RUSTUP_HOME|GOPATH|GOROOT|GOCACHE|GOMODCACHE|JAVA_HOME|MAVEN_HOME|GRADLE_USER_HOME"
+    r"|ANDROID_HOME|ANDROID_SDK_ROOT|DOTNET_ROOT|GEM_HOME|RBENV_ROOT|NIX_PATH|NIX_PROFILES"
+    r"|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|NIX_SSL_CERT_FILE"
+    r"|(http|https|no|all)_proxy|(HTTP|HTTPS|NO|ALL)_PROXY"
 )
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|COOKIE|SESSION", re.IGNORECASE)
 _SECRET_VALUE = re.compile(
@@ -34,9 +34,7 @@ def child_environment(host: Mapping[str, str], overrides: Mapping[str, str]) -> 
     env = {
         name: value
         for name, value in host.items()
-        if (name in PASSED or name.startswith("LC_"))
-        and not _SECRET_NAME.search(name)
-        and not _SECRET_VALUE.search(value)
+        if _PASSED.fullmatch(name) and not _SECRET_NAME.search(name) and not _SECRET_VALUE.search(value)
     }
     env["PATH"] = _absolute_entries(env.get("PATH", ""))
     env["TERM"] = "dumb"
@@ -46,5 +44,5 @@ def child_environment(host: Mapping[str, str], overrides: Mapping[str, str]) -> 
 
 def _absolute_entries(path: str) -> str:
     """A search path without relative entries: they would let the current directory name programs."""
-    entries = [entry for entry in path.split(os.pathsep) if entry and os.path.isabs(entry)]
+    entries = [entry for entry in path.split(os.pathsep) if entry and Path(entry).is_absolute()]
     return os.pathsep.join(entries) or DEFAULT_PATH

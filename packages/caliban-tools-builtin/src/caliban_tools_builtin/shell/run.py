@@ -15,7 +15,7 @@ import anyio
 
 from caliban_tools_builtin.process import POLL_S, Child, start
 from caliban_tools_builtin.shell.capture import Capture
-from caliban_tools_builtin.shell.tree import IS_LINUX, family, signal_all, threads_running
+from caliban_tools_builtin.shell.tree import IS_LINUX, Traces, family, signal_all, threads_running
 from caliban_tools_builtin.shell.watchdog import Watchdog
 
 PIPE_GRACE_S = 0.4
@@ -56,7 +56,6 @@ class _Call:
     """A command under way; `ended` says that its shell has ended by itself."""
 
     child: Child
-    marker: bytes
     stdout: Capture
     stderr: Capture
     ended: bool = False
@@ -65,7 +64,7 @@ class _Call:
 async def run(order: Order, watchdog: Watchdog) -> Finished:
     """Run the command. However this ends, nothing of it is left. Raises `ShellFailed`."""
     child = start(order.argv, cwd=order.cwd, env=order.env)
-    call = _Call(child=child, marker=order.marker, stdout=Capture(), stderr=Capture())
+    call = _Call(child=child, stdout=Capture(), stderr=Capture())
     stopped, code = 0, None
     try:
         watchdog.add(child.pid)
@@ -122,28 +121,29 @@ async def _stop_rest(child: Child) -> int:
 
 async def _stop_all(child: Child, marker: bytes) -> int:
     """Stop the shell and everything it has started, in whatever session; how many processes beside it."""
-    others = family(child.pid, marker)
-    await _stop(child, others, marker)
+    traces = Traces(marker=marker, pipes=child.pipe_names())
+    others = family(child.pid, traces)
+    await _stop(child, others, traces)
     return len(others)
 
 
-async def _stop(child: Child, others: tuple[int, ...], marker: bytes | None) -> None:
+async def _stop(child: Child, others: tuple[int, ...], traces: Traces | None) -> None:
     """SIGTERM, a moment, then SIGKILL until nothing is left."""
     signal_all(child.pid, others, SIGTERM)
-    if await _gone(child, marker, TERM_GRACE_S):
+    if await _gone(child, traces, TERM_GRACE_S):
         return
     deadline = monotonic() + KILL_WAIT_S
     while monotonic() < deadline:
-        signal_all(child.pid, family(child.pid, marker), SIGKILL)
-        if await _gone(child, marker, 4 * POLL_S):
+        signal_all(child.pid, family(child.pid, traces), SIGKILL)
+        if await _gone(child, traces, 4 * POLL_S):
             return
 
 
-async def _gone(child: Child, marker: bytes | None, within_s: float) -> bool:
+async def _gone(child: Child, traces: Traces | None, within_s: float) -> bool:
     """Whether the shell and its family end within that time."""
     with anyio.move_on_after(within_s):
         await child.exited()
-        while family(child.pid, marker):
+        while family(child.pid, traces):
             await anyio.sleep(POLL_S)
         return True
     return False

@@ -1,9 +1,9 @@
 """Finding and signalling every process that a command has started.
 
 The group of the shell is signalled as a whole, which no fork can outrun. On Linux the process table also
-gives what has left the group: other groups of the session, descendants, and whatever carries the call's
-marker in its environment. A process that has its own session, a cleared environment and a dead parent is
-not found. Elsewhere the group is all there is.
+gives what has left the group: other groups of the session, descendants, and whatever carries the traces of
+the call: its marker in the environment, or its pipes. A process without traces, in a session of its own and
+with a dead parent is not found. Elsewhere the group is all there is.
 """
 
 from __future__ import annotations
@@ -29,11 +29,19 @@ class Entry:
     session: int
 
 
-def family(leader: int, marker: bytes | None) -> tuple[int, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traces:
+    """What a command leaves on all its processes: a text in the environment, and pipes they write to."""
+
+    marker: bytes
+    pipes: frozenset[str]
+
+
+def family(leader: int, traces: Traces | None) -> tuple[int, ...]:
     """The living processes that the command of `leader` started, the leader left out.
 
-    Without a `marker` these are the members of its session, group and their descendants; with one, every
-    process whose environment holds it as well.
+    These are the members of its group and session and their descendants; with `traces`, whatever carries
+    one of them as well.
     """
     if not IS_LINUX:
         return ()
@@ -42,7 +50,7 @@ def family(leader: int, marker: bytes | None) -> tuple[int, ...]:
         if entry.pid == leader:
             continue
         related = leader in (entry.group, entry.session) or entry.parent in found or entry.parent == leader
-        if related or (marker is not None and _marked(entry.pid, marker)):
+        if related or (traces is not None and _carries(entry.pid, traces)):
             found.add(entry.pid)
     return tuple(sorted(found))
 
@@ -68,7 +76,7 @@ def _quietly(send: Callable[[int, int], None], target: int, number: signal.Signa
 
 def _younger_than(leader: int) -> Iterator[Entry]:
     """The processes that may have been started after `leader`, parents first."""
-    pids = sorted(int(name) for name in os.listdir(_PROC) if name.isdigit())
+    pids = sorted(int(entry.name) for entry in os.scandir(_PROC) if entry.name.isdigit())
     if _last_pid() >= leader:
         pids = [pid for pid in pids if pid > leader]
     for pid in pids:
@@ -95,8 +103,11 @@ def _entry(pid: int) -> Entry | None:
     return Entry(pid=pid, parent=int(fields[1]), group=int(fields[2]), session=int(fields[3]))
 
 
-def _marked(pid: int, marker: bytes) -> bool:
+def _carries(pid: int, traces: Traces) -> bool:
+    process = _PROC / str(pid)
     try:
-        return marker in (_PROC / str(pid) / "environ").read_bytes()
+        if traces.marker in (process / "environ").read_bytes():
+            return True
+        return any(str((process / "fd" / number).readlink()) in traces.pipes for number in ("1", "2"))
     except OSError:
         return False

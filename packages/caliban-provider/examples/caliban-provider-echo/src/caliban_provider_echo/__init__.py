@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
 from caliban_common.usage import Usage
@@ -36,7 +36,8 @@ class EchoProvider:
     async def stream(self, request: CompletionRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
         """Answer with the text of the last user message."""
         heard = next((message.text for message in reversed(request.messages) if message.role == "user"), "")
-        yield _speak(heard or "(silence)", request)
+        async with aclosing(_speak(heard or "(silence)", request)) as events:
+            yield events
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """The one model."""
@@ -46,7 +47,7 @@ class EchoProvider:
         """Nothing to give back."""
 
 
-async def _speak(text: str, request: CompletionRequest) -> AsyncIterator[StreamEvent]:
+async def _speak(text: str, request: CompletionRequest) -> AsyncGenerator[StreamEvent, None]:
     words = text.split(" ")
     yield MessageStart(id="echo", model=request.model)
     yield BlockStart(0, "text")

@@ -1,0 +1,27 @@
+"""The exit code of an error that keeps a run from starting."""
+
+from __future__ import annotations
+
+from caliban.errors import AppError
+from caliban_common.errors import CalibanError
+from caliban_drive.errors import AttachmentRefused
+from caliban_headless import exit
+from caliban_headless.errors import HeadlessError
+from caliban_provider.errors import UnknownProvider
+from caliban_sessions import InvalidSessionName, SessionNotFound
+from caliban_settings import SettingsError
+
+CODES: tuple[tuple[type[CalibanError], int], ...] = (
+    (InvalidSessionName, exit.USAGE),
+    (AttachmentRefused, exit.USAGE),
+    (UnknownProvider, exit.USAGE),
+    (SessionNotFound, exit.NO_INPUT),
+    (SettingsError, exit.CONFIG),
+)
+
+
+def exit_code(error: CalibanError) -> int:
+    """The documented code for `error`; 1 where none is documented."""
+    if isinstance(error, (AppError, HeadlessError)):
+        return error.code
+    return next((code for kind, code in CODES if isinstance(error, kind)), exit.FAILURE)

@@ -1,0 +1,266 @@
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+import pytest
+from common_strategies import any_text, blocks, clean_text, json_values, messages, objects
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from caliban_common.codec import (
+    block_from_json,
+    block_to_json,
+    dumps,
+    loads,
+    message_from_json,
+    message_to_json,
+    nearest,
+    usage_from_json,
+    usage_to_json,
+)
+from caliban_common.errors import DataError
+from caliban_common.message import (
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    OpaqueBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    user,
+)
+from caliban_common.usage import Usage
+
+WORDS = """
+type role content id family model text source media_type data url title thinking signature name input
+raw_input tool_use_id is_error base64 image document redacted_thinking tool_use tool_result opaque system
+user assistant input_tokens output_tokens
+"""
+NAMES = tuple(WORDS.split())
+near_misses = json_values(st.sampled_from(NAMES) | clean_text)
+
+
+@given(messages(any_text))
+def test_a_message_survives_the_way_through_plain_data(message: Message) -> None:
+    assert message_from_json(message_to_json(message)) == message
+
+
+@given(messages(clean_text))
+def test_a_message_survives_the_way_through_bytes(message: Message) -> None:
+    assert message_from_json(loads(dumps(message_to_json(message)))) == message
+
+
+@given(messages(any_text, finite=False))
+def test_whatever_a_message_holds_its_bytes_are_strict_json_in_one_line(message: Message) -> None:
+    data = dumps(message_to_json(message))
+    assert b"\n" not in data
+    json.loads(data.decode("utf-8"), parse_constant=pytest.fail)
+
+
+@given(messages(any_text, finite=False))
+def test_bytes_once_written_are_read_and_written_the_same(message: Message) -> None:
+    once = message_from_json(loads(dumps(message_to_json(message))))
+    assert message_from_json(loads(dumps(message_to_json(once)))) == once
+
+
+def test_blocks_have_the_shapes_of_the_session_file() -> None:
+    cases = {
+        TextBlock(text="a"): {"type": "text", "text": "a"},
+        ImageBlock(media_type="image/png", data="AA"): {
+            "type": "image",
+            "source": {"type": "base64", "media_type": "image/png", "data": "AA"},
+        },
+        ImageBlock(media_type="image/png", url="https://x"): {
+            "type": "image",
+            "source": {"type": "url", "url": "https://x", "media_type": "image/png"},
+        },
+        DocumentBlock(media_type="application/pdf", data="AA"): {
+            "type": "document",
+            "source": {"type": "base64", "media_type": "application/pdf", "data": "AA"},
+        },
+        ThinkingBlock(text="", signature="s"): {"type": "thinking", "thinking": "", "signature": "s"},
+        RedactedThinkingBlock(data="x"): {"type": "redacted_thinking", "data": "x"},
+    }
+    assert [block_to_json(block) for block in cases] == list(cases.values())
+    call = ToolUseBlock(id="1", name="Read", input={"path": "a"})
+    assert block_to_json(call) == {"type": "tool_use", "id": "1", "name": "Read", "input": {"path": "a"}}
+    result = ToolResultBlock(tool_use_id="1", content=(TextBlock(text="a"),))
+    assert block_to_json(result) == {
+        "type": "tool_result",
+        "tool_use_id": "1",
+        "content": [{"type": "text", "text": "a"}],
+        "is_error": False,
+    }
+    opaque = OpaqueBlock(family="f", data={"k": 1})
+    assert block_to_json(opaque) == {"type": "opaque", "family": "f", "data": {"k": 1}}
+
+
+def test_members_that_say_nothing_are_left_out() -> None:
+    assert message_to_json(user("a")) == {"role": "user", "content": [{"type": "text", "text": "a"}]}
+
+
+def test_unknown_members_are_ignored_so_that_a_newer_file_can_be_read() -> None:
+    data = {"role": "user", "content": [{"type": "text", "text": "a", "cache_control": {}}], "new": 1}
+    assert message_from_json(data) == user("a")
+
+
+def test_content_may_be_a_plain_string() -> None:
+    assert message_from_json({"role": "user", "content": "a"}) == user("a")
+    result = {"type": "tool_result", "tool_use_id": "1", "content": "a"}
+    assert block_from_json(result) == ToolResultBlock(tool_use_id="1", content=(TextBlock(text="a"),))
+
+
+def test_parts_of_a_result_that_results_of_ours_do_not_hold_are_left_out() -> None:
+    part = {"type": "search_result", "title": "t"}
+    data = {"type": "tool_result", "tool_use_id": "1", "content": [part, {"type": "text", "text": "a"}]}
+    assert block_from_json(data) == ToolResultBlock(tool_use_id="1", content=(TextBlock(text="a"),))
+
+
+def test_an_input_that_is_no_object_is_kept_as_raw_text() -> None:
+    data = {"type": "tool_use", "id": "1", "name": "Read", "input": ["a"]}
+    assert block_from_json(data) == ToolUseBlock(id="1", name="Read", input={}, raw_input='["a"]')
+
+
+@pytest.mark.parametrize(
+    ("data", "word"),
+    [
+        ({"role": "tool", "content": []}, "'tool'"),
+        ({"role": "user"}, "content"),
+        ({"role": "user", "content": [{"type": "text", "text": 3}]}, "'text' must be a string, not 3"),
+        ({"role": "user", "content": [{"type": "new"}]}, "unknown block type 'new'"),
+        ([], "a message must be a JSON object, not list"),
+    ],
+)
+def test_what_is_wrong_is_named(data: object, word: str) -> None:
+    with pytest.raises(DataError, match=word):
+        message_from_json(data)
+
+
+@given(near_misses)
+def test_random_json_is_a_message_or_a_data_error(value: object) -> None:
+    try:
+        message_from_json(value)
+    except DataError:
+        pass
+
+
+@given(
+    st.fixed_dictionaries(
+        {"role": st.sampled_from(["user", "assistant", 3])},
+        optional={
+            "content": st.lists(
+                st.fixed_dictionaries(
+                    {"type": st.sampled_from(NAMES)},
+                    optional={name: near_misses for name in NAMES if name != "type"},
+                ),
+                max_size=2,
+            ),
+            "id": near_misses,
+        },
+    )
+)
+def test_what_is_accepted_has_the_types_it_promises(value: object) -> None:
+    try:
+        message = message_from_json(value)
+    except DataError:
+        return
+    adapter = TypeAdapter(Message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert adapter.validate_json(adapter.dump_json(message), strict=True) == message
+
+
+@given(blocks(clean_text).map(block_to_json), st.sampled_from(NAMES), near_misses)
+def test_one_wrong_member_is_accepted_or_a_data_error(data: dict[str, Any], name: str, value: object) -> None:
+    try:
+        block_from_json(data | {name: value})
+    except DataError:
+        pass
+
+
+def test_deep_nesting_is_a_data_error_and_no_crash() -> None:
+    with pytest.raises(DataError, match="not JSON"):
+        loads(b"[" * 200_000)
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(DataError, match="nested too deeply"):
+        dumps(deep)
+    for member in ("text", "source", "content", "tool_use_id"):
+        for kind in ("text", "image", "tool_result"):
+            with pytest.raises(DataError):
+                block_from_json({"type": kind, member: deep})
+    call = block_from_json({"type": "tool_use", "id": "1", "name": "n", "input": deep})
+    assert call == ToolUseBlock(id="1", name="n", input={}, raw_input="")
+    nested: Any = {"type": "tool_result", "tool_use_id": "1", "content": []}
+    for _ in range(100_000):
+        nested = {"type": "tool_result", "tool_use_id": "1", "content": [nested]}
+    assert block_from_json(nested) == ToolResultBlock(tool_use_id="1", content=())
+
+
+@given(st.binary(max_size=30))
+def test_random_bytes_are_json_or_a_data_error(data: bytes) -> None:
+    try:
+        loads(data)
+    except DataError:
+        pass
+
+
+@given(objects(any_text, finite=False))
+def test_the_nearest_value_can_be_written_and_is_its_own_nearest(value: dict[str, object]) -> None:
+    near = nearest(value)
+    json.dumps(near, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    assert nearest(near) is near
+
+
+@given(objects(clean_text))
+def test_a_value_that_can_be_written_is_left_alone(value: dict[str, object]) -> None:
+    assert nearest(value) is value
+
+
+def test_what_json_does_not_have_becomes_null_or_a_replacement_character() -> None:
+    assert (
+        dumps({"a": float("nan"), "b": float("-inf"), "c": "\ud800"})
+        == b'{"a":null,"b":null,"c":"\xef\xbf\xbd"}'
+    )
+
+
+counts = st.integers(0, 10**9)
+
+
+@given(st.builds(Usage, input_tokens=counts, output_tokens=counts, thinking_tokens=counts))
+def test_usage_survives_the_way_through_plain_data(usage: Usage) -> None:
+    assert usage_from_json(usage_to_json(usage)) == usage
+
+
+def test_usage_has_the_names_of_the_session_file() -> None:
+    usage = Usage(input_tokens=1, output_tokens=2, cache_read_tokens=3, cache_write_tokens=4)
+    assert usage_to_json(usage) == {
+        "input_tokens": 1,
+        "output_tokens": 2,
+        "cache_creation_input_tokens": 4,
+        "cache_read_input_tokens": 3,
+    }
+    assert usage_from_json({}) == Usage()
+
+
+@given(st.dictionaries(st.sampled_from(["input_tokens", "output_tokens"]), near_misses) | near_misses)
+def test_random_usage_is_usage_or_a_data_error(value: object) -> None:
+    try:
+        usage = usage_from_json(value)
+    except DataError:
+        return
+    adapter = TypeAdapter(Usage)
+    assert adapter.validate_json(adapter.dump_json(usage), strict=True) == usage
+    assert usage.input_tokens >= 0 <= usage.output_tokens
+
+
+def test_usage_adds_and_subtracts_member_by_member() -> None:
+    one = Usage(input_tokens=1, output_tokens=2, cache_read_tokens=3, cache_write_tokens=4, thinking_tokens=5)
+    assert one + Usage() == one == one + one - one
+    assert (one + one).thinking_tokens == 10

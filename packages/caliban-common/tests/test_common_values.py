@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import subprocess
+import sys
+from typing import get_args
+
+import pytest
+
+import caliban_common
+from caliban_common import event, message
+from caliban_common.event import AgentEvent
+from caliban_common.message import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock, user
+from caliban_common.stop import Stop, StopKind
+from caliban_common.tool import ToolOutput
+
+
+def test_everything_exported_is_there_and_sorted() -> None:
+    names = caliban_common.__all__
+    assert names == sorted(names)
+    assert len(names) <= 60
+    assert all(hasattr(caliban_common, name) for name in names)
+
+
+@pytest.mark.parametrize(("union", "module"), [(Block, message), (AgentEvent, event)])
+def test_unions_are_closed_tagged_and_whole(union: object, module: object) -> None:
+    members = get_args(union)
+    tagged = [
+        kind
+        for _, kind in inspect.getmembers(module, dataclasses.is_dataclass)
+        if "type" in kind.__dataclass_fields__ and kind.__module__ == module.__name__  # type: ignore[attr-defined]
+    ]
+    assert set(members) == set(tagged)
+    tags = [kind.__dataclass_fields__["type"].default for kind in members]
+    assert len(set(tags)) == len(tags)
+
+
+@pytest.mark.parametrize("kind", [*get_args(Block), *get_args(AgentEvent), Message, Stop])
+def test_values_are_frozen_slotted_and_keyword_only(kind: type) -> None:
+    assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert "__slots__" in vars(kind)
+    assert all(field.kw_only for field in dataclasses.fields(kind))
+
+
+def test_a_message_gives_its_text_calls_and_results() -> None:
+    call = ToolUseBlock(id="1", name="Read", input={})
+    result = ToolResultBlock(tool_use_id="1", content=())
+    both = Message(role="user", content=(TextBlock(text="a"), call, TextBlock(text="b"), result))
+    assert (both.text, both.tool_uses, both.tool_results) == ("ab", (call,), (result,))
+    assert (user("a").text, user("a").tool_uses, user("a").tool_results) == ("a", (), ())
+
+
+def test_an_output_of_text_is_one_block() -> None:
+    output = ToolOutput.of("a", is_error=True, details={"n": 1})
+    assert output == ToolOutput(content=(TextBlock(text="a"),), is_error=True, details={"n": 1})
+    assert output.text == "a"
+
+
+def test_only_the_end_of_the_last_turn_is_what_was_asked_for() -> None:
+    assert [kind for kind in get_args(StopKind) if Stop(kind=kind).ok] == ["end_of_turn"]
+
+
+def test_importing_the_values_loads_no_codec_and_nothing_from_outside() -> None:
+    code = (
+        "import sys; before = set(sys.modules); import caliban_common; "
+        "new = set(sys.modules) - before; "
+        "print(*sorted(name for name in new if name.startswith(('caliban', 'json', 'pydantic'))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = ["errors", "event", "hook", "message", "permission", "stop", "tool", "usage"]
+    assert done.stdout.split() == ["caliban_common", *(f"caliban_common.{name}" for name in modules)]

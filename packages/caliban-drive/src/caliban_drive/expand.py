@@ -1,0 +1,125 @@
+"""`@path` in a prompt: the files that a person names, attached to what they say.
+
+    @notes.txt   @"a b.txt"   @a\\ b.txt   @src/x,y.txt.   (@main.py)
+
+A reference begins a word, so an e-mail address is none; punctuation after it belongs to the sentence unless
+a file of that name is there. A name without a file stays text. Only words that a person typed are expanded:
+text that was piped in may come from anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from caliban_common.errors import CalibanError
+from caliban_common.files import read_regular
+from caliban_common.message import Block, ImageBlock, Message, TextBlock
+from caliban_common.paths import expand_user
+from caliban_common.text import clean
+from caliban_drive.errors import AttachmentRefused
+
+REFERENCE = re.compile(r"""(?:^|(?<=[\s(\[{"'<]))@(?:"([^"\n]+)"|((?:\\.|[^\s\\"])+))""", re.S)
+ESCAPE = re.compile(r"\\(.)", re.S)
+TRAILING = ".,;:!?)]}>'\""
+MAX_REFERENCES = 100
+MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpandOptions:
+    """Where relative names start, and how much may be attached: bytes of one file, bytes of all."""
+
+    workspace: Path
+    max_file_bytes: int = 262_144
+    budget_bytes: int = 1_048_576
+
+
+def expand(prompt: str, options: ExpandOptions) -> Message:
+    """The user message of `prompt`: its text as it is, then one block per file it names.
+
+    Raises `AttachmentRefused` for a file above a bound, and for what is no file to read.
+    """
+    blocks: list[Block] = [TextBlock(text=prompt)]
+    left = options.budget_bytes
+    for name, path in references(prompt, options.workspace):
+        data = _read(name, path, options.max_file_bytes)
+        left -= len(data)
+        if left < 0:
+            raise AttachmentRefused(
+                f"the attached files have more than {options.budget_bytes:,} bytes together",
+                hint="name fewer files, or raise --attach-budget-bytes",
+            )
+        blocks.append(_block(name, data))
+    return Message(role="user", content=tuple(blocks))
+
+
+def references(prompt: str, workspace: Path) -> Iterator[tuple[str, Path]]:
+    """The names in `prompt` behind which there is something, each once, with their paths."""
+    seen: set[Path] = set()
+    for match in REFERENCE.finditer(prompt):
+        found = _existing(match, workspace)
+        if found is not None and found[1] not in seen:
+            seen.add(found[1])
+            yield found
+            if len(seen) == MAX_REFERENCES:
+                return
+
+
+def _existing(match: re.Match[str], workspace: Path) -> tuple[str, Path] | None:
+    quoted, word = match.groups()
+    if quoted is not None:
+        path = _path(quoted, workspace)
+        return (quoted, path) if path is not None else None
+    name = ESCAPE.sub(r"\1", word)
+    while name:
+        path = _path(name, workspace)
+        if path is not None:
+            return name, path
+        if name[-1] not in TRAILING:
+            return None
+        name = name[:-1]
+    return None
+
+
+def _path(name: str, workspace: Path) -> Path | None:
+    """The path of `name` if there is anything but a directory."""
+    path = workspace / expand_user(name)
+    try:
+        return path if path.exists() and not path.is_dir() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _read(name: str, path: Path, max_bytes: int) -> bytes:
+    try:
+        return read_regular(path, max_bytes=max_bytes)
+    except CalibanError as error:
+        hint = "raise --max-attach-bytes, or let the model read the part it needs"
+        raise AttachmentRefused(f"@{name}: {error.message}", hint=hint) from error
+
+
+def _block(name: str, data: bytes) -> Block:
+    media_type = _image_type(data)
+    if media_type is not None:
+        return ImageBlock(media_type=media_type, data=base64.b64encode(data).decode("ascii"))
+    if b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise AttachmentRefused(f"@{name} is neither text nor a PNG, JPEG, GIF or WebP image")
+    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    text = clean(data.decode(encoding, "replace"))
+    shown = name.replace('"', "'")
+    return TextBlock(text=f'<file path="{shown}">\n{text}\n</file>')
+
+
+def _image_type(data: bytes) -> str | None:
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for magic, kind in MAGIC if data.startswith(magic)), None)

@@ -1,0 +1,126 @@
+"""A session: what it remembers, and when."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from caliban_agent_core import Agent
+from caliban_common.errors import CalibanError
+from caliban_common.event import HistoryReplaced, MessageAdded, ToolCallReady, Warned
+from caliban_common.message import Message, ToolUseBlock, system, user
+from caliban_common.usage import Usage
+from caliban_drive import Session
+from caliban_provider.testing.scripted import ScriptedProvider, reply, tool_call
+
+pytestmark = pytest.mark.anyio
+
+
+class Memory:
+    """A store that keeps what it is told, until it is full."""
+
+    def __init__(self, room: int = 1000) -> None:
+        self.messages: list[Message] = []
+        self.usage = Usage()
+        self.closed = False
+        self.room = room
+
+    def append(self, message: Message, usage: Usage | None = None) -> None:
+        if len(self.messages) >= self.room:
+            raise CalibanError("the disk is full", hint="free some space")
+        self.messages.append(message)
+
+    def replace(self, messages: tuple[Message, ...]) -> None:
+        self.messages = list(messages)
+
+    def add_usage(self, usage: Usage) -> None:
+        self.usage += usage
+
+    def close(self) -> None:
+        self.closed = True
+
+
+async def submit(session: Session, text: str) -> list:
+    events = []
+    with anyio.fail_after(10):
+        async with session.submit(user(text)) as submission:
+            async for event in submission.events:
+                events.append(event)
+    return events
+
+
+def session_of(replies, store=None, messages=()) -> Session:
+    return Session(Agent(ScriptedProvider(replies), "m"), id="s", store=store, messages=messages)
+
+
+async def test_every_message_is_stored_before_its_event_is_seen():
+    store = Memory()
+    session = session_of([reply(tool_call("nope", id="t1")), reply("done")], store)
+    async with session.submit(user("go")) as submission:
+        async for event in submission.events:
+            if isinstance(event, MessageAdded):
+                assert store.messages[-1] == event.message
+            if isinstance(event, ToolCallReady):
+                assert event.call in store.messages[-1].content
+    assert tuple(store.messages) == session.messages
+    assert store.usage == submission.outcome.usage
+
+
+async def test_the_conversation_goes_on():
+    provider = ScriptedProvider([reply("one"), reply("two")])
+    session = Session(Agent(provider, "m"), id="s")
+    await submit(session, "first")
+    await submit(session, "second")
+    assert [m.text for m in provider.requests[1].messages] == ["first", "one", "second"]
+
+
+async def test_a_store_that_fails_is_told_once_and_the_answer_still_comes():
+    session = session_of([reply("one"), reply("two")], Memory(room=1))
+    events = await submit(session, "first") + await submit(session, "second")
+    warnings = [e for e in events if isinstance(e, Warned)]
+    assert [(w.subtype, w.details) for w in warnings] == [
+        ("session_write_failed", {"hint": "free some space"})
+    ]
+    assert session.messages[-1].text == "two"
+    assert session.store_error is not None
+
+
+async def test_an_open_call_of_a_resumed_session_is_answered_and_stored():
+    call = ToolUseBlock(id="t1", name="Bash", input={})
+    history = (user("go"), Message(role="assistant", content=(call,)))
+    store = Memory()
+    session = session_of([], store, history)
+    assert session.messages[-1].tool_results[0].tool_use_id == "t1"
+    assert store.messages == [session.messages[-1]]
+
+
+async def test_the_system_prompt_is_put_in_front_and_exchanged():
+    store = Memory()
+    session = session_of([reply("x")], store)
+    session.set_system(system("be brief"))
+    await submit(session, "hi")
+    session.set_system(system("be long"))
+    assert [m.text for m in session.messages] == ["be long", "hi", "x"]
+    assert tuple(store.messages) == session.messages
+    session.set_system(None)
+    assert session.messages[0].role == "user"
+
+
+async def test_a_session_that_is_closed_lets_go_of_its_store():
+    store = Memory()
+    session = session_of([reply("x")], store)
+    assert session.close() is None
+    assert store.closed
+    assert session.record(HistoryReplaced(messages=(), reason="")) is None
+
+
+async def test_a_cancelled_submission_leaves_a_session_that_goes_on():
+    held = anyio.Event()
+    session = session_of([reply("never", wait=held, wait_before=1), reply("fine")])
+    async with session.submit(user("go")) as submission:
+        submission.cancel()
+        async for _ in submission.events:
+            pass
+    assert submission.outcome.stop.kind == "cancelled"
+    await submit(session, "again")
+    assert session.messages[-1].text == "fine"

@@ -1,0 +1,183 @@
+"""The driver with a scripted provider: hooks, order, and one result on every path."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import anyio
+import pytest
+
+from caliban_agent_core import Agent, Gate
+from caliban_common.event import (
+    AssistantTextDelta,
+    ReplyDiscarded,
+    ToolCallReady,
+    TurnEnd,
+    TurnStart,
+)
+from caliban_common.hook import HookEvent, HookVerdict
+from caliban_common.message import ToolUseBlock, assistant, user
+from caliban_common.usage import Usage
+from caliban_drive import Session
+from caliban_headless import (
+    Driver,
+    Init,
+    JsonEncoder,
+    OnePrompt,
+    Output,
+    StreamEncoder,
+    StreamOptions,
+    TextEncoder,
+)
+from caliban_headless.exit import ENDINGS
+from caliban_headless.frames import tool_use_frame
+from caliban_headless.structured import SchemaMismatch, extract, load_schema
+from caliban_headless.summary import Result
+from caliban_provider.testing.scripted import ScriptedProvider, reply, tool_call
+
+INIT = Init(
+    session_id="s", model="p/m", tools=(), setting_sources=(), bare=False, cwd="/", permission_mode="default"
+)
+
+
+class Denying:
+    """Hooks that deny one kind of event."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    async def fire(self, event: HookEvent) -> HookVerdict:
+        return HookVerdict(deny=event.name == self.name, reason="not today")
+
+
+async def drive(encoder, provider, hooks=None) -> tuple[int, str]:
+    reader, writer = os.pipe()
+    session = Session(Agent(provider, "m", gate=Gate(hooks=hooks)), id="s")
+    driver = Driver(session=session, encoder=encoder, output=Output(writer), init=INIT, model="m")
+    with anyio.fail_after(10):
+        code = await driver.run(OnePrompt(user("hi")))
+    os.close(writer)
+    with os.fdopen(reader, encoding="utf-8") as stream:
+        return code, stream.read()
+
+
+@pytest.mark.anyio
+async def test_h9_the_result_is_last_even_after_hook_events():
+    provider = ScriptedProvider([reply(tool_call("x")), reply("done")])
+    encoder = StreamEncoder(StreamOptions(hooks=True))
+    code, out = await drive(encoder, provider, Denying("nothing"))
+    frames = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert [f["type"] for f in frames].count("result") == 1
+    assert frames[-1]["type"] == "result"
+    names = [f["hookEventName"] for f in frames if f["type"] == "hook_event"]
+    assert names == ["UserPromptSubmit", "PreTurn", "PostToolUse", "PostTurn", "PreTurn", "PostTurn"]
+
+
+@pytest.mark.anyio
+async def test_h12_a_hook_that_denies_the_run_gives_an_error_result():
+    provider = ScriptedProvider([])
+    code, out = await drive(JsonEncoder(), provider, Denying("UserPromptSubmit"))
+    result = json.loads(out)
+    assert (result["subtype"], code) == ("error", 1)
+    assert "not today" in result["error"]
+    assert provider.requests == []
+
+
+@pytest.mark.anyio
+async def test_a_hook_that_denies_a_call_is_a_denial_in_the_result():
+    provider = ScriptedProvider([reply(tool_call("Known")), reply("done")])
+
+    class Known:
+        from caliban_common.tool import ToolSpec
+
+        spec = ToolSpec(name="Known", description="", input_schema={"type": "object"})
+
+        def conflict_key(self, args):
+            return None
+
+        async def invoke(self, args, context):
+            raise AssertionError("must not run")
+
+    reader, writer = os.pipe()
+    agent = Agent(provider, "m", tools=[Known()], gate=Gate(hooks=Denying("PreToolUse")))
+    driver = Driver(
+        session=Session(agent, id="s"), encoder=JsonEncoder(), output=Output(writer), init=INIT, model="m"
+    )
+    assert await driver.run(OnePrompt(user("hi"))) == 0
+    denials = json.loads(os.read(reader, 65536))["permission_denials"]
+    assert [(d["tool_name"], d["reason"]) for d in denials] == [("Known", "not today")]
+
+
+def text_of(*events) -> str:
+    encoder = TextEncoder()
+    out = b"".join(encoder.event(event) for event in events)
+    done = Result(subtype="success", code=0)
+    return (out + encoder.result(done)).decode()
+
+
+def delta(text: str) -> AssistantTextDelta:
+    return AssistantTextDelta(turn=0, text=text)
+
+
+def turn_end(text: str = "x") -> TurnEnd:
+    return TurnEnd(turn=0, message=assistant(text), results=(), stop_reason="end_turn", usage=Usage())
+
+
+START = TurnStart(turn=0, model="m")
+BACK = ReplyDiscarded(turn=0, reason="r")
+
+
+@pytest.mark.parametrize(
+    ("events", "expected"),
+    [
+        ((START, delta("Hello"), turn_end()), "Hello\n"),
+        ((START, delta("Hello\n"), turn_end()), "Hello\n"),
+        ((START, delta("A"), turn_end(), START, delta("B"), turn_end()), "A\nB\n"),
+        ((START, delta("Hel"), BACK, delta("He"), delta("llo"), turn_end()), "Hello\n"),
+        ((START, delta("Hel"), BACK, delta("Hey you"), turn_end()), "Hel\nHey you\n"),
+        ((START, delta("Hello"), BACK, delta("Hel"), turn_end()), "Hello\nHel\n"),
+        ((START, delta("Hello"), BACK, delta("Hello"), turn_end()), "Hello\n"),
+        ((START, delta("Hel"), BACK, BACK, delta("Hello"), turn_end()), "Hello\n"),
+        ((START, turn_end()), "\n"),
+        ((START, delta("\ud800"), turn_end()), "\ufffd\n"),
+    ],
+)
+def test_text_is_printed_once_however_often_it_is_said(events, expected):
+    assert text_of(*events) == expected
+
+
+def test_arguments_that_were_no_json_object_are_shown_as_they_came():
+    call = ToolUseBlock(id="t", name="Bash", input={}, raw_input='{"command": "ls')
+    assert tool_use_frame(ToolCallReady(turn=0, call=call))["input"] == '{"command": "ls'
+
+
+def test_every_end_has_a_documented_code():
+    assert {code for _, code in ENDINGS.values()} == {0, 1, 2, 75, 124, 137}
+
+
+@pytest.mark.parametrize(
+    ("reply_text", "value"),
+    [
+        ("[1, 2]", [1, 2]),
+        ("}{", None),
+        ('x {"a": {"b": 1}} y', {"a": {"b": 1}}),
+        ('{"a": 1', None),
+        ("", None),
+    ],
+)
+def test_the_first_object_is_found(reply_text, value):
+    if value is None:
+        with pytest.raises(SchemaMismatch):
+            extract(reply_text)
+    else:
+        assert extract(reply_text) == value
+
+
+def test_h25_a_type_list_takes_each_of_its_types():
+    schema = load_schema('{"type":"object","properties":{"x":{"type":["string","null"]}}}')
+    assert schema.check('{"x":"hi"}') == {"x": "hi"}
+    assert schema.check('{"x":null}') == {"x": None}
+    with pytest.raises(SchemaMismatch, match="`x`"):
+        schema.check('{"x":5}')

@@ -1,0 +1,183 @@
+"""Calls of every tool but the shell, as subjects for rules: paths, URLs, plain text, named fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from caliban_common.tool import ToolSpec
+from caliban_permissions.compiled import CompiledRule
+from caliban_permissions.gate import fold
+from caliban_permissions.glob import PathGlob, TextGlob
+from caliban_permissions.paths import PathNames, Place, folded, resolve, split
+from caliban_permissions.pattern import Anywhere, Bare, Glob, Keys
+from caliban_permissions.url import Url, parse_url
+
+EDIT_TOOLS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
+"""The file tools of the guide; a redirect of the shell counts as the first."""
+
+_PATH_ARGUMENTS = frozenset(
+    "path file_path notebook_path file filename directory dir folder root target destination".split()
+)
+_PLAIN_TEXT = re.compile(r"[A-Za-z0-9_./:=,@%+ -]*")
+_CLIMBS = re.compile(r"(?:^|[/\\])\.{1,2}(?:[/\\]|$)|%2[ef]", re.IGNORECASE)
+
+
+class PathSubject:
+    """A path that a file tool opens, or that a command reads or writes.
+
+    `tools` are the names under which rules may speak of it. A name that is `uncertain` is covered by nothing
+    but a bare rule of a person, and a deny rule may mean it.
+    """
+
+    def __init__(self, tools: tuple[str, ...], names: PathNames) -> None:
+        self.tools = tools
+        self.names = names
+
+    @cached_property
+    def _folded(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(folded(parts) for parts in self.names.names)
+
+    def covered_by(self, rule: CompiledRule) -> bool:
+        if rule.pattern.problem is not None or self.names.uncertain is not None:
+            return False
+        if isinstance(rule.pattern.argument, Bare):
+            return True
+        if not isinstance(rule.pattern.argument, Glob) or not self.names.canonicals:
+            return False
+        return all(_any(rule.path_globs, split(canonical)) for canonical in self.names.canonicals)
+
+    def touched_by(self, rule: CompiledRule) -> bool:
+        certain = self.names.uncertain is None
+        return self._meant(rule, plain=certain or not self.names.unexpanded, forgiving=certain)
+
+    def may_be_touched_by(self, rule: CompiledRule) -> bool:
+        """As `touched_by`, counting every way in which an uncertain name might be read."""
+        return self._meant(rule, plain=True, forgiving=True)
+
+    def _meant(self, rule: CompiledRule, *, plain: bool, forgiving: bool) -> bool:
+        if rule.pattern.problem is not None:
+            return False
+        if isinstance(rule.pattern.argument, Bare):
+            return True
+        if not isinstance(rule.pattern.argument, Glob):
+            return False
+        return (
+            self.names.any_name
+            or (plain and _covered(rule.wide_paths, self.names.names))
+            or (forgiving and _covered(rule.folded_paths, self._folded))
+        )
+
+
+class CallSubject:
+    """A call whose main argument, if it has one, is a URL or plain text; or whose fields rules name."""
+
+    def __init__(self, tool: ToolSpec, args: Mapping[str, Any]) -> None:
+        self.tools = (tool.name,)
+        self.tool = tool
+        self.args = args
+        main = args.get(tool.main_argument) if tool.main_argument else None
+        self.main = main if isinstance(main, str) else None
+
+    @cached_property
+    def url(self) -> Url | None:
+        """The main argument as a URL, when that is what it is."""
+        if self.main is None or self.tool.main_argument != "url":
+            return None
+        return parse_url(self.main)
+
+    def covered_by(self, rule: CompiledRule) -> bool:
+        if rule.pattern.problem is not None:
+            return False
+        match rule.pattern.argument:
+            case Bare():
+                return self.url is None or not self.url.refused
+            case Keys():
+                return all(self._field(path, glob, wide=False) for path, glob in rule.keys)
+            case Glob():
+                return self._main_covered(rule)
+            case _:
+                return False
+
+    def touched_by(self, rule: CompiledRule) -> bool:
+        if rule.pattern.problem is not None:
+            return False
+        match rule.pattern.argument:
+            case Bare():
+                return True
+            case Keys():
+                return all(self._field(path, glob, wide=True) for path, glob in rule.keys)
+            case Glob():
+                return self._main_touched(rule)
+            case _:
+                return False
+
+    def _main_covered(self, rule: CompiledRule) -> bool:
+        if self.main is None:
+            return False
+        if self.url is not None:
+            return rule.url_glob.allows(self.url)
+        glob = rule.text_glob
+        if self.tool.kind == "execute" and not glob.exact and not _PLAIN_TEXT.fullmatch(self.main):
+            return False
+        return glob.matches(self.main)
+
+    def _main_touched(self, rule: CompiledRule) -> bool:
+        if self.main is None:
+            return False
+        if self.url is not None:
+            return rule.url_glob.touches(self.url)
+        return rule.text_glob.matches(self.main) or rule.text_glob.matches(" ".join(self.main.split()))
+
+    def _field(self, path: tuple[str, ...], glob: TextGlob, *, wide: bool) -> bool:
+        values = list(_values(self.args, path, wide=wide))
+        if wide:
+            return any(glob.matches(value) or glob.matches(fold(value)) for value in values)
+        return bool(values) and all(
+            glob.matches(value) and (glob.exact or _CLIMBS.search(value) is None) for value in values
+        )
+
+
+def path_argument(tool: ToolSpec) -> str | None:
+    """The input field that names the file or directory a tool works on, if it works on one."""
+    if tool.kind not in ("read", "edit"):
+        return None
+    if tool.main_argument in _PATH_ARGUMENTS:
+        return tool.main_argument
+    if tool.kind == "edit" and tool.name in EDIT_TOOLS:
+        return tool.main_argument
+    return "path" if tool.kind == "read" and tool.name in ("Grep", "Glob", "LS") else None
+
+
+def path_names(tool: ToolSpec, args: Mapping[str, Any], place: Place) -> PathNames | None:
+    """The names of the path that a file tool is asked for; `None` when the call names none."""
+    key = path_argument(tool)
+    value = args.get(key) if key else None
+    return resolve(value, place) if isinstance(value, str) else None
+
+
+def _values(args: Mapping[str, Any], path: tuple[str, ...], *, wide: bool) -> list[str]:
+    """The scalar that a dotted key leads to, as text; for deny rules every scalar of a list, too."""
+    found: list[str] = []
+    value: Any = args
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    items = value if wide and isinstance(value, (list, tuple)) else [value]
+    if wide and len(path) > 1 and ".".join(path) in args:
+        items = [*items, args[".".join(path)]]
+    for item in items:
+        if isinstance(item, bool):
+            found.append("true" if item else "false")
+        elif isinstance(item, (str, int)):
+            found.append(str(item))
+    return found
+
+
+def _covered(globs: tuple[PathGlob, ...], names: tuple[tuple[str, ...], ...]) -> bool:
+    return any(glob.covers(name) for glob in globs for name in names)
+
+
+def _any(globs: tuple[PathGlob, ...], parts: tuple[str, ...]) -> bool:
+    return any(glob.matches(parts) for glob in globs)

@@ -1,0 +1,198 @@
+"""A rule made ready for matching: its globs compiled once per engine, each dialect when first needed."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from datetime import datetime
+from functools import cached_property
+
+from caliban_permissions.gate import fold
+from caliban_permissions.glob import PathGlob, TextGlob, compile_path, compile_text, literal_text
+from caliban_permissions.paths import Parts, Place, folded, split
+from caliban_permissions.pattern import Anywhere, Bare, Glob, Keys, Pattern, Prefix, parse_pattern
+from caliban_permissions.rule import Rule, Scope
+from caliban_permissions.url import UrlGlob, compile_url
+
+_BLANKS = re.compile(r"[ \t]+")
+_WILD = re.compile(r"[*?\[\]{}]")
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+
+
+class CompiledRule:
+    """One rule of an engine. `index` is its place in the order of evaluation."""
+
+    def __init__(self, rule: Rule, scope: Scope, index: int, place: Place) -> None:
+        self.rule = rule
+        self.scope: Scope = scope
+        self.index = index
+        self.place = place
+        self.pattern: Pattern = parse_pattern(rule.pattern)
+        self.action = rule.action
+        self.bare = isinstance(self.pattern.argument, Bare) and self.pattern.problem is None
+
+    def in_force(self, now: datetime) -> bool:
+        """Whether the rule counts at `now`."""
+        return self.rule.expires_at is None or self.rule.in_force(now)
+
+    def names(self, tool: str) -> bool:
+        """Whether the rule is about this tool; a deny or ask of an MCP server is about all its tools."""
+        if self.pattern.names_tool(tool):
+            return True
+        return self.action != "allow" and self.pattern.names_server(tool)
+
+    @cached_property
+    def spec(self) -> str:
+        """The text of the argument part, without `~` and `:*`; empty for a bare tool."""
+        argument = self.pattern.argument
+        return "" if isinstance(argument, Bare) else argument.text
+
+    @cached_property
+    def literal(self) -> str | None:
+        """The one text that a rule without wildcards stands for."""
+        if not isinstance(self.pattern.argument, Glob):
+            return None
+        return literal_text(self.spec)
+
+    @cached_property
+    def command_globs(self) -> tuple[TextGlob, ...]:
+        """What a shell command must match to be covered."""
+        return tuple(compile_text(text) for text in self._command_texts())
+
+    @cached_property
+    def wide_globs(self) -> tuple[TextGlob, ...]:
+        """What a shell command must match to be denied or asked about: blanks, paths and `~` made equal."""
+        found: dict[str, None] = {}
+        for text in self._command_texts():
+            plain = _BLANKS.sub(" ", text).strip(" ") or text
+            variants = [plain, plain.removesuffix(" *")]
+            head, blank, tail = plain.partition(" ")
+            if "/" in head:
+                variants.append(posixpath.basename(head) + blank + tail)
+            if "~/" in plain:
+                variants.append(plain.replace("~/", self.place.home + "/"))
+            found.update(dict.fromkeys(variant for variant in variants if variant))
+        return tuple(compile_text(text) for text in found)
+
+    @cached_property
+    def keys(self) -> tuple[tuple[tuple[str, ...], TextGlob], ...]:
+        """The named fields and their globs."""
+        argument = self.pattern.argument
+        pairs = argument.pairs if isinstance(argument, Keys) else ()
+        return tuple((path, compile_text(glob)) for path, glob in pairs)
+
+    @cached_property
+    def text_glob(self) -> TextGlob:
+        """The argument part as a glob over plain text."""
+        return compile_text(self.spec)
+
+    @cached_property
+    def url_glob(self) -> UrlGlob:
+        """The argument part as a URL pattern."""
+        return compile_url(self.spec)
+
+    @cached_property
+    def path_globs(self) -> tuple[PathGlob, ...]:
+        """What a canonical path must match to be covered; empty when the pattern climbs out of its anchor."""
+        return _compiled(self._anchored(wide=False))
+
+    @cached_property
+    def wide_paths(self) -> tuple[PathGlob, ...]:
+        """What a name of a path must match to be denied or asked about."""
+        return _compiled(self._anchored(wide=True))
+
+    @cached_property
+    def folded_paths(self) -> tuple[PathGlob, ...]:
+        """`wide_paths` for names as a case-insensitive file system compares them."""
+        return _compiled([_folded_pattern(parts) for parts in self._anchored(wide=True)])
+
+    def may_begin(self, text: str) -> bool:
+        """Whether a command that begins with `text` and goes on unknown could match a wide glob."""
+        return any(
+            glob.prefix.startswith(text) or text.startswith(glob.prefix) for glob in self.wide_globs
+        )
+
+    def _command_texts(self) -> tuple[str, ...]:
+        match self.pattern.argument:
+            case Prefix(text):
+                return (text, text + " *")
+            case Keys(_, pairs):
+                return tuple(glob for path, glob in pairs if path == ("command",)) or ("*",)
+            case Glob(text) | Anywhere(text):
+                return (text,)
+            case Bare():
+                return ("*",)
+
+    def _anchored(self, *, wide: bool) -> list[Parts]:
+        """The pattern as components of absolute paths, one entry for each place it may be anchored."""
+        text = self.spec
+        place = self.place
+        if text.startswith("//"):
+            return self._absolute(text[1:], wide=wide)
+        if text == "~" or text.startswith("~/"):
+            return _normal([(*_literal(place.home), *_pieces(text[2:]))])
+        if text.startswith("./"):
+            bases = dict.fromkeys((place.workspace, place.cwd) if wide else (place.workspace,))
+            return _normal([(*_literal(base), *_pieces(text[2:])) for base in bases])
+        if text.startswith("/") or _DRIVE.match(text):
+            return self._absolute(text, wide=wide)
+        pieces = _pieces(text)
+        anchored = [(*_literal(root), "**", *pieces) for root in (place.workspace, *place.roots)]
+        if wide and pieces[:1] == ("**",):
+            anchored.append(pieces)
+        return anchored if ".." not in pieces or wide else []
+
+    def _absolute(self, text: str, *, wide: bool) -> list[Parts]:
+        pieces = _pieces(text)
+        found = [pieces]
+        for given, real in self.place.aliases:
+            top = split(given)
+            if pieces[: len(top)] == top:
+                found.append((*_literal(real), *pieces[len(top) :]))
+        found += _system_alias(pieces)
+        if wide and pieces[:1] == ("**",):
+            found.append(pieces)
+        return _normal(found)
+
+
+def _pieces(text: str) -> Parts:
+    return tuple(part for part in text.split("/") if part not in ("", "."))
+
+
+def _normal(patterns: list[Parts]) -> list[Parts]:
+    """Resolve `..` in the literal beginning of a pattern; drop a pattern that climbs through a wildcard."""
+    found = []
+    for parts in patterns:
+        kept: list[str] = []
+        for part in parts:
+            if part != "..":
+                kept.append(part)
+            elif kept and not set(kept[-1]) & set("*?"):
+                kept.pop()
+            else:
+                break
+        else:
+            found.append(tuple(kept))
+    return found
+
+
+def _system_alias(pieces: Parts) -> list[Parts]:
+    """`/tmp/x` as `/private/tmp/x` where the first component is a link that only root can change."""
+    if not pieces or set(pieces[0]) & set("*?[{"):
+        return []
+    top = "/" + pieces[0]
+    real = posixpath.realpath(top)
+    return [] if real == top else [(*_literal(real), *pieces[1:])]
+
+
+def _folded_pattern(parts: Parts) -> Parts:
+    return tuple(part if set(part) <= set("*?") else fold(part) if set(part) & set("*?") else folded((part,))[0] for part in parts)
+
+
+def _compiled(patterns: list[Parts]) -> tuple[PathGlob, ...]:
+    return tuple(compile_path(parts) for parts in dict.fromkeys(patterns))
+
+
+def _literal(path: str) -> Parts:
+    """The components of a real path as a pattern that means only them."""
+    return tuple(_WILD.sub(r"\\\g<0>", part) for part in split(path))

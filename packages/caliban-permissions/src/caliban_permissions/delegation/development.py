@@ -1,0 +1,235 @@
+"""Rows for build tools, package managers, compilers, test runners and linters."""
+
+from __future__ import annotations
+
+from caliban_permissions.delegation.row import FETCHES, LOADS, READS, RUNS, WRITES, Row
+
+TAKES: dict[str, str] = {
+    "make": "CfIjlOWo",
+    "gmake": "CfIjlOWo",
+    "npm": "wC",
+    "pnpm": "CF",
+    "yarn": "",
+    "pip": "rceit",
+    "cargo": "CpjFZ",
+    "go": "",
+    "pytest": "kmncpor",
+    "ruff": "",
+    "mypy": "mpc",
+    "tsc": "p",
+    "eslint": "co",
+    "gcc": "DIULloxBTXue",
+    "ninja": "CfjklD",
+    "cmake": "SBGDPCUT",
+    "mvn": "fPDTplgst",
+    "gradle": "bpIDPgxm",
+    "patch": "pdioBbDFVYzr",
+    "uv": "p",
+    "nix": "I",
+}
+
+TAKES_LONG: dict[str, str] = {
+    "npm": "prefix workspace userconfig globalconfig registry loglevel cache",
+    "pnpm": "dir filter loglevel",
+    "yarn": "cwd",
+    "cargo": "config manifest-path color",
+    "uv": "directory project config-file cache-dir python color",
+    "pip": "log proxy timeout cache-dir python index-url",
+    "poetry": "directory project",
+}
+
+_NODE_MANAGERS = "npm pnpm yarn bun cnpm"
+_C_COMPILERS = "gcc g++ cc c++ clang clang++ cpp tcc icc nvcc gfortran"
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        "make gmake bmake remake",
+        RUNS,
+        short="E",
+        long="eval",
+        hits=("make -f /dev/null --eval=x x", "make -E x"),
+        misses=("make test", "make -j4 build", "make -k all"),
+    ),
+    Row(
+        "make gmake bmake remake",
+        LOADS,
+        short="fCI",
+        long="file makefile directory include-dir",
+        match=r"^[A-Za-z_.][A-Za-z0-9_.]*(?::|::|\?|\+|!)?=",
+        hits=("make -f x", "make -C ../x", "make SHELL=./p.sh", "make --file=x", "make CC:=./p"),
+        misses=("make test", "make -n", "make --always-make"),
+    ),
+    Row(
+        "just task rake invoke fab doit ninja scons waf mage",
+        LOADS,
+        short="fCdcm",
+        long="justfile working-directory taskfile dir rakefile require execute command shell shell-arg "
+        "dotenv-path set collection search-root file directory",
+        hits=("just --justfile x", "ninja -C x", "rake -f x", "just --shell ./p x"),
+        misses=("just test", "task build", "ninja"),
+    ),
+    Row(
+        _NODE_MANAGERS,
+        RUNS,
+        subs="exec x dlx create init explore edit node repl bin",
+        match=r"^(?:exec|x|dlx|create|init|explore|edit|node|repl)$",
+        hits=("npm exec a", "npm x a", "pnpm dlx a", "yarn dlx a", "npm init evil", "bun x a"),
+        misses=("npm test", "npm run build", "yarn build"),
+    ),
+    Row(
+        _NODE_MANAGERS,
+        RUNS,
+        short="c",
+        long="script-shell shell call node-options init-module shell-emulator scripts-prepend-node-path "
+        "git editor viewer browser userconfig globalconfig onload-script prefix dir cwd config "
+        "use-yarnrc preload require modules-folder virtual-store-dir",
+        hits=("npm test --script-shell=./p.sh", "npm --node-options=x test", "npm -c x", "yarn --cwd ../x"),
+        misses=("npm test", "npm run lint -- --fix", "npm ci --silent"),
+    ),
+    Row(
+        _NODE_MANAGERS,
+        LOADS,
+        subs="config c set get publish link ln unlink adopt login token profile owner access hook plugin patch",
+        match=r"^(?:set|config|c|publish|link|ln|login|token|owner|access|hook|plugin|patch|delete|edit)$",
+        hits=("npm config set script-shell x", "npm publish", "npm set a=b", "yarn plugin import x"),
+        misses=("npm ls", "npm outdated"),
+    ),
+    Row(
+        _NODE_MANAGERS,
+        FETCHES,
+        subs="install i add in ins isntall update up upgrade global",
+        operands=2,
+        hits=("npm install evil", "npm i evil", "yarn add evil", "pnpm add evil"),
+        misses=("npm install", "npm ci", "yarn install"),
+    ),
+    Row(
+        "pip pipx easy_install pip-compile pip-sync",
+        FETCHES,
+        subs="install download wheel inject run runpip upgrade-all reinstall config cache",
+        operands=1,
+        hits=("pip install x", "pip install -r x", "pip3 download x", "pip wheel .", "pip config set a b"),
+        misses=("pip list", "pip freeze", "pip show x", "pip check"),
+    ),
+    Row("pip", LOADS, long="python log config-settings global-option target root prefix", hits=("pip --python x list", "pip --log x list"), misses=("pip list --outdated",)),
+    Row(
+        "uv",
+        RUNS,
+        subs="run tool x add sync pip init build publish python self venv lock remove",
+        operands=2,
+        hits=("uv run a", "uv tool run a", "uv pip install a", "uv add a"),
+        misses=("uv sync", "uv lock", "uv --version"),
+    ),
+    Row("uv", LOADS, long="config-file directory project python with with-requirements env-file extra-index-url index index-url default-index", hits=("uv --directory x sync",), misses=("uv sync",)),
+    Row(
+        "poetry pipenv pdm hatch rye pixi",
+        RUNS,
+        subs="run shell env exec install add self script python init new publish config source",
+        operands=2,
+        hits=("poetry run a", "pipenv run a", "hatch run a", "poetry config a b", "poetry add a"),
+        misses=("poetry install", "poetry show", "poetry check"),
+    ),
+    Row("poetry pipenv pdm hatch", LOADS, short="CPp", long="directory project config python", hits=("poetry -C x install",), misses=("poetry show --tree",)),
+    Row(
+        "bundle gem bundler",
+        RUNS,
+        subs="exec install console open config gem plugin env init fetch push build unpack cleanup add",
+        operands=2,
+        hits=("bundle exec a", "gem install x", "bundle config set a b", "bundle open x"),
+        misses=("bundle install", "gem list", "bundle check"),
+    ),
+    Row("composer", RUNS, unless="show validate outdated licenses diagnose status check-platform-reqs install", short="d", long="working-dir", hits=("composer exec x", "composer require x", "composer run-script x", "composer -d x show"), misses=("composer show", "composer install")),
+    Row(
+        "cargo",
+        LOADS,
+        short="ZC",
+        long="config manifest-path lockfile-path target-dir artifact-dir out-dir",
+        match=r"^\+",
+        hits=("cargo --config x build", "cargo +evil build", "cargo -C x build", "cargo build --target-dir /x"),
+        misses=("cargo build", "cargo test -p a", "cargo clippy --all-targets"),
+    ),
+    Row(
+        "cargo",
+        FETCHES,
+        subs="install publish login yank owner add new init vendor script",
+        match=r"^(?:install|publish|login|yank|owner|vendor|script)$",
+        hits=("cargo install x", "cargo publish", "cargo vendor"),
+        misses=("cargo build", "cargo add serde", "cargo doc"),
+    ),
+    Row("rustup", RUNS, unless="show check which help doc", hits=("rustup run nightly x", "rustup toolchain link a b"), misses=("rustup show",)),
+    Row(
+        "go",
+        RUNS,
+        words="-exec -exec=* --exec* -toolexec* --toolexec* -vettool* --vettool* -o -o=* -overlay* -modfile* "
+        "-C -C=* -ldflags* -gcflags* -asmflags* -pkgdir* -outputdir* -cpuprofile* -memprofile* -trace* "
+        "-blockprofile* -mutexprofile* -coverprofile* -fuzzcachedir* -test.*",
+        hits=("go test -exec ./p.sh", "go vet -vettool=./p", "go build -toolexec x", "go build -o /x"),
+        misses=("go test ./...", "go build ./...", "go vet ./..."),
+    ),
+    Row("go", RUNS, subs="run generate tool install get env work telemetry", operands=2, hits=("go run x", "go generate ./...", "go install x@latest", "go env -w CC=x"), misses=("go test ./...", "go env", "go version")),
+    Row(
+        "npx bunx pnpx uvx tsx ts-node esno tldx pipx zx",
+        RUNS,
+        short="cep",
+        long="call package from with eval import require loader",
+        operands=1,
+        hits=("npx -c x", "npx evil", "uvx evil", "npx --package=x y", "ts-node x.ts"),
+        misses=("npx --version",),
+    ),
+    Row(
+        _C_COMPILERS,
+        RUNS,
+        words="-wrapper -wrapper=* -fplugin* -B* -specs* --specs* -Xclang -load --config* -no-canonical-prefixes "
+        "-fuse-ld* --ld-path* -ccc-gcc-name* -fpass-plugin* -Wl,* -Xlinker -dumpdir* @*",
+        hits=("gcc -wrapper ./p a.c", "clang -fplugin=./x a.c", "gcc -B. a.c", "gcc @x"),
+        misses=("gcc -Wall -c a.c", "gcc -O2 -g a.c"),
+    ),
+    Row(_C_COMPILERS + " ld as ar rustc ocamlopt ghc", WRITES, words="-o* --output* -MF* --out-dir* -fprofile*", hits=("gcc -o /x a.c", "rustc -o x a.rs"), misses=("gcc -c a.c",)),
+    Row("ld gold lld ar rustc", LOADS, words="-plugin* --plugin* -C -C* --extern* -Z* -T* -dynamic-linker* -L*", hits=("ld -plugin x", "rustc -Clinker=x a.rs"), misses=("ar t a.a",)),
+    Row("cmake ctest cpack", RUNS, words="-P* -E -C* -S* --build --install --open --workflow --script* -D* --toolchain* --preset* --build-and-test --launch* -O*", operands=1, hits=("cmake -P x", "cmake -E touch x", "ctest -S x", "cmake --build b"), misses=("cmake --version", "ctest")),
+    Row("mvn mvnw gradle gradlew ant sbt lein mill buck bazel bazelisk pants meson", RUNS, short="fIbscplgDPj", words="--file* --init-script* --build-file* --settings* --project-dir* -buildfile* --include-build* run exec:* --run_under* --script_path* --override_repository* --workspace_status_command* --javaagent* shell", hits=("mvn -f x test", "gradle -I x build", "bazel run //x", "mvn exec:exec"), misses=("mvn test", "gradle build", "bazel build //x")),
+    Row("patch", RUNS, operands=1, short="ioddBrz", long="input output directory reject-file get backup-if-mismatch", hits=("patch a x.diff", "patch -i x", "patch -o x a"), misses=("patch --version",)),
+    Row(
+        "pytest py.test nose2 nosetests",
+        LOADS,
+        short="co",
+        long="rootdir confcutdir override-ini config-file import-mode basetemp pyargs plugins pdbcls doctest-glob",
+        match=r"^-p(?!no:).",
+        hits=("pytest -c x", "pytest -o addopts=x", "pytest -pevil", "pytest --rootdir=/x"),
+        misses=("pytest -q", "pytest -k 'a and not b'", "pytest -pno:cacheprovider", "pytest -x tests"),
+    ),
+    Row("pytest py.test", WRITES, long="junitxml junit-xml log-file result-log resultlog debug! pastebin html! cov-report!", hits=("pytest --junitxml=/x",), misses=("pytest --tb=short", "pytest --cov")),
+    Row("tox nox pre-commit lefthook husky lint-staged overcommit", RUNS, short="cfe", long="config conf noxfile override sessions workdir root working-dir installpkg", words="exec devenv run try-repo install install-hooks autoupdate uninstall init-templatedir", hits=("tox -c x", "nox -f x", "pre-commit run", "tox exec -- id"), misses=("tox", "nox --list")),
+    Row("coverage trace cProfile memray scalene py-spy austin kernprof", RUNS, words="run record live top dump", hits=("coverage run x.py", "py-spy record -- x"), misses=("coverage report",)),
+    Row("coverage", LOADS, long="rcfile data-file", words="-o", hits=("coverage --rcfile=x report",), misses=("coverage report -m",)),
+    Row(
+        "mypy pylint flake8 ruff black isort pyright bandit pyflakes autopep8 yapf pydocstyle vulture",
+        LOADS,
+        long="config config-file rcfile load-plugins init-hook python-executable plugins append-config settings-path "
+        "settings-file pythonpath venvpath custom-typeshed-dir custom-typing-module output output-file "
+        "output-format=file install-types cache-dir venv-path project",
+        hits=("pylint --init-hook=x a", "mypy --config-file=x a", "pylint --load-plugins=x a", "ruff check --config x"),
+        misses=("mypy src", "ruff check src", "black --check src", "flake8 src", "isort --check src"),
+    ),
+    Row("pyright mypy pylint", READS, match=r"^@", hits=("pylint @x",), misses=("pylint a.py",)),
+    Row(
+        "eslint prettier stylelint tsc jest vitest mocha ava tap karma cypress playwright webpack vite rollup "
+        "esbuild parcel babel swc gulp grunt nyc c8 markdownlint biome turbo nx lerna",
+        LOADS,
+        short="cor",
+        long="config plugin rulesdir resolve-plugins-relative-to require import loader parser parser-path "
+        "config-path globalsetup globalteardown setupfiles setupfilesafterenv testrunner testenvironment runner "
+        "transform output-file output outfile outdir outfile-path out-dir out-file coveragedirectory file "
+        "gulpfile gruntfile base tasks cwd rootdir prefix project plugin-search-dir custom-syntax "
+        "custom-formatter format-path preload node-option node-options reporter resolver",
+        hits=("eslint -c x .", "eslint --rulesdir x .", "mocha -r ./x", "prettier --plugin=./x .", "jest --config x"),
+        misses=("eslint .", "eslint --fix src", "prettier --check .", "jest", "tsc --noEmit", "vitest run"),
+    ),
+    Row("sphinx-build mkdocs jekyll hugo pdflatex latex xelatex lualatex tex latexmk", RUNS, operands=1, short="cDdeE", long="shell-escape config-file output-directory usepackage", words="-shell-escape -output-directory* -e", hits=("pdflatex x", "latexmk -e x"), misses=("mkdocs --version",)),
+    Row("gunicorn uvicorn hypercorn flask django-admin celery streamlit jupyter ipython alembic locust scrapy airflow", RUNS, operands=1, hits=("flask run", "jupyter nbconvert --execute x"), misses=("flask --version",)),
+    Row("apt apt-get aptitude dpkg yum dnf rpm pacman apk brew port snap flatpak zypper emerge nix-env choco winget scoop", RUNS, unless="list show search info policy depends rdepends help madison outdated deps leaves", short="oc", long="option config-file root pre-invoke root-dir force", words="-i* -U* --install* -S*", hits=("apt-get install x", "apt-get -o APT::x=y update", "brew install x", "dpkg -i x.deb"), misses=("apt list", "brew list", "brew info x")),
+    Row("nix nix-shell nix-build guix direnv mise asdf devbox dotenv", RUNS, operands=1, hits=("nix-shell --run x", "nix run x", "mise exec -- x", "direnv exec . x"), misses=("nix --version",)),
+    Row("node-gyp electron deno", RUNS, operands=1, hits=("deno run x.ts", "deno eval x", "electron ."), misses=("deno --version",)),
+    Row("code cursor subl idea atom zed codium", RUNS, operands=1, long="install-extension command user-data-dir extensions-dir", hits=("code --install-extension x", "code ."), misses=("code --version",)),
+    Row("claude codex gemini aider goose caliban copilot cursor-agent opencode llm", RUNS, operands=1, short="pc", long="print prompt", hits=("claude -p x", "caliban x"), misses=("claude --version",)),
+    Row("hg svn bzr fossil jj p4 cvs", RUNS, short="", long="config config-option editor-cmd diff-cmd diff3-cmd merge-cmd ssh remotecmd tool config-toml config-file repository cwd config-dir", words="bisect extdiff ext* --config* @*", hits=("hg --config alias.x=!id x", "svn diff --diff-cmd ./p", "hg extdiff -p x"), misses=("hg status", "svn diff", "jj log")),
+)

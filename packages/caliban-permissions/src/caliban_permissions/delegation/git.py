@@ -1,0 +1,219 @@
+"""Git runs programs named in options, configuration and remote names: what of that stands in a command.
+
+Everyday commands stay free: sub-commands are known by name, and an unknown one may be an alias, which the
+configuration of a repository can define as any shell command.
+"""
+
+from __future__ import annotations
+
+from caliban_permissions.delegation.row import LOADS, READS, RUNS, WRITES, Evidence, whole
+
+_KNOWN = frozenset(
+    "add am apply archive bisect blame branch bundle cat-file check-attr check-ignore check-mailmap "
+    "check-ref-format checkout cherry cherry-pick clean clone column commit count-objects describe diff "
+    "diff-files diff-index diff-tree fetch for-each-ref format-patch fsck gc grep hash-object help init log "
+    "ls-files ls-remote ls-tree merge merge-base merge-tree mv name-rev notes patch-id pack-refs prune pull "
+    "push range-diff read-tree rebase reflog remote reset restore rev-list rev-parse revert rm shortlog show "
+    "show-branch show-ref sparse-checkout stash status stripspace submodule switch symbolic-ref tag "
+    "update-index update-ref var verify-commit verify-pack verify-tag version whatchanged worktree "
+    "write-tree commit-tree mktree mktag fetch-pack repack replace rerere annotate".split()
+)
+_RUNNING_SUBCOMMANDS = frozenset(
+    "difftool mergetool filter-branch send-email instaweb gui citool gitk daemon http-backend shell "
+    "upload-pack receive-pack cvsserver svn p4 remote-ext remote-fd credential credential-cache "
+    "credential-store maintenance fsmonitor--daemon for-each-repo hook web--browse fast-import "
+    "interpret-trailers imap-send request-pull quiltimport archimport cvsimport cvsexportcommit "
+    "merge-one-file merge-index mergetool--lib scalar backfill".split()
+)
+_VALUED_GLOBALS = frozenset({"--git-dir", "--work-tree", "--namespace", "--super-prefix", "--attr-source"})
+_GLOBALS: dict[str, str] = {
+    "-c": LOADS,
+    "--config-env": LOADS,
+    "--exec-path": LOADS,
+    "--git-dir": "uses another repository",
+    "--work-tree": "uses another repository",
+    "--namespace": "uses another repository",
+    "--super-prefix": "uses another repository",
+    "-p": RUNS,
+    "--paginate": RUNS,
+}
+ELSEWHERE = "works in another directory"
+
+_LONG: dict[str, str] = {
+    "output": WRITES,
+    "output-directory": WRITES,
+    "upload-pack": RUNS,
+    "receive-pack": RUNS,
+    "exec": RUNS,
+    "ext-diff": RUNS,
+    "open-files-in-pager": RUNS,
+    "extcmd": RUNS,
+    "template": LOADS,
+    "config": LOADS,
+    "unsafe-paths": WRITES,
+    "reference": READS,
+    "separate-git-dir": WRITES,
+    "pathspec-from-file": READS,
+    "edit-description": RUNS,
+    "show-signature": RUNS,
+    "gpg-sign": RUNS,
+    "contents": READS,
+}
+_LONG_SAFE = frozenset({"exec-path", "no-ext-diff", "re", "ref", "reflog", "refs"})
+_SHORT: dict[str, dict[str, str]] = {
+    "archive": {"o": WRITES},
+    "format-patch": {"o": WRITES},
+    "grep": {"O": RUNS, "f": READS},
+    "clone": {"u": RUNS, "c": LOADS, "o": ""},
+    "rebase": {"x": RUNS},
+    "blame": {"S": READS},
+    "apply": {"p": ""},
+    "commit": {"F": READS, "t": READS, "S": RUNS},
+    "tag": {"F": READS, "u": RUNS, "s": RUNS},
+    "ls-remote": {"u": ""},
+    "ls-files": {"X": READS},
+}
+_TAKES: dict[str, str] = {
+    "commit": "mCc",
+    "log": "nSGL",
+    "grep": "eABCmf",
+    "tag": "mn",
+    "checkout": "bB",
+    "switch": "cC",
+    "clone": "bjo",
+    "stash": "m",
+    "push": "o",
+    "diff": "SGlU",
+    "show": "SGU",
+    "rebase": "sXC",
+    "merge": "msXF",
+    "archive": "",
+    "branch": "u",
+    "blame": "L",
+    "fetch": "oj",
+    "notes": "mF",
+}
+_WORDS: dict[str, dict[str, str]] = {
+    "bisect": {"run": RUNS, "visualize": RUNS, "view": RUNS, "replay": READS},
+    "submodule": {"foreach": RUNS, "add": LOADS, "update": LOADS, "set-url": LOADS},
+    "remote": {"add": LOADS, "set-url": LOADS},
+    "bundle": {"create": WRITES},
+    "stash": {},
+    "notes": {"edit": RUNS},
+    "worktree": {"add": WRITES, "move": WRITES, "repair": WRITES},
+    "replace": {"--edit": RUNS, "-e": RUNS},
+    "help": {"-w": RUNS, "--web": RUNS, "-i": RUNS, "--info": RUNS},
+    "update-index": {"--index-info": WRITES, "--fsmonitor": RUNS},
+    "rebase": {"-i": RUNS, "--interactive": RUNS},
+}
+_CONFIG_READS = frozenset(
+    "--get --get-all --get-regexp --get-urlmatch --list -l list get --show-origin --show-scope --name-only "
+    "--global --local --system --worktree --type --bool --int --path --null -z --default --includes "
+    "--no-includes --all --fixed-value --value --regexp --show-names --bool-or-int".split()
+)
+
+
+def git_evidence(argv: tuple[str, ...]) -> list[Evidence]:
+    """What in a git command runs, writes or loads more than its sub-command does every day."""
+    found, index = _globals(argv)
+    if index >= len(argv):
+        return found
+    sub = argv[index]
+    if sub in _RUNNING_SUBCOMMANDS:
+        found.append(whole(argv, index, RUNS))
+    elif sub == "config":
+        found += _config(argv, index)
+    elif sub not in _KNOWN:
+        found.append(whole(argv, index, "may be an alias for any command"))
+    found += _options(argv, index)
+    found += [
+        whole(argv, place, RUNS) for place in range(index + 1, len(argv)) if _remote_helper(argv[place])
+    ]
+    if sub in ("init", "clone"):
+        found += _elsewhere(argv, index)
+    return found
+
+
+def _globals(argv: tuple[str, ...]) -> tuple[list[Evidence], int]:
+    found: list[Evidence] = []
+    index = 1
+    while index < len(argv) and argv[index].startswith("-"):
+        word = argv[index]
+        name = word.partition("=")[0] if word.startswith("--") else word[:2]
+        if name == "-C":
+            found.append(whole(argv, index + (word == "-C" and index + 1 < len(argv)), ELSEWHERE))
+            index += word == "-C"
+        elif name in _GLOBALS and word != "--exec-path":
+            found.append(Evidence(index, len(name), _GLOBALS[name], word))
+            separate = word == "-c" or (name in _VALUED_GLOBALS and "=" not in word)
+            if separate and index + 1 < len(argv):
+                index += 1
+                found.append(whole(argv, index, _GLOBALS[name]))
+            elif "=" in word:
+                found.append(whole(argv, index, _GLOBALS[name]))
+        index += 1
+    return found, index
+
+
+def _options(argv: tuple[str, ...], start: int) -> list[Evidence]:
+    sub = argv[start]
+    short, words, takes = _SHORT.get(sub, {}), _WORDS.get(sub, {}), _TAKES.get(sub, "")
+    found: list[Evidence] = []
+    index = start + 1
+    while index < len(argv) and argv[index] != "--":
+        word = argv[index]
+        if word in words:
+            found.append(whole(argv, index, words[word]))
+        if word.startswith("--"):
+            found += _long(index, word, sub)
+        elif word.startswith("-"):
+            for place, letter in enumerate(word[1:], start=2):
+                if short.get(letter):
+                    found.append(Evidence(index, place, short[letter], word))
+                if letter in takes:
+                    index += place == len(word)
+                    break
+        index += 1
+    return found
+
+
+def _long(index: int, word: str, sub: str) -> list[Evidence]:
+    name = word[2:].partition("=")[0]
+    if not name or name in _LONG_SAFE:
+        return []
+    return [
+        Evidence(index, len(name) + 2, why, word)
+        for full, why in _LONG.items()
+        if full.startswith(name)
+    ][:1]
+
+
+def _config(argv: tuple[str, ...], index: int) -> list[Evidence]:
+    """Reading configuration is free; anything that may write a key is not."""
+    rest = argv[index + 1 :]
+    asks = any(word in ("--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l") for word in rest)
+    verb = rest[0] if rest else ""
+    unknown = [word for word in rest if word.startswith("-") and word.partition("=")[0] not in _CONFIG_READS]
+    if not unknown and (asks or verb in ("get", "list")):
+        return []
+    operands = [word for word in rest if not word.startswith("-")]
+    if not unknown and len(operands) == 1 and verb not in ("edit", "unset", "set", "remove-section"):
+        return []
+    return [whole(argv, len(argv) - 1, "changes the configuration")]
+
+
+def _remote_helper(word: str) -> bool:
+    """`ext::command` and its kin: the part before the double colon names a program."""
+    scheme, colons, _ = word.partition("::")
+    return bool(colons) and scheme.replace("-", "").isalnum()
+
+
+def _elsewhere(argv: tuple[str, ...], index: int) -> list[Evidence]:
+    """`init` and `clone` with a directory of their own outside the current one."""
+    operands = [place for place in range(index + 1, len(argv)) if not argv[place].startswith("-")]
+    target = operands[0:1] if argv[index] == "init" else operands[1:2]
+    return [
+        whole(argv, place, WRITES)
+        for place in target
+        if argv[place].startswith(("/", "~", "..")) or "/../" in argv[place]
+    ]

@@ -1,0 +1,124 @@
+"""Programs that run whatever code they are given, and where in their arguments that code is named."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from caliban_permissions.delegation.row import RUNS, Evidence, whole
+from caliban_permissions.wrappers import SHELLS, WRAPPERS, inner_start, program
+
+
+class Grammar(NamedTuple):
+    """Where the code is: `code` options carry it, `module` options name it, `takes` have some other value."""
+
+    takes: str = ""
+    code: str = ""
+    module: str = ""
+    long: str = ""
+
+
+_INTERPRETERS: dict[str, Grammar] = {
+    "python": Grammar("WX", "c", "m"),
+    "pypy": Grammar("WX", "c", "m"),
+    "node": Grammar("rC", "ep", "", "eval print"),
+    "nodejs": Grammar("rC", "ep", "", "eval print"),
+    "perl": Grammar("ICDMm", "eE"),
+    "ruby": Grammar("ICErFKTx", "e"),
+    "php": Grammar("dcz", "rBRE", "f"),
+    "lua": Grammar("l", "e"),
+    "luajit": Grammar("lj", "e"),
+}
+_WHOLE = frozenset(
+    "tclsh wish expect rscript r julia ghci runghc runhaskell erl escript elixir iex scala groovy jshell java "
+    "javaw dotnet mono osascript cscript wscript mshta rundll32 regsvr32 ed ex vi vim nvim vimdiff view rvim "
+    "rview gvim evim emacs emacsclient nano pico joe jed micro helix hx kak ne m4 dc bc gnuplot octave matlab "
+    "ocaml guile racket sbcl clisp clojure clj swift kotlin kotlinc crystal nim dart irb pry erb ipython "
+    "bpython ptpython jrunscript jjs coffee ts-node jupyter sage maxima gap gforth forth pike rebol red "
+    "psql mysql mariadb sqlite3 duckdb mongo mongosh redis-cli cqlsh clickhouse-client "
+    "logtail script gdb lldb ltrace strace rr perf dtrace bpftrace stap valgrind systemd-run tmux screen "
+    "jshell pwsh powershell cmd awk.exe xonsh nu".split()
+)
+"""Interpreters, editors and debuggers whose every argument counts as code."""
+
+
+def interpreter_evidence(argv: tuple[str, ...]) -> list[Evidence]:
+    """Evidence for a program whose purpose is to run code; empty for every other."""
+    name = program(argv[0])
+    if argv[1:] in (("--version",), ("--help",), ("-V",)):
+        return []
+    grammar = _INTERPRETERS.get(name)
+    if grammar is not None:
+        return [_code(argv, grammar)]
+    if name in SHELLS:
+        return [_shell(argv)]
+    if name in _WHOLE:
+        return [_last(argv, RUNS)]
+    return []
+
+
+def wrapper_start(argv: tuple[str, ...]) -> tuple[list[Evidence], int | None]:
+    """Evidence for a wrapper, and where its inner command begins when that can be told."""
+    name = program(argv[0])
+    if name not in WRAPPERS or name in _TABLED:
+        return [], None
+    if argv[1:] in (("--version",), ("--help",), ("-V",)) or (name == "command" and argv[1:2] in (("-v",), ("-V",))):
+        return [], None
+    if name == "env" and len(argv) == 1:
+        return [], None
+    start = inner_start(argv)
+    return [_last(argv, RUNS) if start is None else whole(argv, start, RUNS)], start
+
+
+_TABLED = frozenset(
+    "find fd fdfind ssh mosh npx bunx pnpx uvx pipx poetry pipenv pdm hatch rye uv bundle docker podman "
+    "nerdctl kubectl oc ncat socat nix nix-shell guix direnv dotenv mise asdf at batch".split()
+)
+"""Programs that wrap only in some of their arguments: the table says in which."""
+
+
+def _code(argv: tuple[str, ...], grammar: Grammar) -> Evidence:
+    index = 1
+    while index < len(argv):
+        word = argv[index]
+        if word.startswith("--"):
+            if word[2:].partition("=")[0] in grammar.long.split():
+                return whole(argv, index, RUNS)
+        elif not word.startswith("-") or word == "-":
+            return whole(argv, index, RUNS)
+        else:
+            found = _cluster(argv, index, grammar)
+            if isinstance(found, Evidence):
+                return found
+            index += found
+        index += 1
+    return _last(argv, RUNS)
+
+
+def _cluster(argv: tuple[str, ...], index: int, grammar: Grammar) -> Evidence | int:
+    """What a word of short options holds: the code, or how many words its value takes."""
+    word = argv[index]
+    for place, letter in enumerate(word[1:], start=2):
+        last = place == len(word)
+        if letter in grammar.code:
+            return whole(argv, index, RUNS)
+        if letter in grammar.module:
+            return whole(argv, index + 1 if last and index + 1 < len(argv) else index, RUNS)
+        if letter in grammar.takes:
+            return int(last)
+    return 0
+
+
+def _shell(argv: tuple[str, ...]) -> Evidence:
+    """A shell script may be named; a script in the arguments must be named whole."""
+    for index in range(1, len(argv)):
+        word = argv[index]
+        if word.startswith(("-", "+")):
+            if "c" in word or "s" in word or word in ("-o", "-O", "+O", "--rcfile", "--init-file"):
+                return _last(argv, RUNS)
+            continue
+        return whole(argv, index, RUNS)
+    return _last(argv, RUNS)
+
+
+def _last(argv: tuple[str, ...], why: str) -> Evidence:
+    return whole(argv, len(argv) - 1, why)._replace(text=argv[0])

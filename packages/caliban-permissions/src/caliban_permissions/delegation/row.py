@@ -1,0 +1,131 @@
+"""The shape of the delegation table and how a row is compared with the arguments of a program.
+
+A row is data: what is dangerous in the arguments of a program, and commands that it must and must not hit.
+The tests replay every example.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+RUNS = "runs a program"
+WRITES = "writes a file"
+READS = "reads a file of its own choosing"
+FETCHES = "moves data over the network"
+LOADS = "loads code or configuration"
+
+
+class Evidence(NamedTuple):
+    """Why a leaf does more than its name says.
+
+    An allow rule must name the arguments up to `word` (an index), of that word the first `size` characters.
+    """
+
+    word: int
+    size: int
+    why: str
+    text: str
+
+
+class Row(NamedTuple):
+    """Dangerous arguments of the programs `of`, several names separated by blanks.
+
+    `short` are option letters, `long` option names (abbreviations count, unless it ends in `!`), `words` whole arguments (a final
+    `*` means a prefix), `match` an expression searched in every argument. `operands` n: the n-th operand is
+    dangerous. `subs` limits the row to subcommands; `unless`: every other subcommand is dangerous.
+    `hits` and `misses` are commands that must and must not be found by this row.
+    """
+
+    of: str
+    why: str
+    short: str = ""
+    long: str = ""
+    words: str = ""
+    match: str = ""
+    operands: int = 0
+    subs: str = ""
+    unless: str = ""
+    hits: tuple[str, ...] = ()
+    misses: tuple[str, ...] = ()
+
+
+class Option(NamedTuple):
+    """An option as typed: its letter or name, and how much of its word that takes."""
+
+    word: int
+    name: str
+    size: int
+    long: bool
+
+
+class Scanned(NamedTuple):
+    """Arguments sorted into options and operands."""
+
+    argv: tuple[str, ...]
+    options: tuple[Option, ...]
+    operands: tuple[int, ...]
+
+
+def scan(argv: tuple[str, ...], takes: str = "", takes_long: frozenset[str] = frozenset()) -> Scanned:
+    """Sort the arguments as GNU getopt does; `takes` are the short options that have a value."""
+    options: list[Option] = []
+    operands: list[int] = []
+    index, size = 1, len(argv)
+    while index < size:
+        word = argv[index]
+        if word == "--":
+            operands.extend(range(index + 1, size))
+            break
+        if word.startswith("--"):
+            name = word[2:].partition("=")[0]
+            options.append(Option(index, name, len(name) + 2, True))
+            index += "=" not in word and name in takes_long
+        elif word.startswith("-") and len(word) > 1:
+            for place, letter in enumerate(word[1:], start=2):
+                options.append(Option(index, letter, place, False))
+                if letter in takes:
+                    index += place == len(word)
+                    break
+        else:
+            operands.append(index)
+        index += 1
+    return Scanned(argv, tuple(options), tuple(operands))
+
+
+def evidence(row: Row, scanned: Scanned) -> list[Evidence]:
+    """What of the row is found in the arguments."""
+    argv = scanned.argv
+    sub = argv[scanned.operands[0]] if scanned.operands else ""
+    if row.subs and sub not in row.subs.split():
+        return []
+    found = [
+        Evidence(option.word, option.size, row.why, argv[option.word])
+        for option in scanned.options
+        if (_names(option.name, row.long) if option.long else option.name in row.short)
+    ]
+    if row.words or row.match:
+        found += [whole(argv, index, row.why) for index in range(1, len(argv)) if _is(argv[index], row)]
+    if row.operands and len(scanned.operands) >= row.operands:
+        found.append(whole(argv, scanned.operands[row.operands - 1], row.why))
+    if row.unless and sub and sub not in row.unless.split():
+        found.append(whole(argv, scanned.operands[0], row.why))
+    return found
+
+
+def whole(argv: tuple[str, ...], index: int, why: str) -> Evidence:
+    """Evidence of which all of a word must be named."""
+    return Evidence(index, len(argv[index]), why, argv[index])
+
+
+def _names(name: str, long: str) -> bool:
+    return bool(name) and any(
+        name == full[:-1] if full.endswith("!") else full.startswith(name) for full in long.split()
+    )
+
+
+def _is(word: str, row: Row) -> bool:
+    for wanted in row.words.split():
+        if word == wanted or (wanted.endswith("*") and word.startswith(wanted[:-1])):
+            return True
+    return bool(row.match) and re.search(row.match, word) is not None

@@ -1,0 +1,83 @@
+"""The whole table, indexed by program, and the one question asked of it."""
+
+from __future__ import annotations
+
+from caliban_permissions.delegation import development, network, text_tools
+from caliban_permissions.delegation.awk import awk_evidence
+from caliban_permissions.delegation.builtins import builtin_evidence
+from caliban_permissions.delegation.git import git_evidence
+from caliban_permissions.delegation.interpreters import interpreter_evidence, wrapper_start
+from caliban_permissions.delegation.row import RUNS, WRITES, Evidence, Option, Row, evidence, scan, whole
+from caliban_permissions.delegation.sed import sed_evidence
+from caliban_permissions.wrappers import program
+
+ROWS: tuple[Row, ...] = (*text_tools.ROWS, *network.ROWS, *development.ROWS)
+"""Every row; the readers of git, sed, awk, interpreters and builtins are code."""
+
+_MAX_NESTING = 16
+_TAKES: dict[str, str] = {**text_tools.TAKES, **network.TAKES, **development.TAKES}
+_TAKES_LONG: dict[str, frozenset[str]] = {
+    name: frozenset(long.split()) for name, long in {**network.TAKES_LONG, **development.TAKES_LONG}.items()
+}
+_GENERIC: dict[str, str] = {
+    **dict.fromkeys(
+        "exec execute exec-batch eval command shell script-shell rsh pager editor init-file rcfile init-hook "
+        "load-plugins use-compress-program compress-program to-command checkpoint-action rsync-path "
+        "upload-pack receive-pack use-askpass startup-file preload".split(),
+        RUNS,
+    ),
+    **dict.fromkeys("output output-file outfile out-file output-document log-file logfile".split(), WRITES),
+}
+
+
+def _indexed() -> dict[str, tuple[Row, ...]]:
+    index: dict[str, list[Row]] = {}
+    for row in ROWS:
+        for name in row.of.split():
+            index.setdefault(name, []).append(row)
+    return {name: tuple(rows) for name, rows in index.items()}
+
+
+_INDEX = _indexed()
+
+
+def delegations(argv: tuple[str, ...]) -> tuple[Evidence, ...]:
+    """Everything in the arguments that a wildcard allow rule does not cover, inner commands included."""
+    found: list[Evidence] = []
+    offset = 0
+    for _ in range(_MAX_NESTING):
+        inner = argv[offset:]
+        wrapping, start = wrapper_start(inner)
+        found += [_moved(item, offset) for item in wrapping or _own(inner)]
+        if start is None:
+            return tuple(found)
+        offset += start
+    found.append(whole(argv, len(argv) - 1, RUNS))
+    return tuple(found)
+
+
+def _own(argv: tuple[str, ...]) -> list[Evidence]:
+    found = builtin_evidence(argv) or interpreter_evidence(argv)
+    if found:
+        return found
+    name = program(argv[0])
+    if name == "git":
+        return git_evidence(argv)
+    if name in ("sed", "gsed"):
+        return sed_evidence(argv)
+    if name in ("awk", "gawk", "mawk", "nawk", "original-awk"):
+        return awk_evidence(argv)
+    scanned = scan(argv, _TAKES.get(name, ""), _TAKES_LONG.get(name, frozenset()))
+    for row in _INDEX.get(name, ()):
+        found += evidence(row, scanned)
+    found += [item for option in scanned.options if (item := _generic(argv, option)) is not None]
+    return found
+
+
+def _generic(argv: tuple[str, ...], option: Option) -> Evidence | None:
+    why = _GENERIC.get(option.name) if option.long else None
+    return Evidence(option.word, option.size, why, argv[option.word]) if why else None
+
+
+def _moved(item: Evidence, offset: int) -> Evidence:
+    return item._replace(word=item.word + offset)

@@ -1,0 +1,112 @@
+"""The walk over the rules: first match wins within the order, floors hold whatever comes before them.
+
+Pure: rules and a subject in, a hit out. What a subject is (a call, a leaf of a command, a path that a command
+writes) is the subject's own business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from caliban_common.permission import Action
+from caliban_permissions.compiled import CompiledRule
+from caliban_permissions.defaults import DEFAULT_RULES
+from caliban_permissions.paths import Place
+from caliban_permissions.rule import RuleSet, Scope
+
+STRICTNESS: dict[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
+
+
+class Subject(Protocol):
+    """What rules are asked about."""
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tool names it goes by; allow rules look at the first only."""
+        ...
+
+    def covered_by(self, rule: CompiledRule) -> bool:
+        """Whether an allow rule that names the tool covers all of it, narrowly."""
+        ...
+
+    def touched_by(self, rule: CompiledRule) -> bool:
+        """Whether a deny or ask rule that names one of the tools means it, widely."""
+        ...
+
+
+class Hit(NamedTuple):
+    """The outcome for one subject. `index` is the place of the rule in the order; `floor` says that the rule
+    holds in spite of an earlier one."""
+
+    action: Action
+    rule: CompiledRule | None
+    index: int
+    floor: bool = False
+
+    @property
+    def scope(self) -> Scope:
+        return "default" if self.rule is None else self.rule.scope
+
+    @property
+    def explicit(self) -> bool:
+        """Whether a person wrote the rule."""
+        return self.rule is not None and self.rule.scope != "default"
+
+
+class Book:
+    """All rules of an engine in the order of evaluation, with their floors."""
+
+    def __init__(self, rules: RuleSet, place: Place) -> None:
+        ordered: list[CompiledRule] = []
+        for scope, layer in rules.layers():
+            for rule in layer:
+                if scope != "project" or rule.action != "allow" or rules.project_trusted:
+                    ordered.append(CompiledRule(rule, scope, len(ordered), place))
+        self.written = tuple(ordered)
+        self.defaults = tuple(
+            CompiledRule(rule, "default", len(ordered) + number, place)
+            for number, rule in enumerate(DEFAULT_RULES)
+        )
+        self.all = (*self.written, *self.defaults)
+        self.managed = tuple(rule for rule in ordered if rule.scope == "managed")
+        self.user = tuple(rule for rule in ordered if rule.scope == "user")
+        self.unreadable = tuple(
+            rule for rule in ordered if rule.pattern.problem is not None and rule.action != "allow"
+        )
+
+    def decide(self, subject: Subject, now: datetime) -> Hit:
+        """The hit for a subject: the first match, made stricter by the floors above its scope."""
+        return self.raised(self.first(self.all, subject, now), subject, now)
+
+    def raised(self, hit: Hit, subject: Subject, now: datetime) -> Hit:
+        """The hit after the floors: managed rules always, user rules against the project."""
+        if hit.scope == "project" and self.user:
+            hit = _stricter(hit, self.first(self.user, subject, now))
+        if hit.scope != "managed" and self.managed:
+            hit = _stricter(hit, self.first(self.managed, subject, now))
+        return hit
+
+    def first(self, rules: Sequence[CompiledRule], subject: Subject, now: datetime) -> Hit:
+        """The first rule that matches; without one, an allow by no rule."""
+        tools = subject.tools
+        for rule in rules:
+            if rule.action == "allow":
+                if rule.names(tools[0]) and rule.in_force(now) and subject.covered_by(rule):
+                    return Hit("allow", rule, rule.index)
+            elif _named(rule, tools) and subject.touched_by(rule):
+                return Hit(rule.action, rule, rule.index)
+        return Hit("allow", None, len(self.all))
+
+
+def _named(rule: CompiledRule, tools: tuple[str, ...]) -> bool:
+    if rule.names(tools[0]):
+        return True
+    return not rule.bare and any(rule.names(tool) for tool in tools[1:])
+
+
+def _stricter(hit: Hit, floor: Hit) -> Hit:
+    if floor.rule is not None and STRICTNESS[floor.action] > STRICTNESS[hit.action]:
+        return floor._replace(floor=True)
+    return hit

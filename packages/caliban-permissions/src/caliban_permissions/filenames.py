@@ -1,0 +1,95 @@
+"""What a shell wildcard stands for in a directory, as far as that can be said in bounded time."""
+
+from __future__ import annotations
+
+import os
+import re
+
+_WILD = re.compile(r"(?<!\\)[*?\[]")
+_MAX_ENTRIES = 5_000
+_MAX_NAMES = 1_000
+
+
+def expand(pattern: str, base: str) -> tuple[str, ...] | None:
+    """The words that a file-name pattern becomes, in order; the pattern's own text when nothing matches.
+
+    `pattern` has quoted wildcards escaped. `None` when the directories are too large to look through.
+    """
+    absolute = pattern.startswith("/")
+    found = [("/" if absolute else "", "/" if absolute else base)]
+    budget = _MAX_ENTRIES
+    components = [part for part in pattern.split("/") if part]
+    for place, component in enumerate(components):
+        following: list[tuple[str, str]] = []
+        if _WILD.search(component) is None:
+            name = _unescaped(component)
+            following = [
+                (shown + name, path)
+                for shown, directory in found
+                if os.path.lexists(path := os.path.join(directory, name))
+            ]
+        else:
+            matcher = _matcher(component)
+            for shown, directory in found:
+                entries = _entries(directory, budget)
+                if entries is None:
+                    return None
+                budget -= len(entries)
+                following += [
+                    (shown + name, os.path.join(directory, name))
+                    for name in entries
+                    if matcher.fullmatch(name) and (component.startswith(".") or not name.startswith("."))
+                ]
+        if place < len(components) - 1:
+            following = [(shown + "/", path) for shown, path in following]
+        if len(following) > _MAX_NAMES:
+            return None
+        found = following
+    return tuple(sorted(shown for shown, _ in found)) or (_unescaped(pattern),)
+
+
+def _entries(directory: str, budget: int) -> list[str] | None:
+    names: list[str] = []
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                names.append(entry.name)
+                if len(names) > budget:
+                    return None
+    except (OSError, ValueError):
+        return []
+    return names
+
+
+def _matcher(component: str) -> re.Pattern[str]:
+    """The component as a regular expression; a bracket that cannot be read matches anything."""
+    parts: list[str] = []
+    index = 0
+    while index < len(component):
+        char = component[index]
+        if char == "\\" and index + 1 < len(component):
+            parts.append(re.escape(component[index + 1]))
+            index += 1
+        elif char == "[" and (end := component.find("]", index + 2)) > 0:
+            parts.append(_bracket(component[index + 1 : end]))
+            index = end
+        else:
+            parts.append({"*": ".*", "?": "."}.get(char, re.escape(char)))
+        index += 1
+    try:
+        return re.compile("(?s:" + "".join(parts) + ")")
+    except re.error:
+        return re.compile("(?s:.*)")
+
+
+def _bracket(inside: str) -> str:
+    negated = inside[:1] in ("!", "^")
+    body = inside[1:] if negated else inside
+    if "[" in body or "\\" in body:
+        return ".+"
+    escaped = "".join(char if char.isalnum() or char == "-" else "\\" + char for char in body)
+    return f"[{'^' if negated else ''}{escaped}]"
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)

@@ -1,0 +1,85 @@
+"""All the ways in which a simple command can be spelled: what deny and ask rules are compared with.
+
+The command itself, its program without the directory, every command that a wrapper in it may run, and every
+command in a script that it hands to a shell.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections import deque
+from typing import NamedTuple
+
+from caliban_permissions.shell import HOLE, Redirect, loose_commands, parse_line
+from caliban_permissions.wrappers import SHELLS, WRAPPERS, inner_commands, program, scripts
+
+_MAX_FORMS = 128
+_MAX_INNER = 64
+_MAX_DEPTH = 6
+
+
+class Forms(NamedTuple):
+    """The texts; `overflow` when there were too many to list, so that anything may be among them."""
+
+    texts: tuple[str, ...]
+    overflow: bool = False
+
+
+def command_forms(argv: tuple[str, ...], base: str, redirects: tuple[Redirect, ...] = ()) -> Forms:
+    """The forms of one command, nested scripts included, at most a few hundred texts."""
+    texts: dict[str, None] = {}
+    seen: set[tuple[str, ...]] = set()
+    queue: deque[tuple[tuple[str, ...], int]] = deque([(argv, 0)])
+    for redirect in redirects:
+        if redirect.body is not None and argv and program(argv[0]) in SHELLS | WRAPPERS:
+            queue.extend((inner, 1) for inner in _commands(redirect.body))
+    while queue:
+        words, depth = queue.popleft()
+        if not words or words in seen:
+            continue
+        if len(seen) >= _MAX_FORMS or depth > _MAX_DEPTH:
+            return Forms(tuple(texts), overflow=True)
+        seen.add(words)
+        texts.update(dict.fromkeys(_spellings(words, base)))
+        name = program(words[0])
+        if name in WRAPPERS or name in SHELLS:
+            inner = inner_commands(words, _MAX_INNER + 1)
+            if len(inner) > _MAX_INNER:
+                return Forms(tuple(texts), overflow=True)
+            queue.extend((command, depth + (name in SHELLS)) for command in inner)
+            queue.extend((command, depth + 1) for script in scripts(words) for command in _commands(script))
+    return Forms(tuple(texts))
+
+
+def _commands(script: str) -> list[tuple[str, ...]]:
+    line = parse_line(script)
+    found = [leaf.argv for leaf in line.leaves if leaf.words]
+    if not line.clear:
+        found += (tuple(command.split(" ")) for command in loose_commands(script)[:_MAX_FORMS])
+    return found
+
+
+def _spellings(words: tuple[str, ...], base: str) -> list[str]:
+    head, tail = words[0], words[1:]
+    heads = {head: None, posixpath.basename(head.rstrip("/")): None}
+    if "/" in head and HOLE not in head:
+        heads[posixpath.basename(os.path.realpath(os.path.join(base, os.path.expanduser(head))))] = None
+    for spelled in tuple(heads):
+        heads[spelled.lower()] = None
+        heads[spelled.lower().removesuffix(".exe")] = None
+    found = [" ".join((spelled, *tail)) for spelled in heads if spelled]
+    if any("/" in word for word in tail):
+        plain = tuple(_plain_path(word) for word in tail)
+        if plain != tail:
+            found += [" ".join((spelled, *plain)) for spelled in heads if spelled]
+    return found
+
+
+def _plain_path(word: str) -> str:
+    """An argument that is a path, without detours."""
+    if "/" not in word or word.startswith("-") or "://" in word:
+        return word
+    if word.startswith("~/"):
+        word = os.path.expanduser(word)
+    return posixpath.normpath(word) if "//" in word or "/." in word else word

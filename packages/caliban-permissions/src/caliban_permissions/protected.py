@@ -1,0 +1,127 @@
+"""Files that decide what runs later, so that no mode and no wildcard may change them unasked.
+
+Two classes. *Authority* files configure this program, git, shells, editors and other agents: only a rule
+that names the file exactly covers them. *Build* files run code at the next build or install: a mode never
+covers them, an allow rule of the user does.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Literal, TypeAlias
+
+from caliban_permissions.paths import Parts, Place, folded, split
+
+Protection: TypeAlias = Literal["authority", "build"]
+
+_DIRECTORIES = frozenset(
+    ".git .caliban .claude .cursor .codex .gemini .continue .windsurf .roo .opencode .crush .goose .amazonq "
+    ".agents .vscode .idea .zed .fleet .husky .githooks .devcontainer .circleci .buildkite .ssh .gnupg .aws "
+    ".azure .kube .docker .gcloud .terraform.d .direnv .mise .asdf .oh-my-zsh .vim .nvim .emacs.d .zsh .pki "
+    ".password-store .mozilla .jj .hg .svn".split()
+)
+_PAIRS = frozenset(
+    {
+        (".github", "workflows"),
+        (".github", "actions"),
+        (".gitlab", "ci"),
+        (".venv", "bin"),
+        (".venv", "scripts"),
+        ("venv", "bin"),
+        ("venv", "scripts"),
+        ("node_modules", ".bin"),
+        (".yarn", "releases"),
+        (".yarn", "plugins"),
+        (".config", "caliban"),
+        (".config", "git"),
+        (".config", "fish"),
+        (".config", "systemd"),
+        (".config", "autostart"),
+        (".config", "gcloud"),
+        (".config", "gh"),
+        (".config", "nvim"),
+        (".config", "powershell"),
+        ("caliban", "sessions"),
+        ("library", "launchagents"),
+        ("share", "caliban"),
+        ("state", "caliban"),
+        ("application support", "caliban"),
+        ("local", "bin"),
+        (".local", "bin"),
+        (".cargo", "bin"),
+    }
+)
+_NAMES = frozenset(
+    ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin "
+    ".zlogout .kshrc .cshrc .tcshrc .login .inputrc .xinitrc .xprofile .xsession .pam_environment .gitconfig "
+    ".gitmodules .gitattributes .hgrc .mcp.json .netrc .npmrc .yarnrc .yarnrc.yml .pnpmrc .pypirc .envrc "
+    ".direnvrc .tmux.conf .screenrc .vimrc .gvimrc .exrc .nvimrc .emacs .curlrc .wgetrc .my.cnf .psqlrc "
+    ".sqliterc .gdbinit .lldbinit .pythonrc .pythonstartup .rprofile .irbrc .pryrc .ackrc .ripgreprc "
+    ".caliban.toml caliban.toml .aider.conf.yml .cursorrules .windsurfrules .tool-versions mise.toml "
+    ".mise.toml .pre-commit-config.yaml lefthook.yml .gitlab-ci.yml .travis.yml appveyor.yml jenkinsfile "
+    "azure-pipelines.yml bitbucket-pipelines.yml crontab authorized_keys known_hosts credentials "
+    "managed-settings.toml managed-settings.json sitecustomize.py usercustomize.py .pdbrc .lesskey .lessfilter "
+    ".dir-locals.el".split()
+)
+_SYSTEM = frozenset("etc bin sbin usr lib lib32 lib64 boot sys proc dev system windows".split())
+_BUILD_NAMES = frozenset(
+    "package.json makefile gnumakefile bsdmakefile justfile .justfile taskfile.yml taskfile.yaml rakefile "
+    "gemfile setup.py noxfile.py tox.ini build.rs build.gradle build.gradle.kts settings.gradle "
+    "settings.gradle.kts gradle.properties gradlew gradlew.bat mvnw mvnw.cmd pom.xml build.xml build.sbt "
+    "cmakelists.txt meson.build sconstruct wscript mix.exs dockerfile containerfile docker-compose.yml "
+    "docker-compose.yaml compose.yml compose.yaml gulpfile.js gruntfile.js .pnpmfile.cjs composer.json podfile "
+    "package.swift build.bazel workspace.bazel module.bazel .bazelrc flake.nix shell.nix "
+    "default.nix vagrantfile procfile tiltfile earthfile dagger.json configure configure.ac binding.gyp "
+    "build.zig rebar.config project.clj deps.edn cargo-config.toml procfile.dev bunfig.toml deno.json".split()
+)
+_BUILD_GLOBS = (
+    "*.mk",
+    "*.pth",
+    "*.gemspec",
+    "*.podspec",
+    "makefile.*",
+    "dockerfile.*",
+    "*.dockerfile",
+    "*.config.js",
+    "*.config.cjs",
+    "*.config.mjs",
+    "*.config.ts",
+    "*.config.mts",
+    "*.config.cts",
+    ".eslintrc*",
+    ".babelrc*",
+    ".mocharc*",
+    ".prettierrc*.js",
+    ".swcrc",
+)
+
+
+def protection(canonical: str, place: Place) -> Protection | None:
+    """Which class a canonical path is in. Only the part below the workspace counts when it is inside."""
+    parts = folded(split(canonical))
+    home = folded(split(place.home))
+    inside = _below(parts, place)
+    below = parts if inside is None else inside
+    if inside is None and parts[: len(home)] == home:
+        below = parts[len(home) :]
+    if inside is None and parts and parts[0] in _SYSTEM and canonical not in ("/dev/null",):
+        return "authority"
+    if not below:
+        return None
+    if _DIRECTORIES.intersection(below) or below[-1] in _NAMES:
+        return "authority"
+    if any(pair in _PAIRS for pair in zip(below, below[1:], strict=False)):
+        return "authority"
+    if below[-1] in _BUILD_NAMES or any(fnmatchcase(below[-1], glob) for glob in _BUILD_GLOBS):
+        return "build"
+    return None
+
+
+def _below(parts: Parts, place: Place) -> Parts | None:
+    """The part below the workspace or a root; `None` outside of them."""
+    for root in (place.workspace, *place.roots):
+        top = folded(split(root))
+        if parts[: len(top)] == top:
+            return parts[len(top) :]
+    return None
+

@@ -1,0 +1,52 @@
+"""Every text in a command that might be run as a command: for deny rules on lines that are not clear.
+
+Quotes, escapes and expansions are made transparent and the text is cut wherever a shell could begin a
+command. This sees too much, never too little of what is spelled out.
+"""
+
+from __future__ import annotations
+
+import re
+
+from caliban_permissions.shell import expansion
+from caliban_permissions.shell.line import HOLE
+
+_ANSI_C = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
+_FIELD_SEPARATOR = re.compile(r"\$\{IFS[^}]*\}|\$IFS(?:\$[0-9])?")
+_VARIABLE = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?!$-]|\{[A-Za-z0-9_]+\})")
+_CUT = re.compile(r"[;&|\n(){}<>`\x00]+")
+_BLANKS = re.compile(r"[ \t]+")
+_LEADING = re.compile(
+    r"(?:(?:!|if|then|elif|else|fi|for|while|until|do|done|case|esac|in|time|coproc|\[\[)(?=\s|$)"
+    r"|[A-Za-z_][A-Za-z0-9_]*\+?=\S*(?=\s|$)|\s)+"
+)
+_QUOTES = str.maketrans("", "", "'\"\\")
+
+
+def dequoted(text: str) -> str:
+    """The text with quotes, escapes and line continuations removed, blanks collapsed, variables as holes."""
+    text = text.replace("\\\n", "")
+    if "$" in text:
+        text = _ANSI_C.sub(lambda found: _decode(found.group()), text)
+        text = _FIELD_SEPARATOR.sub(" ", text)
+        text = _VARIABLE.sub(HOLE, text)
+    return _BLANKS.sub(" ", text.translate(_QUOTES))
+
+
+def loose_commands(text: str) -> tuple[str, ...]:
+    """The candidate commands in a text, blanks collapsed, assignments and reserved words cut off."""
+    found: dict[str, None] = {}
+    braces = "{" in text
+    for part in _CUT.split(dequoted(text)):
+        leading = _LEADING.match(part)
+        command = part[leading.end() :].strip(" ") if leading else part.strip(" ")
+        if command:
+            found.setdefault(command)
+            if braces and "," in command:
+                found.setdefault(command.replace(",", " "))
+    return tuple(found)
+
+
+def _decode(quoted: str) -> str:
+    decoded = expansion.ansi_c(quoted, 0)
+    return decoded[1] if decoded else quoted

@@ -1,0 +1,147 @@
+"""Programs that run the program named in their arguments, and shells that run a script in theirs.
+
+For deny and ask rules every word after a wrapper may begin the inner command: no option grammar can hide it.
+For allow rules the grammar of the common wrappers is known, so that a rule can name the inner program.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import NamedTuple
+
+SHELLS = frozenset(
+    "sh bash dash ash zsh ksh ksh93 mksh pdksh rbash yash posh fish csh tcsh elvish nu xonsh pwsh powershell "
+    "osh oil".split()
+)
+"""Programs whose script is shell text: an operand file, the value of `-c`, or standard input."""
+
+WRAPPERS = frozenset(
+    "sudo doas su runuser pkexec gosu su-exec setpriv capsh env nice ionice chrt taskset numactl timeout "
+    "gtimeout nohup setsid stdbuf unbuffer time gtime command builtin exec xargs gxargs parallel busybox "
+    "toybox watch script scriptreplay strace ltrace dtruss ktrace truss perf valgrind rr gdb catchsegv "
+    "chroot unshare nsenter bwrap firejail proot fakeroot fakechroot eatmydata flock prlimit setarch linux32 "
+    "linux64 i386 x86_64 arch tini dumb-init catatonit cgexec systemd-run systemd-inhibit caffeinate "
+    "dbus-run-session dbus-launch xvfb-run rlwrap torify torsocks proxychains proxychains4 tsocks ssh-agent "
+    "sg newgrp daemonize start-stop-daemon chpst softlimit envdir s6-setuidgid execlineb ld.so "
+    "ld-linux-x86-64.so.2 ld-linux.so.2 ld-musl-x86_64.so.1 entr watchexec nodemon chronic ts ifne "
+    "sem retry hyperfine multitime pexec find fd fdfind ssh mosh eval trap npx bunx pnpx uvx pipx poetry "
+    "pipenv pdm hatch rye uv mise asdf direnv dotenv bundle rbenv pyenv nvm conda mamba micromamba docker "
+    "podman nerdctl kubectl oc nix nix-shell guix tmux screen at batch coproc lldb script.exe wsl cmd cmd.exe "
+    "faketime aoss padsp optirun primusrun primus dtach abduco setuidgid sshpass expect socat ncat".split()
+)
+"""Programs of which every later word may begin a command that they run."""
+
+_VERSIONED = re.compile(
+    r"(python|pypy|perl|ruby|irb|php|lua|luajit|node|nodejs|gcc|g\+\+|clang|clang\+\+|cpp|rustc|ghc|ghci|pip|tclsh"
+    r"|wish|erl|gawk|mawk|make|gmake|bash|dash|ksh|zsh|fish|emacs|vim|nvim|gdb|lldb|java|javac|guile|ocaml|julia"
+    r"|psql|pydoc|idle|ipython|pytest|easy_install|expect|octave|swift|kotlin|scala|gradle|cargo|go)"
+    r"[-.]?[0-9][0-9.]*"
+)
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_SHELL_TEXT = re.compile(r"[ \t\n;|&<>()$`\\'\"]")
+_DURATION = re.compile(r"[0-9.]+[smhd]?")
+
+
+class WrapperGrammar(NamedTuple):
+    """How a wrapper's own arguments end: short and long options with a value, then `operands` words."""
+
+    short: str = ""
+    long: str = ""
+    operands: int = 0
+    assigns: bool = False
+
+
+GRAMMARS: dict[str, WrapperGrammar] = {
+    "sudo": WrapperGrammar("ughpCcrtTURD", "user group host prompt chdir close-from role type", 0, True),
+    "doas": WrapperGrammar("uC"),
+    "env": WrapperGrammar("uC", "unset chdir", 0, True),
+    "nice": WrapperGrammar("n", "adjustment"),
+    "ionice": WrapperGrammar("cn", "class classdata"),
+    "timeout": WrapperGrammar("ks", "kill-after signal", 1),
+    "gtimeout": WrapperGrammar("ks", "kill-after signal", 1),
+    "nohup": WrapperGrammar(),
+    "setsid": WrapperGrammar(),
+    "stdbuf": WrapperGrammar("ioe", "input output error"),
+    "time": WrapperGrammar("fo", "format output"),
+    "command": WrapperGrammar(),
+    "taskset": WrapperGrammar("", "", 1),
+    "chronic": WrapperGrammar(),
+    "caffeinate": WrapperGrammar("tw"),
+}
+"""The wrappers of which an allow rule may name the inner program; all others must be named whole."""
+
+
+def program(word: str) -> str:
+    """The name by which tables know a program: without directory, version and `.exe`, in lower case."""
+    name = posixpath.basename(word.replace("\\", "/")).lower()
+    if name.endswith((".exe", ".cmd", ".bat")):
+        name = name[:-4]
+    found = _VERSIONED.fullmatch(name)
+    return found.group(1) if found else name
+
+
+def inner_start(argv: tuple[str, ...]) -> int | None:
+    """The index of the inner program of a wrapper whose grammar is known; `None` when it cannot be told."""
+    grammar = GRAMMARS.get(program(argv[0]))
+    if grammar is None:
+        return None
+    operands, index = grammar.operands, 1
+    long = frozenset(grammar.long.split())
+    while index < len(argv):
+        word = argv[index]
+        if word == "--":
+            index += 1 + operands
+            return index if index < len(argv) else None
+        if word.startswith("--"):
+            index += 1 + (word[2:] in long)
+        elif word.startswith("-") and len(word) > 1:
+            takes = next((place for place, char in enumerate(word[1:]) if char in grammar.short), None)
+            index += 1 + (takes is not None and takes == len(word) - 2)
+        elif grammar.assigns and _ASSIGNMENT.match(word):
+            return None
+        elif operands:
+            operands -= 1
+            index += 1
+        else:
+            return index
+    return None
+
+
+def inner_commands(argv: tuple[str, ...], limit: int) -> tuple[tuple[str, ...], ...]:
+    """Every tail of a wrapper's arguments that may be the command it runs, at most `limit` of them."""
+    found = []
+    for index in range(1, len(argv)):
+        word = argv[index]
+        if not word or word.startswith("-") or _ASSIGNMENT.match(word) or _DURATION.fullmatch(word):
+            continue
+        if len(found) == limit:
+            break
+        found.append(argv[index:])
+    return tuple(found)
+
+
+def scripts(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """Every argument of a wrapper or shell that may be shell text, an option glued to it cut off."""
+    found = []
+    for word in argv[1:]:
+        if _SHELL_TEXT.search(word) is None:
+            continue
+        if word.startswith("--"):
+            found.append(word.partition("=")[2] or word)
+        elif word.startswith("-"):
+            found.extend(word[size:] for size in (2, 3, 4))
+        else:
+            found.append(word)
+    if program(argv[0]) == "eval":
+        found.append(" ".join(argv[1:]))
+    return tuple(found)
+
+
+def reads_commands(argv: tuple[str, ...]) -> bool:
+    """Whether a shell is told to take its commands from standard input."""
+    if program(argv[0]) not in SHELLS:
+        return False
+    operands = [word for word in argv[1:] if not word.startswith(("-", "+"))]
+    options = [word for word in argv[1:] if word.startswith("-") and not word.startswith("--")]
+    return not operands or any("s" in word for word in options)

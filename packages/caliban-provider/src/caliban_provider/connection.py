@@ -1,0 +1,234 @@
+"""HTTP/1.1 connections that are kept between requests, on any event loop that anyio runs on."""
+
+from __future__ import annotations
+
+import select
+import socket
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import anyio
+
+from caliban_provider import faults
+from caliban_provider.http1 import Framing, Head, framing_of, split_head
+
+if TYPE_CHECKING:
+    from anyio.abc import ByteStream
+
+PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
+"""Where a scheme's servers listen unless an address says otherwise."""
+
+_READ_BYTES = 128 * 1024
+_WRITE_BYTES = 256 * 1024
+_KEEP_ALIVE_S = 90.0
+_BROKEN = (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where requests go; a connection serves one origin. `host` is ASCII, without brackets."""
+
+    scheme: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == PORTS.get(self.scheme) else f"{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How long to wait: for a connection, for each read, for each write."""
+
+    connect_s: float
+    read_s: float
+    write_s: float
+
+
+class Pool:
+    """Connections by origin; `context` is asked for the first one that needs TLS."""
+
+    def __init__(self, limits: Limits, context: Callable[[], ssl.SSLContext]) -> None:
+        self._limits = limits
+        self._context = context
+        self._idle: dict[Origin, list[Connection]] = {}
+
+    async def request(self, origin: Origin, method: str, request: bytes) -> Answer:
+        """Send the bytes of a request and give its answer's head. Raises `ProviderError`."""
+        connection = await self._reuse(origin) or await self._connect(origin)
+        try:
+            await connection.send(request)
+            return Answer(self, connection, *await connection.head(method))
+        except BaseException:
+            await connection.aclose()
+            raise
+
+    def keep(self, connection: Connection) -> None:
+        """Take back a connection whose answer was read to its end."""
+        connection.kept_until = time.monotonic() + _KEEP_ALIVE_S
+        self._idle.setdefault(connection.origin, []).append(connection)
+
+    async def aclose(self) -> None:
+        """Close every connection that is not in use."""
+        idle = [connection for kept in self._idle.values() for connection in kept]
+        self._idle.clear()
+        for connection in idle:
+            await connection.aclose()
+
+    async def _reuse(self, origin: Origin) -> Connection | None:
+        """The connection that was used last, unless the server has closed it meanwhile."""
+        kept = self._idle.get(origin, [])
+        while kept:
+            connection = kept.pop()
+            if connection.usable():
+                return connection
+            await connection.aclose()
+        return None
+
+    async def _connect(self, origin: Origin) -> Connection:
+        # A context that cannot be made is the operator's mistake and not the network's.
+        context = self._context() if origin.scheme == "https" else None
+        try:
+            with anyio.move_on_after(self._limits.connect_s):
+                return Connection(origin, await _stream(origin, context), self._limits)
+        except _BROKEN as error:
+            raise faults.unconnected(error, str(origin)) from error
+        raise faults.late(str(origin), self._limits.connect_s)
+
+
+async def _stream(origin: Origin, context: ssl.SSLContext | None) -> ByteStream:
+    if context is None:
+        return await anyio.connect_tcp(origin.host, origin.port)
+    return await anyio.connect_tcp(
+        origin.host, origin.port, ssl_context=context, tls_standard_compatible=False
+    )
+
+
+class Connection:
+    """One connection, for one request at a time."""
+
+    def __init__(self, origin: Origin, stream: ByteStream, limits: Limits) -> None:
+        self.origin = origin
+        self.limits = limits
+        self.kept_until = 0.0
+        self._stream = stream
+        self._received = b""
+
+    def usable(self) -> bool:
+        """Whether another request may go out: not kept too long, nothing came unasked, not even an end."""
+        from anyio.abc import SocketAttribute
+
+        if time.monotonic() >= self.kept_until:
+            return False
+        return not _readable(self._stream.extra(SocketAttribute.raw_socket))
+
+    async def send(self, request: bytes) -> None:
+        """Write a request. A server may answer and hang up before it has read all; its answer says why."""
+        try:
+            for at in range(0, len(request), _WRITE_BYTES):
+                with anyio.fail_after(self.limits.write_s):
+                    await self._stream.send(request[at : at + _WRITE_BYTES])
+        except TimeoutError:
+            raise faults.silent(f"{self.origin} did not take the request", self.limits.write_s) from None
+        except _BROKEN:
+            pass
+
+    async def head(self, method: str) -> tuple[Head, Framing]:
+        """The head of the answer to `method` and how its body ends; interim answers (1xx) are passed over."""
+        received = b""
+        try:
+            while (found := split_head(received)) is None or found[0].status < 200:
+                received = found[1] if found else received + await self.receive()
+            self._received = found[1]
+            return found[0], framing_of(method, found[0])
+        except ValueError as error:
+            raise faults.foreign(error, str(self.origin)) from error
+        except TimeoutError:
+            raise faults.silent(f"{self.origin} did not answer", self.limits.read_s) from None
+        except _BROKEN as error:
+            raise faults.broken(_named(error), str(self.origin)) from error
+
+    async def receive(self) -> bytes:
+        """What comes next, at least one byte; what came behind the head first."""
+        if received := self._received:
+            self._received = b""
+            return received
+        with anyio.fail_after(self.limits.read_s):
+            return await self._stream.receive(_READ_BYTES)
+
+    async def aclose(self) -> None:
+        """Close at once, whatever is under way."""
+        await anyio.aclose_forcefully(self._stream)
+
+
+class Answer:
+    """The head of an answer, and an iterator over its body. Pieces that arrive together come as one."""
+
+    def __init__(self, pool: Pool, connection: Connection, head: Head, framing: Framing) -> None:
+        self.status = head.status
+        self.headers = head.headers
+        self._pool = pool
+        self._connection: Connection | None = connection
+        self._keep_alive = head.keep_alive
+        self._framing = framing
+
+    def __aiter__(self) -> Answer:
+        return self
+
+    async def __anext__(self) -> bytes:
+        """The next bytes of the body. Raises `StreamInterrupted` or `StreamIdle`."""
+        while self._connection is not None and not self._framing.done:
+            if piece := await self._piece(self._connection):
+                return piece
+        await self.aclose()
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Give the connection back if the answer was read to its end, else close it."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        if self._framing.done and self._framing.reusable and self._keep_alive:
+            self._pool.keep(connection)
+        else:
+            await connection.aclose()
+
+    async def _piece(self, connection: Connection) -> bytes:
+        try:
+            return self._framing.feed(await connection.receive())
+        except anyio.EndOfStream:
+            pass
+        except ValueError as error:
+            raise faults.cut(error, str(connection.origin)) from error
+        except TimeoutError:
+            raise faults.silent(f"{connection.origin} did not go on", connection.limits.read_s) from None
+        except _BROKEN as error:
+            raise faults.cut(_named(error), str(connection.origin)) from error
+        try:
+            self._framing.end()
+        except ValueError as error:
+            raise faults.cut(error, str(connection.origin)) from error
+        return b""
+
+
+def _named(error: Exception) -> BaseException:
+    """The system's error where the event loop wraps it: its own have no text."""
+    if isinstance(error, anyio.EndOfStream):
+        return ConnectionError("it was closed")
+    return error.__cause__ or error
+
+
+def _readable(raw: socket.socket) -> bool:
+    """Whether a read would return at once; true for a closed socket as well."""
+    if (descriptor := raw.fileno()) < 0:
+        return True
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return bool(poll.poll(0))
+    return bool(select.select([descriptor], [], [], 0)[0])

@@ -1,0 +1,15 @@
+"""What can be wrong with settings.
+
+    CalibanError
+    └── SettingsError   a file cannot be read, is not what its format promises, or says what no setting may
+
+Settings that are merely unknown, untrusted or deprecated are warnings, not errors.
+"""
+
+from __future__ import annotations
+
+from caliban_common.errors import CalibanError
+
+
+class SettingsError(CalibanError):
+    """The settings cannot be used; the message begins with the file and the line where they are known."""

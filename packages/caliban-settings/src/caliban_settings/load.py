@@ -1,0 +1,157 @@
+"""Load every scope, restrain it, merge the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from caliban_common.text import one_line
+from caliban_settings.errors import SettingsError
+from caliban_settings.guard import Ground, Withheld, blocks, floor, lock, restrain
+from caliban_settings.leaves import Leaf, LeafPath, Leaves, read_leaves, schema_tree
+from caliban_settings.merge import merge, nested
+from caliban_settings.rules import rules_of
+from caliban_settings.schema import PERSON, SCHEMA, SCOPES, Scope
+from caliban_settings.settings import Settings
+from caliban_settings.source import INLINE, Source, read_overlay, read_scope
+
+FILE_SCOPES: Final = SCOPES[:4]
+MAX_NAMES: Final = 8
+"""Settings named in one warning."""
+
+
+def load_settings(
+    *,
+    workspace: Path,
+    config_dir: Path,
+    managed_dir: Path,
+    sources: tuple[str, ...] | None = None,
+    overlay: str | None = None,
+    trusted: bool = False,
+) -> Settings:
+    """The settings for a run in `workspace`.
+
+    `sources` limits the files to some scopes (`managed`, `user`, `project`, `local`; `None` is all); what the
+    administrator forbids holds all the same. `overlay` is the command line's `--settings`. `trusted` lets a
+    project's grants count, as far as a project may grant at all.
+
+    Raises `SettingsError`: an unknown scope, a file that cannot be read or parsed, a key of a wrong form.
+    """
+    wanted = _wanted(sources)
+    found = _read_all(wanted, workspace, config_dir, managed_dir)
+    if overlay is not None:
+        found["cli"] = read_overlay(overlay)
+    if not found:
+        return Settings(merged={}, leaves={}, layers={}, rules={}, raw={}, withheld=(), warnings=())
+    layers, warnings = _checked(found)
+    if "managed" in layers and "managed" not in wanted:
+        layers["managed"] = floor(layers["managed"])
+        if not layers["managed"]:
+            del layers["managed"], found["managed"]
+    layers, withheld = _restrained(layers, workspace, trusted)
+    leaves = merge(layers.values())
+    return Settings(
+        merged=nested(leaves),
+        leaves=leaves,
+        layers={scope: nested(layer) for scope, layer in layers.items()},
+        rules=_rules(layers),
+        raw={scope: source.data for scope, source in found.items()},
+        withheld=withheld,
+        warnings=(*warnings, *_about(withheld)),
+    )
+
+
+def _wanted(sources: tuple[str, ...] | None) -> tuple[Scope, ...]:
+    if sources is None:
+        return FILE_SCOPES
+    names = [name.strip() for name in sources]
+    for name in names:
+        if name not in FILE_SCOPES:
+            raise SettingsError(
+                f"unknown settings scope {name!r:.40} in --setting-sources",
+                hint=f"one of {', '.join(FILE_SCOPES)}",
+            )
+    return tuple(scope for scope in FILE_SCOPES if scope in names)
+
+
+def _read_all(
+    wanted: tuple[Scope, ...], workspace: Path, config_dir: Path, managed_dir: Path
+) -> dict[Scope, Source]:
+    places: tuple[tuple[Scope, Path, str], ...] = (
+        ("managed", managed_dir, "managed-settings"),
+        ("user", config_dir, "settings"),
+        ("project", workspace / ".caliban", "settings"),
+        ("local", workspace / ".caliban", "settings.local"),
+    )
+    found: dict[Scope, Source] = {}
+    for scope, directory, stem in places:
+        if scope in wanted or scope == "managed":
+            source = read_scope(scope, directory, stem)
+            if source is not None:
+                found[scope] = source
+    return found
+
+
+def _checked(found: Mapping[Scope, Source]) -> tuple[dict[Scope, Leaves], list[str]]:
+    tree = schema_tree(SCHEMA)
+    layers: dict[Scope, Leaves] = {}
+    warnings: list[str] = []
+    for scope, source in found.items():
+        layers[scope], said = read_leaves(source, tree)
+        warnings.extend(said)
+    return layers, warnings
+
+
+def _restrained(
+    layers: Mapping[Scope, Leaves], workspace: Path, trusted: bool
+) -> tuple[dict[Scope, Leaves], tuple[Withheld, ...]]:
+    """Each layer without what it may not say, in the order in which they are merged."""
+    ground = Ground(workspace=workspace, trusted=trusted, servers=_servers(layers))
+    managed = layers.get("managed", {})
+    blocking = blocks(managed)
+    kept: dict[Scope, Leaves] = {}
+    withheld: list[Withheld] = []
+    for scope, leaves in layers.items():
+        kept[scope], refused = restrain(scope, leaves, ground)
+        withheld.extend(refused)
+        if blocking and scope != "managed":
+            kept[scope], refused = lock(kept[scope], managed)
+            withheld.extend(refused)
+    if blocking:
+        kept["managed"] = kept.pop("managed")
+    return kept, tuple(withheld)
+
+
+def _servers(layers: Mapping[Scope, Leaves]) -> dict[str, frozenset[LeafPath]]:
+    """The leaves of each MCP server that a person defined."""
+    paths: dict[str, set[LeafPath]] = {}
+    for scope in PERSON:
+        for path in layers.get(scope, {}):
+            if path[0] == "mcp_servers" and len(path) > 1:
+                paths.setdefault(path[1], set()).add(path)
+    return {name: frozenset(own) for name, own in paths.items()}
+
+
+def _rules(layers: Mapping[Scope, Leaves]) -> dict[Scope, tuple[dict[str, Any], ...]]:
+    found: dict[Scope, tuple[dict[str, Any], ...]] = {}
+    for scope, leaves in layers.items():
+        own: dict[str, Leaf] = {path[1]: leaf for path, leaf in leaves.items() if path[0] == "permissions"}
+        rules = rules_of({name: leaf.value for name, leaf in own.items()})
+        if rules:
+            found[scope] = tuple(rules)
+    return found
+
+
+def _about(withheld: tuple[Withheld, ...]) -> list[str]:
+    """One line per file and reason."""
+    grouped: dict[tuple[str, str], dict[str, None]] = {}
+    for item in withheld:
+        place = str(item.path) if item.path is not None else INLINE
+        grouped.setdefault((place, item.reason), {})[item.key] = None
+    return [f"{place}: {_names(list(keys))}: {reason}" for (place, reason), keys in grouped.items()]
+
+
+def _names(keys: list[str]) -> str:
+    more = f" and {len(keys) - MAX_NAMES} more" if len(keys) > MAX_NAMES else ""
+    return ", ".join(f"`{one_line(key, max_chars=80)}`" for key in keys[:MAX_NAMES]) + more

@@ -1,0 +1,87 @@
+"""The settings of one start, merged: a frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from caliban_settings.guard import Withheld
+from caliban_settings.leaves import LeafPath, Leaves, Origin
+from caliban_settings.schema import SCHEMA, Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What all scopes say together.
+
+    `merged` is the whole as plain JSON data, `layers` the part of each scope that counts, `raw` each scope's
+    data as it was read, `withheld` what has no effect and why. Nobody changes any of it.
+    """
+
+    merged: Mapping[str, Any]
+    leaves: Leaves
+    layers: Mapping[Scope, Mapping[str, Any]]
+    rules: Mapping[Scope, tuple[dict[str, Any], ...]]
+    raw: Mapping[Scope, Mapping[str, Any]]
+    withheld: tuple[Withheld, ...]
+    warnings: tuple[str, ...]
+
+    def get(self, path: str, default: Any = None) -> Any:
+        """The value at a dotted path, a whole table for the name of one; `default` when nobody set it.
+
+        What the schema calls a default is not filled in: that is for whoever owns the option. Raises
+        `KeyError` for a path whose first name is no setting at all.
+        """
+        names = path.split(".")
+        if names[0] not in self.merged:
+            if not any(key.path.split(".")[0] == names[0] for key in SCHEMA):
+                raise KeyError(path)
+            return default
+        value: Any = self.merged
+        for name in names:
+            if not isinstance(value, Mapping) or name not in value:
+                return default
+            value = value[name]
+        return value
+
+    def origins(self, path: str) -> tuple[Origin, ...]:
+        """Everybody who had a part in the value, or in the table, at a dotted path; lowest first."""
+        names: LeafPath = tuple(path.split("."))
+        found = (leaf.origins for own, leaf in self.leaves.items() if own[: len(names)] == names)
+        return tuple(dict.fromkeys(origin for origins in found for origin in origins))
+
+    def origin(self, path: str) -> Origin | None:
+        """Whose value it is at a dotted path: the last who had a part in it; `None` when nobody set it."""
+        found = [leaf.origins[-1] for own, leaf in self.leaves.items() if _within(own, path)]
+        return max(found, key=lambda origin: self._rank(origin.scope), default=None)
+
+    def scopes(self) -> dict[str, Scope]:
+        """The scope behind each top-level key, as `config print` shows it under `_sources`."""
+        found: dict[str, Scope] = {}
+        for name in self.merged:
+            origin = self.origin(name)
+            if origin is not None:
+                found[name] = origin.scope
+        return found
+
+    @property
+    def sources(self) -> tuple[Scope, ...]:
+        """The scopes that were there and were read, lowest first."""
+        return tuple(self.raw)
+
+    def rules_by_scope(self) -> dict[Scope, tuple[dict[str, Any], ...]]:
+        """The permission rules of each scope that has any, first match first.
+
+        Each is plain data: `pattern`, `action`, and where given `comment`, `reason` and `expires_at` (RFC
+        3339, UTC). Allows that a project may not give, or not yet, are not among them.
+        """
+        return dict(self.rules)
+
+    def _rank(self, scope: Scope) -> int:
+        return tuple(self.layers).index(scope)
+
+
+def _within(own: LeafPath, path: str) -> bool:
+    names = tuple(path.split("."))
+    return own[: len(names)] == names

@@ -1,0 +1,178 @@
+"""The files of one scope, read and parsed: which one counts, and what the others still have to say."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from caliban_common.errors import CalibanError
+from caliban_common.files import read_regular
+from caliban_common.paths import expand_user
+from caliban_settings.errors import SettingsError
+from caliban_settings.parse import MAX_BYTES, parse
+from caliban_settings.rules import from_legacy, with_denies_of
+from caliban_settings.schema import Scope
+
+INLINE = "--settings"
+_HOOK_KEYS = (
+    "hooks",
+    "disable_all_hooks",
+    "allow_managed_hooks_only",
+    "allowed_http_hook_urls",
+    "http_hook_allowed_env_vars",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What one scope says. `path` is the file in use, `None` for an inline overlay; `name` is for errors."""
+
+    scope: Scope
+    path: Path | None
+    name: str
+    data: dict[str, Any]
+    text: str
+    toml: bool
+    warnings: tuple[str, ...] = ()
+
+
+def read_scope(scope: Scope, directory: Path, stem: str) -> Source | None:
+    """The settings of `scope` in `directory`, files of one feature included; `None` when there are none.
+
+    Raises `SettingsError`.
+    """
+    if scope == "managed":
+        _refuse_foreign_policy(directory)
+    toml = _read(directory / f"{stem}.toml", scope)
+    json = _read(directory / f"{stem}.json", scope)
+    source = toml or json
+    if toml is not None and json is not None:
+        source = _both(toml, json)
+    elif json is not None:
+        source = _warned(
+            json, f"{json.name} is JSON: `caliban settings import --from {json.name}` makes it TOML"
+        )
+    if scope == "local":  # it shares its directory with the project's files
+        return source
+    return _with_features(source, scope, directory)
+
+
+def read_overlay(overlay: str) -> Source:
+    """The command line's settings: a JSON object, or the path of a file. Raises `SettingsError`."""
+    if overlay.lstrip().startswith("{"):
+        try:
+            raw = overlay.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise SettingsError(f"{INLINE}: not UTF-8 text") from error
+        data, text = parse(raw, name=INLINE, toml=False)
+        return Source(scope="cli", path=None, name=INLINE, data=data, text=text, toml=False)
+    path = expand_user(overlay)
+    if path.suffix not in (".toml", ".json"):
+        raise SettingsError(
+            f"{INLINE}: {overlay!r:.200} is neither a JSON object nor a .toml or .json file",
+            hint="""for example --settings '{"max_turns": 5}'""",
+        )
+    source = _read(path, "cli")
+    if source is None:
+        raise SettingsError(f"{INLINE}: there is no file {path}")
+    return source
+
+
+def _read(path: Path, scope: Scope) -> Source | None:
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"cannot look at {path}: {error}") from error
+    if scope == "managed":
+        _refuse_foreign_policy(path)
+    try:
+        raw = read_regular(path, max_bytes=MAX_BYTES)
+    except CalibanError as error:
+        raise SettingsError(error.message, hint=error.hint) from error
+    toml = path.suffix == ".toml"
+    data, text = parse(raw, name=str(path), toml=toml)
+    return Source(scope=scope, path=path, name=str(path), data=data, text=text, toml=toml)
+
+
+def _both(toml: Source, json: Source) -> Source:
+    """TOML wins; the denies of the JSON file hold all the same."""
+    permissions, count = with_denies_of(_table(toml.data, "permissions"), _table(json.data, "permissions"))
+    kept = f" but for its {count} deny rules, which hold" if count else ""
+    warning = f"{json.name} is ignored beside {toml.name}{kept}: remove it, or move what it says"
+    data = {**toml.data, "permissions": permissions} if permissions else toml.data
+    return _warned(toml, warning, data)
+
+
+def _with_features(source: Source | None, scope: Scope, directory: Path) -> Source | None:
+    for name, keys in (("mcp.toml", ("mcp_servers",)), ("hooks.toml", _HOOK_KEYS)):
+        feature = _read(directory / name, scope)
+        if feature is None:
+            continue
+        said = source.data if source is not None else {}
+        new = {key: feature.data[key] for key in keys if key in feature.data and key not in said}
+        if new:
+            warning = f"{feature.name} is deprecated: `caliban config migrate` moves it into settings.toml"
+            source = _warned(source or feature, warning, {**said, **new})
+    permissions = _read(directory / "permissions.toml", scope)
+    return source if permissions is None else _with_permissions(source, permissions)
+
+
+def _with_permissions(source: Source | None, legacy: Source) -> Source:
+    """permissions.toml stands for the `permissions` of its scope; the denies that it replaces still hold."""
+    table = from_legacy(legacy.data)
+    if source is None:
+        return _warned(legacy, None, {"permissions": table})
+    if "permissions" not in source.data:
+        return _warned(source, None, {**source.data, "permissions": table})
+    merged, count = with_denies_of(table, _table(source.data, "permissions"))
+    kept = f" but for its {count} deny rules, which hold" if count else ""
+    warning = f"{legacy.name} replaces the `permissions` of {source.name}{kept}"
+    return _warned(source, warning, {**source.data, "permissions": merged})
+
+
+def _warned(source: Source, warning: str | None, data: dict[str, Any] | None = None) -> Source:
+    return Source(
+        scope=source.scope,
+        path=source.path,
+        name=source.name,
+        data=source.data if data is None else data,
+        text=source.text,
+        toml=source.toml,
+        warnings=source.warnings if warning is None else (*source.warnings, warning),
+    )
+
+
+def _table(data: dict[str, Any], name: str) -> dict[str, Any]:
+    value = data.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _refuse_foreign_policy(path: Path) -> None:
+    """Refuse administrator's settings that anybody else could have written (security.md TM8).
+
+    On Windows the access lists are not looked at.
+    """
+    if os.name != "posix":
+        return
+    try:
+        status = path.lstat()
+    except OSError:
+        return
+    others = stat.S_IWGRP | stat.S_IWOTH if status.st_uid == 0 else stat.S_IWOTH
+    if stat.S_ISLNK(status.st_mode):
+        reason = "is a link"
+    elif status.st_uid not in (0, os.geteuid()):
+        reason = f"belongs to another user ({status.st_uid})"
+    elif status.st_mode & others:
+        reason = "can be written by others"
+    else:
+        return
+    raise SettingsError(
+        f"{path} {reason}: managed settings are not used and nothing starts without them",
+        hint="its owner must be root and nobody else may write it",
+    )

@@ -1,0 +1,1 @@
+"""Glob and Grep: finding files and lines with ripgrep, without a shell or a configuration file."""

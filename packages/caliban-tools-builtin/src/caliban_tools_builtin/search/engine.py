@@ -1,0 +1,109 @@
+"""The program that searches: ripgrep where there is one, else the same done in Python (`scan`).
+
+Arguments are a list, never a shell's text; patterns cannot be taken for options; configuration files of the
+user and of the project are off (security.md K2, K4).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from caliban_tools_builtin.errors import SearchFailed
+
+PROGRAM = "rg.exe" if os.name == "nt" else "rg"
+ENVIRONMENT: Mapping[str, str] = (
+    {"PATH": "/usr/bin:/bin"} if os.name == "posix" else {"SYSTEMROOT": os.environ.get("SYSTEMROOT", "")}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What to search below the working directory.
+
+    Without a `pattern` files are listed, each name followed by NUL; with one, each matching line comes as
+    `path NUL number:text LF`. `target` is a path relative to the working directory. `name` is a file name
+    glob. `parents` says whether ignore files above the working directory count. `probe` lists the first file
+    only. `lines_per_file` and `columns` bound the output.
+    """
+
+    target: str = "./"
+    pattern: str | None = None
+    name: str | None = None
+    depth: int | None = None
+    hidden: bool = False
+    parents: bool = True
+    probe: bool = False
+    lines_per_file: int = 500
+    columns: int = 500
+
+
+class Engine:
+    """Finds ripgrep once and writes the command lines of queries."""
+
+    def __init__(self, workspace: Path) -> None:
+        self._workspace = workspace
+        self._program: str | None = None
+
+    def command(self, query: Query) -> tuple[str, ...]:
+        """The command line that answers `query`. Raises `SearchFailed` when there is no program for it."""
+        if self._program is None:
+            self._program = find_ripgrep(self._workspace) or ""
+        return ripgrep(self._program, query) if self._program else python(query)
+
+
+def ripgrep(program: str, query: Query) -> tuple[str, ...]:
+    """The command line of ripgrep. A positive `-g` is never used: it would override the ignore files."""
+    argv = [program, "--no-config", "--no-messages", "--no-require-git", "--no-ignore-global", "--null"]
+    argv.append("--color=never")
+    if os.name == "nt":
+        argv.append("--path-separator=/")
+    if query.hidden:
+        argv += ["--hidden", "--glob=!.git"]
+    if not query.parents:
+        argv.append("--no-ignore-parent")
+    if query.name is not None:
+        argv += [f"--type-add=cal:{query.name}", "--type=cal"]
+    if query.depth is not None:
+        argv.append(f"--max-depth={query.depth}")
+    if query.pattern is None:
+        return (*argv, "--files", *(["--quiet"] if query.probe else []), "--", query.target)
+    argv += [
+        "--line-number",
+        "--with-filename",
+        "--no-heading",
+        "--crlf",
+        f"--max-count={query.lines_per_file}",
+    ]
+    argv += [f"--max-columns={query.columns}", "--max-columns-preview", f"--regexp={query.pattern}"]
+    return (*argv, "--", query.target)
+
+
+def python(query: Query) -> tuple[str, ...]:
+    """The command line of the search in Python. Raises `SearchFailed` in a frozen program."""
+    if not sys.executable:
+        raise SearchFailed("ripgrep was not found", hint="install ripgrep")
+    import json
+
+    script = Path(__file__).with_name("scan.py")
+    return (sys.executable, "-I", str(script), json.dumps({**asdict(query), "sys_path": sys.path}))
+
+
+def find_ripgrep(workspace: Path) -> str | None:
+    """The installed wheel's program, else one on the search path that is not the project's own."""
+    import sysconfig
+
+    for directory in (Path(sys.executable or ".").parent, Path(sysconfig.get_path("scripts"))):
+        candidate = directory / PROGRAM
+        if directory.is_absolute() and os.access(candidate, os.X_OK):
+            return str(candidate)
+    for entry in os.environ.get("PATH", "").split(os.pathsep):
+        candidate = Path(entry) / PROGRAM
+        if not Path(entry).is_absolute() or not os.access(candidate, os.X_OK):
+            continue
+        if not candidate.resolve().is_relative_to(workspace):
+            return str(candidate)
+    return None

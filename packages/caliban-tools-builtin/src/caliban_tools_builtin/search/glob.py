@@ -1,0 +1,130 @@
+"""Glob: the files whose path matches a pattern."""
+
+from __future__ import annotations
+
+import heapq
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from caliban_common.arguments import Arguments
+from caliban_common.paths import expand_user
+from caliban_common.text import clean, plural
+from caliban_common.tool import ToolContext, ToolOutput
+from caliban_tools_builtin import handles
+from caliban_tools_builtin.answer import answered
+from caliban_tools_builtin.errors import FileRefused, SearchFailed
+from caliban_tools_builtin.fence import Fence, Place
+from caliban_tools_builtin.search.engine import Engine, Query
+from caliban_tools_builtin.search.globs import Plan, compiled, plan
+from caliban_tools_builtin.spec import text, tool_spec
+
+MAX_FILES = 200
+DEADLINE_S = 4.0
+MAX_LISTING_BYTES = 64_000_000
+
+
+class Glob:
+    """The tool Glob. `readable` says of a canonical path whether its name may be shown."""
+
+    def __init__(self, fence: Fence, engine: Engine, readable: Callable[[str], bool] | None) -> None:
+        self._fence = fence
+        self._engine = engine
+        self._readable = readable
+        self.spec = tool_spec(
+            "Glob",
+            {"pattern": text("path glob"), "path": text("directory to start from")},
+            required=("pattern",),
+            kind="read",
+            main_argument="pattern",
+        )
+
+    def conflict_key(self, args: Mapping[str, Any]) -> str | None:
+        """None: it only looks."""
+        return None
+
+    async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
+        """List the files; see `Tool`."""
+        return await answered(lambda: self._glob(args))
+
+    async def _glob(self, args: Mapping[str, Any]) -> ToolOutput:
+        given = Arguments(args, known=("pattern", "path"))
+        pattern, path = given.string("pattern"), given.string("path", ".")
+        order = plan(pattern.replace(os.sep, "/") if os.sep == "\\" else pattern)
+        start = self._fence.admit(path)
+        base = self._fence.admit(str(expand_user(path) / expand_user(order.base)))
+        if not start.path.is_dir():
+            raise FileRefused(f"{start.shown} is not a directory")
+        root = str(base.path).rstrip(os.sep) + os.sep
+        listing = Listing(root, order, self._readable)
+        if base.path.is_dir():
+            listing = await self._list(base, order, listing)
+        first = heapq.nsmallest(MAX_FILES, listing.paths)
+        return _report(pattern, [self._fence.show(root + path) for path in first], listing)
+
+    async def _list(self, base: Place, order: Plan, listing: Listing) -> Listing:
+        query = Query(name=order.name, depth=order.depth, hidden=order.hidden)
+        with handles.directory(base) as handle:
+            cwd = handles.working_directory(base, handle)
+            await self._fill(query, cwd, listing)
+            if not listing.size_bytes and listing.complete and await all_ignored(self._engine, query, cwd):
+                await self._fill(replace(query, parents=False), cwd, listing)
+        return listing
+
+    async def _fill(self, query: Query, cwd: str, listing: Listing) -> None:
+        from caliban_tools_builtin.search.run import search
+
+        ended = await search(self._engine.command(query), cwd=cwd, deadline_s=DEADLINE_S, feed=listing.feed)
+        if ended.code not in (0, 1) and not listing.size_bytes and ended.errors:
+            raise SearchFailed(ended.errors.strip())
+        listing.complete = ended.reason == "done"
+
+
+class Listing:
+    """The listed files that fit a pattern, relative to `root`, taken piece by piece while the search runs."""
+
+    def __init__(self, root: str, order: Plan, readable: Callable[[str], bool] | None) -> None:
+        self._root = root
+        self._fits = None if order.exact else compiled(order.rest).fullmatch
+        self._readable = readable
+        self._pending = b""
+        self.paths: list[str] = []
+        self.size_bytes = 0
+        self.complete = True
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take `./path NUL` entries; False once there are more than can be held."""
+        self.size_bytes += len(chunk)
+        whole, _, self._pending = (self._pending + chunk).rpartition(b"\0")
+        paths = [path[2:] for path in os.fsdecode(whole).split("\0")] if whole else []
+        if self._fits is not None:
+            paths = list(filter(self._fits, paths))
+        if self._readable is not None:
+            paths = [path for path in paths if self._readable(self._root + path)]
+        self.paths += paths
+        return self.size_bytes < MAX_LISTING_BYTES
+
+
+async def all_ignored(engine: Engine, query: Query, cwd: str) -> bool:
+    """Whether nothing at all may be searched there, for ignore files above say so.
+
+    A directory that is named outright is then searched all the same: what was asked for beats a rule that
+    was written for others.
+    """
+    from caliban_tools_builtin.search.run import search
+
+    probe = replace(query, pattern=None, name=None, depth=None, probe=True)
+    ended = await search(engine.command(probe), cwd=cwd, deadline_s=DEADLINE_S, feed=lambda _: True)
+    return ended.reason == "done" and ended.code == 1
+
+
+def _report(pattern: str, shown: list[str], listing: Listing) -> ToolOutput:
+    total = len(listing.paths)
+    lines = [f"→ Glob '{pattern}' matched {plural(total, 'file')}" + (":" if total else "")]
+    lines += (f"  {path}" for path in shown)
+    if total > len(shown):
+        lines.append(f"[{total - len(shown)} more are not shown: give a narrower pattern or path]")
+    if not listing.complete:
+        lines.append("[the search was stopped, there may be more: give a narrower pattern or path]")
+    return ToolOutput.of(clean("\n".join(lines)), details={"total": total, "complete": listing.complete})

@@ -1,0 +1,203 @@
+"""The search in Python, for machines without ripgrep: run as a program, it answers one `Query`.
+
+It is a process of its own so that a hopeless regular expression can be ended at the deadline, and does not
+hold up everything else meanwhile. Same output as ripgrep's; the expressions are Python's.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import os
+import re
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+MAX_FILE_BYTES = 100_000_000
+IGNORE_FILES = (".rgignore", ".ignore")
+GIT_FILES = (".gitignore", ".git/info/exclude")
+CUT = " [... omitted end of long line]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The ignore rules of one directory; `top` says that a git work tree begins here."""
+
+    directory: str
+    plain: tuple[GitIgnoreSpec, ...]
+    git: tuple[GitIgnoreSpec, ...]
+    top: bool
+
+
+def main(arguments: dict[str, Any], write: Callable[[bytes], object]) -> int:
+    """Answer the query in `arguments`, plain data of a `Query`; 0 found, 1 nothing, 2 wrong pattern."""
+    fits = _name_filter(arguments["name"])
+    files = (path for path in _targets(arguments) if fits(path.rpartition("/")[2]))
+    if arguments["pattern"] is None:
+        found = 1
+        for path in files:
+            write(os.fsencode(path) + b"\0")
+            found = 0
+            if arguments["probe"]:
+                break
+        return found
+    try:
+        expression = re.compile(arguments["pattern"])
+    except re.error as error:
+        sys.stderr.write(f"regex parse error: {error}\n")
+        return 2
+    return _grep(files, expression, arguments, write)
+
+
+def _grep(
+    files: Iterator[str],
+    expression: re.Pattern[str],
+    arguments: dict[str, Any],
+    write: Callable[[bytes], object],
+) -> int:
+    explicit = not arguments["target"].endswith("/")
+    found = 1
+    for path in files:
+        data = _data(path)
+        if b"\0" in data:
+            if explicit and expression.search(data.decode("utf-8", "replace")):
+                write(os.fsencode(path) + b': binary file matches (found "\\0")\n')
+                found = 0
+            continue
+        count = 0
+        for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
+            text = line.removesuffix(b"\r").decode("utf-8", "surrogateescape")
+            if not expression.search(text):
+                continue
+            if len(text) > arguments["columns"]:
+                text = text[: arguments["columns"]] + CUT
+            write(os.fsencode(path) + b"\0%d:" % number + text.encode("utf-8", "surrogateescape") + b"\n")
+            found, count = 0, count + 1
+            if count >= arguments["lines_per_file"]:
+                break
+    return found
+
+
+def _targets(arguments: dict[str, Any]) -> Iterator[str]:
+    target = arguments["target"]
+    if not target.endswith("/"):
+        return iter((target,))
+    arguments = {**arguments, "here": str(Path.cwd())}
+    rules = tuple(_parent_rules()) if arguments["parents"] else ()
+    return _walk(".", rules, arguments, 1)
+
+
+def _walk(directory: str, rules: tuple[Rules, ...], arguments: dict[str, Any], depth: int) -> Iterator[str]:
+    """The files below `directory`; links are not followed. `rules` are those of the directories above."""
+    if arguments["depth"] is not None and depth > arguments["depth"]:
+        return
+    try:
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+    except OSError:
+        return
+    here = arguments["here"]
+    rules = (*rules, _rules(os.path.normpath(f"{here}/{directory}")))
+    below: list[str] = []
+    for entry in entries:
+        if entry.name == ".git" or (entry.name.startswith(".") and not arguments["hidden"]):
+            continue
+        path = f"{directory}/{entry.name}"
+        is_directory = entry.is_dir(follow_symlinks=False)
+        if not is_directory and not entry.is_file(follow_symlinks=False):
+            continue
+        if _ignored(os.path.normpath(f"{here}/{path}"), is_directory, rules):
+            continue
+        if is_directory:
+            below.append(path)
+        else:
+            yield path
+    for path in below:
+        yield from _walk(path, rules, arguments, depth + 1)
+
+
+def _ignored(path: str, is_directory: bool, rules: tuple[Rules, ...]) -> bool:
+    """Whether the nearest rule that speaks of `path` ignores it; plain ignore files beat git's."""
+    verdict: bool | None = None
+    for rule in reversed(rules):
+        verdict = _verdict(rule.plain, rule.directory, path, is_directory) if verdict is None else verdict
+    for rule in reversed(rules):
+        if verdict is not None:
+            break
+        verdict = _verdict(rule.git, rule.directory, path, is_directory)
+        if rule.top:
+            break
+    return bool(verdict)
+
+
+def _verdict(specs: tuple[GitIgnoreSpec, ...], directory: str, path: str, is_directory: bool) -> bool | None:
+    relative = path[len(directory.rstrip("/")) + 1 :] + ("/" if is_directory else "")
+    for spec in specs:
+        verdict = spec.check_file(relative).include
+        if verdict is not None:
+            return verdict
+    return None
+
+
+def _parent_rules() -> Iterator[Rules]:
+    """The rules of the directories above the working directory, the outermost first."""
+    for directory in reversed(Path.cwd().parents):
+        yield _rules(str(directory))
+
+
+def _rules(directory: str) -> Rules:
+    return Rules(
+        directory=directory,
+        plain=_specs(directory, IGNORE_FILES),
+        git=_specs(directory, GIT_FILES),
+        top=Path(directory, ".git").exists(),
+    )
+
+
+def _specs(directory: str, names: tuple[str, ...]) -> tuple[GitIgnoreSpec, ...]:
+    specs = []
+    for name in names:
+        data = _data(f"{directory}/{name}")
+        if data:
+            from pathspec import GitIgnoreSpec
+
+            specs.append(GitIgnoreSpec.from_lines(data.decode("utf-8", "replace").splitlines()))
+    return tuple(specs)
+
+
+def _data(path: str) -> bytes:
+    """The bytes of a regular file, UTF-16 turned into UTF-8; empty if they cannot be had."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return b""
+    with os.fdopen(descriptor, "rb") as stream:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
+            return b""
+        data = stream.read(MAX_FILE_BYTES)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace").encode("utf-8")
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def _name_filter(name: str | None) -> Callable[[str], object]:
+    if name is None:
+        return lambda _: True
+    from caliban_tools_builtin.search.globs import compiled
+
+    return compiled(name).fullmatch
+
+
+if __name__ == "__main__":
+    given = json.loads(sys.argv[1])
+    sys.path[:] = given["sys_path"]
+    code = main(given, sys.stdout.buffer.write)
+    sys.stdout.buffer.flush()
+    sys.exit(code)

@@ -1,0 +1,194 @@
+"""Sessions through the real command: begun, resumed, continued, cut off."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from caliban_common.codec import message_from_json
+from caliban_common.history import Reader, close_open_calls, repair
+from caliban_provider.testing.loopback import LoopbackServer
+from caliban_provider_anthropic.testing import wire
+from caliban_provider_anthropic.testing.strict import StrictValidator
+from caliban_sessions import SessionStore
+
+KILLS = int(os.environ.get("CALIBAN_KILLS", "12"))
+TURNS = 30
+
+
+def store(cli) -> SessionStore:
+    return SessionStore(cli.home / ".local" / "share" / "caliban" / "sessions")
+
+
+def texts(body) -> list[tuple[str, str]]:
+    return [(m["role"], m["content"][0]["text"]) for m in body["messages"]]
+
+
+def test_a_named_session_is_kept_and_resumed(cli):
+    cli.script(wire.exchange(wire.text("one")), wire.exchange(wire.text("two")))
+    assert cli.run("-p", "first", "--session", "work").code == 0
+    done = cli.run("-p", "second", "-r", "work", "--output-format", "json")
+    assert done.json["session_id"] == "work"
+    assert texts(cli.bodies()[1]) == [("user", "first"), ("assistant", "one"), ("user", "second")]
+
+
+def test_b093_the_session_of_a_result_can_be_resumed_with_a_prompt_on_standard_input(cli):
+    cli.script(*(wire.exchange(wire.text(word)) for word in ("one", "two", "three")))
+    first = cli.run("-p", "first", "--output-format", "json")
+    second = cli.run("-p", "--resume", first.json["session_id"], stdin=b"second")
+    third = cli.run("-p", "-c", stdin=b"third")
+    assert (second.out, third.out) == ("two\n", "three\n")
+    assert texts(cli.bodies()[2])[2] == ("user", "second")
+
+
+def test_the_session_file_is_json_for_people(cli):
+    cli.script(wire.exchange(wire.text("one")))
+    cli.run("-p", "first", "--session", "work")
+    path = cli.home / ".local" / "share" / "caliban" / "sessions" / "work.json"
+    data = json.loads(path.read_text())
+    assert data["name"] == "work"
+    assert [m["role"] for m in data["messages"]] == ["system", "user", "assistant"]
+    assert path.read_text().count("\n") > 10
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_no_save_leaves_no_trace(cli):
+    cli.script(wire.exchange(wire.text("one")))
+    done = cli.run("-p", "first", "--no-save", "--output-format", "json")
+    assert done.json["session_id"] == "ephemeral"
+    assert not (cli.home / ".local" / "share" / "caliban").exists()
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", "x" * 65, "ü"])
+def test_a_session_name_outside_the_alphabet_is_refused(cli, name):
+    done = cli.run("-p", "x", "--session", name)
+    assert done.code != 0
+    assert "Traceback" not in done.err
+    assert cli.server.requests == ()
+
+
+def test_a_damaged_session_file_is_named_and_kept(cli):
+    directory = cli.home / "sessions"
+    directory.mkdir()
+    (directory / "bad.json").write_text('{"name": "bad", "messages": [')
+    done = cli.run("-p", "x", "--session", "bad", "--sessions-dir", str(directory))
+    assert done.code == 1
+    assert "bad.json" in done.err
+    assert (directory / "bad.json").read_text() == '{"name": "bad", "messages": ['
+
+
+def test_a_session_in_use_is_refused_with_the_way_on(cli):
+    session = store(cli).open("work", create=True, provider="anthropic", model="m")
+    try:
+        done = cli.run("-p", "x", "--session", "work")
+    finally:
+        session.close()
+    assert done.code == 1
+    assert "work" in done.err and "--no-save" in done.err
+    assert cli.server.requests == ()
+
+
+def test_a_full_disk_loses_neither_the_answer_nor_the_old_session(cli):
+    cli.script(wire.exchange(wire.text("one")), wire.exchange(wire.text("x" * 50_000)))
+    assert cli.run("-p", "first", "--session", "work").code == 0
+    before = store(cli).load("work").messages
+    import resource
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    process = cli.start("-p", "second", "--session", "work", preexec_fn=limit)
+    out, err = process.communicate(timeout=30)
+    assert out.decode() == "x" * 50_000 + "\n"
+    assert process.returncode == 78
+    assert b"not saved" in err
+    assert store(cli).load("work").messages[: len(before)] == before
+
+
+def test_signed_thinking_survives_a_resume(free_cli):
+    cli = free_cli
+    (cli.work / "f").write_text("x")
+    cli.script(
+        wire.exchange(
+            wire.thinking("abc", signature="SIG1"),
+            wire.redacted("CIPHER"),
+            wire.tool_use("Read", {"path": "f"}),
+        ),
+        wire.exchange(wire.text("done")),
+        wire.exchange(wire.text("again")),
+    )
+    cli.run("-p", "go", "--session", "work")
+    cli.run("-p", "more", "--session", "work")
+    for body in cli.bodies()[1:]:
+        content = body["messages"][1]["content"]
+        assert content[:2] == [
+            {"type": "thinking", "thinking": "abc", "signature": "SIG1"},
+            {"type": "redacted_thinking", "data": "CIPHER"},
+        ]
+
+
+@pytest.mark.slow
+def test_kill_at_any_instant_loses_nothing_that_was_shown(cli, tmp_path: Path):
+    """The process is killed at random instants; whatever message was printed is in the session afterwards."""
+    (cli.work / "f").write_text("x")
+    seed = random.Random(20261128)
+    seen_cut = 0
+    for number in range(KILLS):
+        exchanges = [
+            wire.exchange(wire.text(f"step {turn}"), wire.tool_use("Read", {"path": "f"}, id=f"t{turn}"))
+            for turn in range(TURNS)
+        ]
+        with LoopbackServer(
+            [*exchanges, wire.exchange(wire.text("end"))], validator=StrictValidator()
+        ) as server:
+            name = f"kill{number}"
+            process = cli.start(
+                "-p",
+                "go",
+                "--session",
+                name,
+                "--output-format",
+                "stream-json",
+                env={"ANTHROPIC_BASE_URL": server.url},
+            )
+            server.wait_for(lambda s: len(s.requests) > 0)
+            time.sleep(seed.random() * 0.35)
+            process.kill()
+            out = process.communicate(timeout=20)[0]
+        frames = [json.loads(line) for line in out.splitlines() if line.endswith(b"}")]
+        shown = [f["content"][0]["text"] for f in frames if f["type"] == "message"]
+        state = store(cli).load(name)
+        kept = [m.text for m in state.messages if m.role == "assistant"]
+        assert kept[: len(shown)] == shown
+        reader = Reader(family="anthropic", model="claude-sonnet-4-6")
+        history = repair(close_open_calls(state.messages), reader)
+        for message, follower in zip(history, history[1:], strict=False):
+            calls = [call.id for call in message.tool_uses]
+            assert [r.tool_use_id for r in follower.tool_results][: len(calls)] == calls
+        seen_cut += len(kept) < TURNS
+        cli.script(wire.exchange(wire.text("resumed")))
+        done = cli.run("-p", "go on", "-r", name)
+        assert (done.code, done.out) == (0, "resumed\n"), done.err
+    assert seen_cut > 0
+
+
+def test_the_session_messages_read_back_as_they_were(cli):
+    cli.script(wire.exchange(wire.text("one")))
+    cli.run("-p", "first", "--session", "work")
+    path = cli.home / ".local" / "share" / "caliban" / "sessions" / "work.json"
+    raw = [message_from_json(item) for item in json.loads(path.read_text())["messages"]]
+    assert [m.text for m in raw] == [m.text for m in store(cli).load("work").messages]
+
+
+def test_two_runs_in_different_sessions_do_not_disturb_each_other(cli):
+    cli.script(wire.exchange(wire.text("a")), wire.exchange(wire.text("a")))
+    processes = [cli.start("-p", "x", "--session", name) for name in ("one", "two")]
+    assert [p.communicate(timeout=30)[0] for p in processes] == [b"a\n", b"a\n"]
+    assert {head.name for head in store(cli).list()} == {"one", "two"}

@@ -1,0 +1,243 @@
+"""The tool loop through the real command: tools, rules, parallel calls, hostile files and commands."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from caliban_provider_anthropic.testing import wire
+
+STREAM = ("--output-format", "stream-json")
+DONE = wire.text("done")
+
+
+def results(cli, turn: int = 1) -> list[str]:
+    """The texts of the tool results in the request of a turn."""
+    content = cli.bodies()[turn]["messages"][-1]["content"]
+    out = []
+    for block in content:
+        if block["type"] == "tool_result":
+            inner = block["content"]
+            out.append(inner if isinstance(inner, str) else "".join(part.get("text", "") for part in inner))
+    return out
+
+
+def call(cli, *uses, flags=()):
+    cli.script(wire.exchange(*uses), wire.exchange(DONE))
+    return cli.run("-p", "go", *STREAM, *flags)
+
+
+def test_read_edit_write_change_the_workspace(cli):
+    (cli.work / "a.py").write_text("x = 1\n")
+    cli.script(
+        wire.exchange(wire.tool_use("Read", {"path": "a.py"})),
+        wire.exchange(wire.tool_use("Edit", {"path": "a.py", "old_string": "1", "new_string": "2"})),
+        wire.exchange(wire.tool_use("Write", {"path": "sub/b.py", "content": "y = 1\n"})),
+        wire.exchange(DONE),
+    )
+    done = cli.run("-p", "go", "--permission-mode", "acceptEdits")
+    assert (done.code, done.out) == (0, "done\n")
+    assert (cli.work / "a.py").read_text() == "x = 2\n"
+    assert (cli.work / "sub" / "b.py").read_text() == "y = 1\n"
+    assert "[Edit a.py]" in done.err
+
+
+def test_quiet_keeps_standard_error_free_of_tools(cli):
+    (cli.work / "a.py").write_text("x = 1\n")
+    cli.script(wire.exchange(wire.tool_use("Read", {"path": "a.py"})), wire.exchange(DONE))
+    assert cli.run("-p", "go", "--quiet").err == ""
+
+
+def test_parallel_calls_are_answered_in_order_in_one_message(cli):
+    uses = [wire.tool_use("Bash", {"command": f"sleep 0.{9 - n}; echo {n}"}, id=f"t{n}") for n in range(3)]
+    done = call(cli, *uses, flags=("--allow", "Bash:sleep *", "--allow", "Bash:echo *"))
+    assert done.code == 0
+    ids = [b["tool_use_id"] for b in cli.bodies()[1]["messages"][-1]["content"] if b["type"] == "tool_result"]
+    assert ids == ["t0", "t1", "t2"]
+    assert [f["tool_use_id"] for f in done.of("tool_result")] == ["t2", "t1", "t0"]
+
+
+def test_without_rules_a_shell_command_is_denied_with_the_way_on(cli):
+    done = call(cli, wire.tool_use("Bash", {"command": "touch made"}, id="t1"))
+    assert not (cli.work / "made").exists()
+    (text,) = results(cli)
+    assert text.startswith("Tool call denied:")
+    assert "--allow" in text
+    (denial,) = done.frames[-1]["permission_denials"]
+    assert (denial["tool_name"], denial["tool_use_id"]) == ("Bash", "t1")
+
+
+def test_a_denied_edit_names_accept_edits(cli):
+    call(cli, wire.tool_use("Write", {"path": "x", "content": "y"}))
+    assert "--permission-mode acceptEdits" in results(cli)[0]
+    assert not (cli.work / "x").exists()
+
+
+def test_b001_an_allow_covers_every_command_of_the_line(cli):
+    command = "cd . && python3 -c \"open('pwn','w')\""
+    done = call(cli, wire.tool_use("Bash", {"command": command}), flags=("--allow", "Bash(cd:*)"))
+    assert not (cli.work / "pwn").exists()
+    assert done.frames[-1]["permission_denials"]
+
+
+def test_b006_the_denial_names_the_construct(cli):
+    command = 'curl -H "X: $MY_TOKEN" http://127.0.0.1:1/'
+    flags = ("--permission-mode", "dontAsk", "--allow", "Bash(curl *)", "--deny", "Bash(wget *)")
+    call(cli, wire.tool_use("Bash", {"command": command}), flags=flags)
+    text = results(cli)[0]
+    assert "Exit code" in text or "MY_TOKEN" in text
+
+
+@pytest.mark.parametrize(
+    ("flags", "runs"),
+    [
+        ((), False),
+        (("--allow", "Bash:touch *"), True),
+        (("--allow", "Bash(touch *)"), True),
+        (("--auto-allow",), True),
+        (("--no-permissions",), True),
+        (("--permission-mode", "dontAsk"), True),
+        (("--permission-mode", "acceptEdits"), False),
+        (("--permission-mode", "plan"), False),
+        (("--permission-mode", "plan", "--allow", "Bash"), False),
+        (("--permission-mode", "bypassPermissions", "--allow-dangerously-skip-permissions"), True),
+        (("--allow", "Bash:touch *", "--deny", "Bash:~touch *"), False),
+        (("--auto-allow", "--deny", "Bash"), False),
+        (("--allow", "Bash:git *"), False),
+    ],
+)
+def test_flags_decide_what_runs(cli, flags, runs):
+    call(cli, wire.tool_use("Bash", {"command": "touch made"}), flags=flags)
+    assert (cli.work / "made").exists() is runs
+
+
+def test_a22_plan_mode_reads_and_does_not_write(cli):
+    (cli.work / "f").write_text("text")
+    uses = [wire.tool_use("Read", {"path": "f"}), wire.tool_use("Write", {"path": "g", "content": "x"})]
+    call(cli, *uses, flags=("--permission-mode", "plan"))
+    read, write = results(cli)
+    assert "text" in read
+    assert "plan mode" in write and "ExitPlanMode" in write
+    assert not (cli.work / "g").exists()
+
+
+def test_no_tools_offers_none(cli):
+    cli.script(wire.exchange(DONE))
+    done = cli.run("-p", "go", "--no-tools", *STREAM)
+    assert done.frames[0]["tools"] == []
+    assert "tools" not in cli.bodies()[0]
+
+
+def test_a_user_deny_holds_against_a_project_allow(cli):
+    user = cli.home / ".config" / "caliban"
+    user.mkdir(parents=True)
+    (user / "settings.toml").write_text('[permissions]\ndeny = ["Bash:touch *"]\n')
+    (cli.work / ".caliban").mkdir()
+    (cli.work / ".caliban" / "settings.toml").write_text('[permissions]\nallow = ["Bash:*"]\n')
+    call(cli, wire.tool_use("Bash", {"command": "touch made"}), flags=("--trust-project",))
+    assert not (cli.work / "made").exists()
+
+
+def test_an_untrusted_project_grants_nothing(cli):
+    (cli.work / ".caliban").mkdir()
+    (cli.work / ".caliban" / "settings.toml").write_text('[permissions]\nallow = ["Bash:*"]\n')
+    call(cli, wire.tool_use("Bash", {"command": "touch made"}))
+    assert not (cli.work / "made").exists()
+
+
+def test_paths_outside_the_workspace_are_refused_unless_told_otherwise(cli):
+    (cli.home / "secret").write_text("CANARY")
+    uses = [
+        wire.tool_use("Read", {"path": str(cli.home / "secret")}),
+        wire.tool_use("Read", {"path": "../home/secret"}),
+    ]
+    call(cli, *uses)
+    assert not any("CANARY" in text for text in results(cli))
+    cli.script(wire.exchange(uses[0]), wire.exchange(DONE))
+    cli.run("-p", "go", "--no-restrict-paths")
+    assert "CANARY" in results(cli, turn=3)[0]
+
+
+def test_b086_no_blank_block_is_ever_sent(cli):
+    (cli.work / "empty").write_text("")
+    uses = [wire.tool_use("Bash", {"command": "true"}), wire.tool_use("Read", {"path": "empty"})]
+    done = call(cli, *uses, flags=("--allow", "Bash:true"))
+    assert done.code == 0
+    assert cli.server.refused == ()
+    assert all(text.strip() for text in results(cli))
+
+
+def test_b087_a_call_without_input_is_answered_at_once(cli):
+    done = call(cli, wire.tool_use("Bash", None), flags=("--allow", "Bash"))
+    assert done.code == 0
+    assert "command" in results(cli)[0]
+
+
+def test_b040_binary_output_is_text(cli):
+    (cli.work / "real.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 10)
+    call(cli, wire.tool_use("Bash", {"command": "cat real.png"}), flags=("--allow", "Bash:cat *"))
+    assert cli.server.refused == ()
+    assert "\x00" not in results(cli)[0]
+
+
+def test_b051_a_timeout_ends_the_whole_tree(cli):
+    command = "sleep 301 & bash -c 'sleep 302'"
+    started = time.monotonic()
+    use = wire.tool_use("Bash", {"command": command, "timeout_seconds": 1})
+    call(cli, use, flags=("--allow", "Bash"))
+    assert time.monotonic() - started < 10
+    assert "timed out" in results(cli)[0]
+    assert no_process("sleep 301") and no_process("sleep 302")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_b053_a_signal_leaves_no_child(cli, number):
+    marker = f"30{number:02d}.5"
+    cli.script(wire.exchange(wire.tool_use("Bash", {"command": f"sleep {marker}"})))
+    process = cli.start("-p", "go", *STREAM, "--allow", "Bash", "--session", "s")
+    deadline = time.monotonic() + 20
+    while no_process(f"sleep {marker}") and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 124
+    assert json.loads(out.splitlines()[-1])["subtype"] == "cancelled"
+    assert no_process(f"sleep {marker}")
+    cli.script(wire.exchange(wire.text("resumed")))
+    assert cli.run("-p", "on", "-r", "s").out == "resumed\n"
+
+
+def test_b097_a_nested_run_does_not_wait_for_standard_input(cli):
+    command = f"{sys.executable} -m caliban -p inner --provider echo-missing; echo after"
+    call(cli, wire.tool_use("Bash", {"command": command}), flags=("--allow", "Bash"))
+    assert "after" in results(cli)[0]
+
+
+def test_the_key_never_reaches_a_child(cli):
+    use = wire.tool_use("Bash", {"command": "env"})
+    call(cli, use, flags=("--allow", "Bash"))
+    assert "test-key" not in results(cli)[0]
+
+
+def test_the_first_request_is_small(cli):
+    cli.script(wire.exchange(DONE))
+    cli.run("-p", "hi")
+    assert len(cli.server.requests[0].body) <= 12 * 1024
+
+
+def test_the_prefix_is_the_same_bytes_from_turn_to_turn(cli):
+    (cli.work / "f").write_text("x")
+    cli.script(*(wire.exchange(wire.tool_use("Read", {"path": "f"})) for _ in range(5)), wire.exchange(DONE))
+    cli.run("-p", "hi")
+    bodies = [json.dumps({k: b[k] for k in ("system", "tools")}) for b in cli.bodies()]
+    assert len(set(bodies)) == 1
+
+
+def no_process(words: str) -> bool:
+    out = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
+    return not any(line.startswith(words) for line in out.splitlines())
