@@ -128,6 +128,7 @@ PROGRAMS: Mapping[str, str] = {
 """Modules below the faces that are programs of their own: they read arguments and write output -> why."""
 
 WALLS: Mapping[str, str] = {
+    "caliban.main:run": "the end of the program: a fault of ours is told in the format asked for",
     "caliban_agent_core.dispatch:invoke": "the call of a tool: its fault is a result that the model reads",
     "caliban_provider.registry:_load": "the load of a plugin: its fault is an unknown provider that says why",
 }

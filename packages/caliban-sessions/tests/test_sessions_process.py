@@ -114,16 +114,14 @@ def test_a_kill_at_any_instant_loses_nothing_that_append_returned_for(tmp_path: 
     chance = random.Random(7)
     store = SessionStore(tmp_path)
     for _ in range(20):
-        child = subprocess.Popen(
-            [sys.executable, "-c", APPEND_FOR_EVER, str(tmp_path)], stdout=subprocess.PIPE, bufsize=0
-        )
-        assert child.stdout is not None
-        acknowledged = [int(child.stdout.readline()) for _ in range(1 + chance.randrange(8))]
-        timer = threading.Timer(chance.random() * 0.004, child.kill)
-        timer.start()
-        acknowledged += [int(line) for line in child.stdout.read().splitlines()]
-        timer.join()
-        child.wait()
+        command = [sys.executable, "-c", APPEND_FOR_EVER, str(tmp_path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, bufsize=0) as child:
+            assert child.stdout is not None
+            acknowledged = [int(child.stdout.readline()) for _ in range(1 + chance.randrange(8))]
+            timer = threading.Timer(chance.random() * 0.004, child.kill)
+            timer.start()
+            acknowledged += [int(line) for line in child.stdout.read().splitlines()]
+            timer.join()
         state = store.load("s")
         assert state.warnings == ()
         numbers = [int(message.text.split()[0]) for message in state.messages]

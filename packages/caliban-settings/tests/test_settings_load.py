@@ -141,6 +141,13 @@ def test_asking_for_a_setting_that_does_not_exist_is_a_mistake_of_the_program(pl
         place.load().get("modle")
 
 
+def test_the_schema_that_a_json_file_names_for_editors_is_no_setting(place: Any) -> None:
+    place.write_json("user", {"$schema": "https://example.com/settings.json", "max_turns": 1})
+    settings = place.load()
+    assert settings.merged == {"max_turns": 1}
+    assert len(settings.warnings) == 1
+
+
 def test_null_is_a_value_and_absence_is_not(place: Any) -> None:
     place.write_json("user", {"auto_compact_threshold": None})
     assert place.load().get("auto_compact_threshold", 0.75) is None

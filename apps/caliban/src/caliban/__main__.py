@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-
 ASCII = ("ascii", "us-ascii", "ansi_x3.4-1968")
 
 

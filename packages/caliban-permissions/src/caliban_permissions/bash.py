@@ -14,17 +14,19 @@ from caliban_permissions.delegation import Evidence, delegations
 from caliban_permissions.delegation.git import ELSEWHERE
 from caliban_permissions.delegation.row import WRITES, whole
 from caliban_permissions.effects import read_candidates, shared_device, write_targets
-from caliban_permissions.filenames import expand
+from caliban_permissions.filenames import Directories, expand
 from caliban_permissions.glob import TextGlob
 from caliban_permissions.forms import Forms, command_forms
 from caliban_permissions.paths import PathNames, Place, resolve
 from caliban_permissions.pattern import Anywhere, Bare, Glob, Keys, Prefix
-from caliban_permissions.shell import Leaf, Line, Opacity, Redirect, loose_commands, parse_line
+from caliban_permissions.shell import HOLE, Leaf, Line, Opacity, Redirect, loose_commands, parse_line
 from caliban_permissions.shell.loose import dequoted
 
 _BLANKS = re.compile(r"[ \t]+")
+_WORD_START = re.compile(" ")
 _FUSED = str.maketrans({" ": "\x01", "\t": "\x01", "\n": "\x01"})
 _NETWORK = ("/dev/tcp/", "/dev/udp/")
+_MAX_LEAVES = 256
 _MAX_PATHS = 256
 
 
@@ -49,6 +51,7 @@ class Command:
         self.place = place
         self.cwd = cwd
         self.line: Line = parse_line(text)
+        self.directories = Directories()
 
     @cached_property
     def leaves(self) -> tuple[LeafSubject, ...]:
@@ -56,7 +59,7 @@ class Command:
         found = []
         bases: tuple[str, ...] = (self.cwd,)
         known = True
-        for leaf in self.line.leaves:
+        for leaf in self.line.leaves[:_MAX_LEAVES]:
             found.append(LeafSubject(self, leaf, bases, known))
             if leaf.argv[:1] in (("pushd",), ("popd",)) or (leaf.argv[:1] == ("cd",) and not _cd_target(leaf)):
                 known = False
@@ -70,6 +73,8 @@ class Command:
         found = [*self.line.opaque]
         for leaf in self.leaves:
             found += leaf.opaque
+        if len(self.line.leaves) > _MAX_LEAVES:
+            found.append(Opacity(f"more than {_MAX_LEAVES} commands", runs=True))
         found += (
             Opacity("network redirect", redirect.target.text, runs=True)
             for redirect in self.redirects
@@ -98,17 +103,18 @@ class Command:
     def loose(self) -> tuple[Forms, ...]:
         """The forms of every candidate command of a doubtful line, inner commands included."""
         return tuple(
-            command_forms(tuple(text.split(" ")), self.cwd) for text in loose_commands(self.text)[:_MAX_PATHS]
+            command_forms(tuple(text.split(" ")), self.cwd, self.place.home)
+            for text in loose_commands(self.text)[:_MAX_LEAVES]
         )
 
     def may_match(self, rule: CompiledRule) -> bool:
         """Whether the command, which is not clear, may do what the rule is about when it runs."""
         if rule.bare or any(opacity.runs for opacity in self.opaque):
             return True
-        if any(forms.overflow for leaf in self.leaves for forms in (leaf.forms,)):
+        forms = (*(leaf.forms for leaf in self.leaves), *self.loose)
+        if any(found.overflow for found in forms):
             return True
-        texts = [text for leaf in self.leaves for text in leaf.forms.texts]
-        texts += (text for forms in self.loose for text in forms.texts)
+        texts = (text for found in forms for text in found.texts)
         anywhere = isinstance(rule.pattern.argument, Anywhere)
         return any(_may_begin(rule, text, anywhere=anywhere) for text in texts)
 
@@ -131,8 +137,8 @@ class LeafSubject:
 
     def covered_by(self, rule: CompiledRule) -> bool:
         argument = rule.pattern.argument
-        if isinstance(argument, Glob) and self.command.text in (rule.spec, rule.literal):
-            return "*" not in rule.spec or rule.literal is not None
+        if rule.spells_out(self.command.text):
+            return True
         if rule.pattern.problem is not None:
             return False
         if isinstance(argument, Bare):
@@ -192,7 +198,7 @@ class LeafSubject:
     @cached_property
     def forms(self) -> Forms:
         """Every command that the leaf is or may run, as text for deny and ask rules."""
-        return command_forms(self.leaf.argv, self.bases[0], self.leaf.redirects)
+        return command_forms(self.leaf.argv, self.bases[0], self.command.place.home, self.leaf.redirects)
 
     @cached_property
     def expanded(self) -> tuple[tuple[int, str], ...] | None:
@@ -203,7 +209,7 @@ class LeafSubject:
                 found.append((index, word.text))
                 continue
             for base in self.bases:
-                names = expand(word.glob, base) if self.known else None
+                names = expand(word.glob, base, self.command.directories) if self.known else None
                 if names is None:
                     return None
                 found += ((index, name) for name in names)
@@ -283,7 +289,10 @@ class LeafSubject:
         return names
 
     def _outside(self, argv: tuple[str, ...]) -> Iterator[Evidence]:
-        for index, target in write_targets(argv):
+        for number, (index, target) in enumerate(write_targets(argv)):
+            if number == _MAX_PATHS:
+                yield whole(argv, len(argv) - 1, WRITES)
+                return
             names = self._names(target)
             if any(not self.command.place.inside(canonical) for canonical in names.canonicals):
                 yield whole(argv, index, WRITES + " outside the workspace")
@@ -303,9 +312,7 @@ class LineSubject:
         self.command = command
 
     def covered_by(self, rule: CompiledRule) -> bool:
-        if isinstance(rule.pattern.argument, Glob) and self.command.text == rule.spec:
-            return "*" not in rule.spec and "?" not in rule.spec
-        return rule.bare
+        return rule.bare or rule.spells_out(self.command.text)
 
     def touched_by(self, rule: CompiledRule) -> bool:
         if rule.pattern.problem is not None:
@@ -338,10 +345,11 @@ def _cd_target(leaf: Leaf) -> str:
 
 def _may_begin(rule: CompiledRule, text: str, *, anywhere: bool) -> bool:
     """Whether a text with holes, filled in some way, could match."""
-    head, hole, _ = text.partition("\x00")
+    head, hole, _ = text.partition(HOLE)
     if not hole:
         return False
-    if not anywhere:
-        return rule.may_begin(head)
-    words = head.split(" ")
-    return any(rule.may_begin(" ".join(words[start:])) for start in range(len(words)) if "".join(words[start:]))
+    if rule.may_begin(head, 0):
+        return not anywhere or bool(head)
+    return anywhere and any(
+        rule.may_begin(head, found.end()) for found in _WORD_START.finditer(head) if found.end() < len(head)
+    )

@@ -106,10 +106,17 @@ class CompiledRule:
         """`wide_paths` for names as a case-insensitive file system compares them."""
         return _compiled([_folded_pattern(parts) for parts in self._anchored(wide=True)])
 
-    def may_begin(self, text: str) -> bool:
-        """Whether a command that begins with `text` and goes on unknown could match a wide glob."""
+    def spells_out(self, command: str) -> bool:
+        """Whether the rule has no wildcard and is this whole command, character for character."""
+        return self.literal is not None and command in (self.spec, self.literal)
+
+    def may_begin(self, text: str, start: int) -> bool:
+        """Whether a command that begins with `text[start:]` and goes on unknown could match a wide glob."""
+        size = len(text) - start
         return any(
-            glob.prefix.startswith(text) or text.startswith(glob.prefix) for glob in self.wide_globs
+            text.startswith(glob.prefix, start)
+            or (size < len(glob.prefix) and glob.prefix.startswith(text[start:]))
+            for glob in self.wide_globs
         )
 
     def _command_texts(self) -> tuple[str, ...]:

@@ -76,6 +76,10 @@ class Book:
             rule for rule in ordered if rule.pattern.problem is not None and rule.action != "allow"
         )
 
+        self.guards_reads = any(
+            rule.action != "allow" and not rule.bare and rule.names("Read") for rule in ordered
+        )
+
     def decide(self, subject: Subject, now: datetime) -> Hit:
         """The hit for a subject: the first match, made stricter by the floors above its scope."""
         return self.raised(self.first(self.all, subject, now), subject, now)

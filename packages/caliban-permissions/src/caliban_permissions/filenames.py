@@ -6,18 +6,46 @@ import os
 import re
 
 _WILD = re.compile(r"(?<!\\)[*?\[]")
-_MAX_ENTRIES = 5_000
+_MAX_ENTRIES = 10_000
 _MAX_NAMES = 1_000
+_MAX_LISTINGS = 64
 
 
-def expand(pattern: str, base: str) -> tuple[str, ...] | None:
+class Directories:
+    """Directory listings, each read once, with one bound on all that are read."""
+
+    def __init__(self) -> None:
+        self._listings: dict[str, tuple[str, ...]] = {}
+        self._left = _MAX_ENTRIES
+
+    def names(self, directory: str) -> tuple[str, ...] | None:
+        """The entries; none for what cannot be read, `None` beyond the bound."""
+        known = self._listings.get(directory)
+        if known is not None:
+            return known
+        if len(self._listings) >= _MAX_LISTINGS or self._left <= 0:
+            return None
+        names: list[str] = []
+        try:
+            with os.scandir(directory) as entries:
+                for entry in entries:
+                    names.append(entry.name)
+                    self._left -= 1
+                    if self._left <= 0:
+                        return None
+        except (OSError, ValueError):
+            names.clear()
+        self._listings[directory] = tuple(names)
+        return self._listings[directory]
+
+
+def expand(pattern: str, base: str, directories: Directories) -> tuple[str, ...] | None:
     """The words that a file-name pattern becomes, in order; the pattern's own text when nothing matches.
 
     `pattern` has quoted wildcards escaped. `None` when the directories are too large to look through.
     """
     absolute = pattern.startswith("/")
     found = [("/" if absolute else "", "/" if absolute else base)]
-    budget = _MAX_ENTRIES
     components = [part for part in pattern.split("/") if part]
     for place, component in enumerate(components):
         following: list[tuple[str, str]] = []
@@ -31,10 +59,9 @@ def expand(pattern: str, base: str) -> tuple[str, ...] | None:
         else:
             matcher = _matcher(component)
             for shown, directory in found:
-                entries = _entries(directory, budget)
+                entries = directories.names(directory)
                 if entries is None:
                     return None
-                budget -= len(entries)
                 following += [
                     (shown + name, os.path.join(directory, name))
                     for name in entries
@@ -46,19 +73,6 @@ def expand(pattern: str, base: str) -> tuple[str, ...] | None:
             return None
         found = following
     return tuple(sorted(shown for shown, _ in found)) or (_unescaped(pattern),)
-
-
-def _entries(directory: str, budget: int) -> list[str] | None:
-    names: list[str] = []
-    try:
-        with os.scandir(directory) as entries:
-            for entry in entries:
-                names.append(entry.name)
-                if len(names) > budget:
-                    return None
-    except (OSError, ValueError):
-        return []
-    return names
 
 
 def _matcher(component: str) -> re.Pattern[str]:

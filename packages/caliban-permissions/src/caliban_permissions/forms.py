@@ -26,7 +26,9 @@ class Forms(NamedTuple):
     overflow: bool = False
 
 
-def command_forms(argv: tuple[str, ...], base: str, redirects: tuple[Redirect, ...] = ()) -> Forms:
+def command_forms(
+    argv: tuple[str, ...], base: str, home: str, redirects: tuple[Redirect, ...] = ()
+) -> Forms:
     """The forms of one command, nested scripts included, at most a few hundred texts."""
     texts: dict[str, None] = {}
     seen: set[tuple[str, ...]] = set()
@@ -41,7 +43,7 @@ def command_forms(argv: tuple[str, ...], base: str, redirects: tuple[Redirect, .
         if len(seen) >= _MAX_FORMS or depth > _MAX_DEPTH:
             return Forms(tuple(texts), overflow=True)
         seen.add(words)
-        texts.update(dict.fromkeys(_spellings(words, base)))
+        texts.update(dict.fromkeys(_spellings(words, base, home)))
         name = program(words[0])
         if name in WRAPPERS or name in SHELLS:
             inner = inner_commands(words, _MAX_INNER + 1)
@@ -60,26 +62,29 @@ def _commands(script: str) -> list[tuple[str, ...]]:
     return found
 
 
-def _spellings(words: tuple[str, ...], base: str) -> list[str]:
+def _spellings(words: tuple[str, ...], base: str, home: str) -> list[str]:
     head, tail = words[0], words[1:]
     heads = {head: None, posixpath.basename(head.rstrip("/")): None}
     if "/" in head and HOLE not in head:
-        heads[posixpath.basename(os.path.realpath(os.path.join(base, os.path.expanduser(head))))] = None
+        heads[posixpath.basename(os.path.realpath(os.path.join(base, _at_home(head, home))))] = None
     for spelled in tuple(heads):
         heads[spelled.lower()] = None
         heads[spelled.lower().removesuffix(".exe")] = None
     found = [" ".join((spelled, *tail)) for spelled in heads if spelled]
     if any("/" in word for word in tail):
-        plain = tuple(_plain_path(word) for word in tail)
+        plain = tuple(_plain_path(word, home) for word in tail)
         if plain != tail:
             found += [" ".join((spelled, *plain)) for spelled in heads if spelled]
     return found
 
 
-def _plain_path(word: str) -> str:
+def _plain_path(word: str, home: str) -> str:
     """An argument that is a path, without detours."""
     if "/" not in word or word.startswith("-") or "://" in word:
         return word
-    if word.startswith("~/"):
-        word = os.path.expanduser(word)
+    word = _at_home(word, home)
     return posixpath.normpath(word) if "//" in word or "/." in word else word
+
+
+def _at_home(word: str, home: str) -> str:
+    return home + word[1:] if word.startswith("~/") else word

@@ -95,13 +95,13 @@ class Encoder:
 
     def __init__(self, *, memo_bytes: int = MEMO_BYTES) -> None:
         self._pieces: Memo[_Piece] = Memo(max_bytes=memo_bytes)
-        self._tools: Memo[bytes] = Memo(max_bytes=memo_bytes // 8)
+        self._fixed: Memo[bytes] = Memo(max_bytes=memo_bytes // 8)
 
     def body(self, request: CompletionRequest) -> Body:
         """The body of `request`. Raises `InvalidRequest` when there is nothing to send."""
         row = facts(request.model)
         leading = _count_leading(request.messages)
-        system = _system(request.messages[:leading])
+        system = self._system(request.messages[:leading])
         groups = self._groups(request.messages[leading:], request.model)
         if not groups:
             raise InvalidRequest(
@@ -126,8 +126,13 @@ class Encoder:
         groups: list[list[_Piece]] = []
         role = ""
         known = self._pieces.get
+        same: dict[str | None, bool] = {}
         for message in messages:
-            own = message.family == FAMILY and (message.model == model or same_model(message.model, model))
+            own = False
+            if message.family == FAMILY:
+                if message.model not in same:
+                    same[message.model] = same_model(message.model, model)
+                own = same[message.model]
             piece = known(message, own) or self._make_piece(message, own)
             if piece is None:
                 continue
@@ -150,31 +155,32 @@ class Encoder:
             name = wire_name(spec.name)
             if name != spec.name:
                 names[name] = spec.name
-            data = self._tools.get(spec)
-            if data is None:
-                data = dumps(_tool(spec, name))
-                self._tools.put(spec, data, len(data))
-            tools.setdefault(name, data)
+            tools.setdefault(name, self._tool(spec, name))
         return _marked_list(list(tools.values()), mark=request.cache)
 
+    def _tool(self, spec: ToolSpec, name: str) -> bytes:
+        data = self._fixed.get(spec)
+        if data is None:
+            described = {"description": spec.description} if spec.description.strip() else {}
+            data = dumps({"name": name, **described, "input_schema": tool_schema(spec.input_schema)})
+            self._fixed.put(spec, data, len(data))
+        return data
 
-def _tool(spec: ToolSpec, name: str) -> dict[str, Any]:
-    described = {"description": spec.description} if spec.description.strip() else {}
-    return {"name": name, **described, "input_schema": tool_schema(spec.input_schema)}
+    def _system(self, messages: Iterable[Message]) -> list[bytes]:
+        out = []
+        for block in (block for message in messages for block in message.content):
+            if isinstance(block, TextBlock) and block.text.strip():
+                data = self._fixed.get(block)
+                if data is None:
+                    data = dumps({"type": "text", "text": block.text})
+                    self._fixed.put(block, data, len(data))
+                out.append(data)
+        return out
 
 
 def _count_leading(messages: Sequence[Message]) -> int:
     """How many system messages lead."""
     return next((at for at, message in enumerate(messages) if message.role != "system"), len(messages))
-
-
-def _system(messages: Iterable[Message]) -> list[bytes]:
-    return [
-        dumps({"type": "text", "text": block.text})
-        for message in messages
-        for block in message.content
-        if isinstance(block, TextBlock) and block.text.strip()
-    ]
 
 
 def _encode_message(message: Message, *, own: bool) -> _Piece | None:

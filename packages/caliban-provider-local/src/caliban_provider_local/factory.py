@@ -28,7 +28,7 @@ class LocalFactory:
 
         variables = {name: os.environ.get(ENVIRONMENT_PREFIX + name.upper(), "") for name in OPTION_NAMES}
         extra = {name: value for name, value in variables.items() if value} | dict(options.extra)
-        return LocalProvider(replace(options, extra=extra))
+        return LocalProvider(replace(options, extra=extra), on_status=options.on_status)
 
 
 FACTORY = LocalFactory()

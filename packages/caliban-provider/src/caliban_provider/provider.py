@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -50,8 +50,9 @@ class ProviderOptions:
     """What an operator can say to any provider.
 
     `api_key` is the bare secret, taken from here into a header and nowhere else. `first_byte_s` bounds the
-    wait for the first event of a reply, `idle_s` that between two. `extra` holds what only one provider
-    knows, with string keys.
+    wait for the first event of a reply, `idle_s` that between two. `on_status` is told in a
+    line of what takes long before the first reply, such as loading a model. `extra` holds what only one
+    provider knows, with string keys.
     """
 
     api_key: str | None = field(default=None, repr=False)
@@ -60,6 +61,7 @@ class ProviderOptions:
     connect_s: float = 10.0
     first_byte_s: float = 300.0
     idle_s: float = 90.0
+    on_status: Callable[[str], None] | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
 
 

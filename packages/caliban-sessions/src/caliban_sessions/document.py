@@ -90,7 +90,7 @@ def decode(data: bytes, *, path: Path, name: str, fallback_time: datetime) -> Le
 
 def _object(data: bytes, path: Path) -> Mapping[str, Any]:
     try:
-        document = json.loads(data.decode("utf-8-sig"))
+        document = json.loads(data.decode("utf-8").removeprefix("\ufeff"))
     except UnicodeDecodeError as error:
         raise _corrupt(path, f"it is not UTF-8 text (byte {error.start:,})") from error
     except ValueError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def records_in(data: bytes) -> tuple[list[dict[str, Any]], list[int]]:
 
 def sync_directory(path: Path) -> None:
     """Make a new or a removed name in `path` durable, where the system can."""
-    if os.name != "posix":
+    if sys.platform == "win32":
         return
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -134,5 +134,5 @@ class SessionStore:
     def _missing(self, name: str) -> SessionNotFound:
         return SessionNotFound(
             f"there is no session {name!r} in {self.directory}",
-            hint="list them with /resume, or begin a new one with --session NAME",
+            hint=f"begin it with --session {name}",
         )

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
 from caliban_settings.parse import kind_of
 from caliban_settings.schema import Form
 
 Place = tuple[str | int, ...]
-_NAMES = {
-    "string": "a string",
-    "boolean": "a boolean",
-    "integer": "an integer",
-    "number": "a number",
-    "array": "an array",
-    "object": "a table",
-    "null": "null",
-}
+_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "string": "a string",
+        "boolean": "a boolean",
+        "integer": "an integer",
+        "number": "a number",
+        "array": "an array",
+        "object": "a table",
+        "null": "null",
+    }
+)
 
 
 def problem(form: Form, value: Any) -> tuple[Place, str] | None:

@@ -114,6 +114,8 @@ class _Reader:
     def walk(self, node: Node, table: Mapping[str, Any], path: LeafPath) -> None:
         """Take in `table`, which stands at `path`, by the names that `node` knows."""
         for given, value in table.items():
+            if given == "$schema" and not path:  # for editors
+                continue
             child = node.child(given)
             if child is None:
                 self._unknown(node, (*path, given))

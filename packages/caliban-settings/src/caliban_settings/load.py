@@ -133,8 +133,8 @@ def _servers(layers: Mapping[Scope, Leaves]) -> dict[str, frozenset[LeafPath]]:
     return {name: frozenset(own) for name, own in paths.items()}
 
 
-def _rules(layers: Mapping[Scope, Leaves]) -> dict[Scope, tuple[dict[str, Any], ...]]:
-    found: dict[Scope, tuple[dict[str, Any], ...]] = {}
+def _rules(layers: Mapping[Scope, Leaves]) -> dict[str, tuple[dict[str, Any], ...]]:
+    found: dict[str, tuple[dict[str, Any], ...]] = {}
     for scope, leaves in layers.items():
         own: dict[str, Leaf] = {path[1]: leaf for path, leaf in leaves.items() if path[0] == "permissions"}
         rules = rules_of({name: leaf.value for name, leaf in own.items()})

@@ -22,7 +22,7 @@ class Settings:
     merged: Mapping[str, Any]
     leaves: Leaves
     layers: Mapping[Scope, Mapping[str, Any]]
-    rules: Mapping[Scope, tuple[dict[str, Any], ...]]
+    rules: Mapping[str, tuple[dict[str, Any], ...]]
     raw: Mapping[Scope, Mapping[str, Any]]
     withheld: tuple[Withheld, ...]
     warnings: tuple[str, ...]
@@ -70,7 +70,7 @@ class Settings:
         """The scopes that were there and were read, lowest first."""
         return tuple(self.raw)
 
-    def rules_by_scope(self) -> dict[Scope, tuple[dict[str, Any], ...]]:
+    def rules_by_scope(self) -> dict[str, tuple[dict[str, Any], ...]]:
         """The permission rules of each scope that has any, first match first.
 
         Each is plain data: `pattern`, `action`, and where given `comment`, `reason` and `expires_at` (RFC

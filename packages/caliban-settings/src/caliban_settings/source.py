@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,8 @@ def _read(path: Path, scope: Scope) -> Source | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise SettingsError(f"cannot look at {path}: {error}") from error
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SettingsError(f"cannot look at {path}: {reason.lower()}") from error
     if scope == "managed":
         _refuse_foreign_policy(path)
     try:
@@ -157,7 +159,7 @@ def _refuse_foreign_policy(path: Path) -> None:
 
     On Windows the access lists are not looked at.
     """
-    if os.name != "posix":
+    if sys.platform == "win32":
         return
     try:
         status = path.lstat()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -9,6 +10,7 @@ from typing import Any, Final
 
 from caliban.cli.options import Options
 from caliban.errors import ConfigError
+from caliban_headless.run import say
 from caliban_provider.provider import Provider, ProviderFactory, ProviderOptions
 from caliban_provider.registry import find, first_set
 from caliban_settings import Settings
@@ -57,6 +59,7 @@ def build_provider(options: Options, settings: Settings, environ: Mapping[str, s
             api_key=key,
             base_url=first_set(environ, factory.base_url_env) or made.get("base_url"),
             headers=made.get("headers") or {},
+            on_status=_show_status if sys.stderr is not None and sys.stderr.isatty() else None,
         )
     )
     return Door(provider=provider, model=options.model or model or factory.default_model)
@@ -79,6 +82,11 @@ def _chosen(options: Options, settings: Settings) -> tuple[str | None, str | Non
 def _key_variables(factory: ProviderFactory, made: Mapping[str, Any]) -> tuple[str, ...]:
     own = made.get("api_key_env")
     return (own,) if own else factory.key_env
+
+
+def _show_status(text: str) -> None:
+    """Say on a terminal what takes long before the first word of an answer."""
+    say(f"[caliban: {text}]\n")
 
 
 def _missing_key(factory: ProviderFactory, *, explicit: bool) -> ConfigError:

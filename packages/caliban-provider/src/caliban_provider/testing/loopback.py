@@ -9,6 +9,7 @@ It lives in threads of the test's process, so that a program under test may be a
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 import struct
@@ -286,7 +287,8 @@ class _Writer:
             case Pause(until, max_s):
                 return self._pause(until, max_s)
             case Reset():
-                self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                linger = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
+                self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
                 return False
             case Close():
                 return False

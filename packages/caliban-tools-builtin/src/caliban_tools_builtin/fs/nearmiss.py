@@ -11,6 +11,7 @@ from caliban_tools_builtin.fs.match import BLANKS, Line, split_lines
 MAX_LINES = 20_000
 SHOWN_LINES = 40
 """Lines shown of either side."""
+_SHOWN_CHARS = 500
 _COMPARED_CHARS = 200
 _LEAST_SHARE = 0.3
 
@@ -73,6 +74,7 @@ def _pairs(line: str) -> set[tuple[str, str]]:
 
 
 def _diff(wanted: list[str], window: list[str]) -> str:
+    wanted, window = [line[:_SHOWN_CHARS] for line in wanted], [line[:_SHOWN_CHARS] for line in window]
     rows: list[str] = []
     for tag, a, b, c, d in SequenceMatcher(None, wanted, window, autojunk=False).get_opcodes():
         if tag == "equal":

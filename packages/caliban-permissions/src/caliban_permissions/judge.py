@@ -1,0 +1,144 @@
+"""From a call to an outcome: every part of the call is a subject, and the strictest part decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from caliban_common.tool import ToolSpec
+from caliban_permissions.calls import EDIT_TOOLS, CallSubject, PathSubject, path_argument
+from caliban_permissions.evaluate import Book, Hit
+from caliban_permissions.gate import refused_input
+from caliban_permissions.outcome import Floor, Outcome, Unit, refusal, strictest
+from caliban_permissions.paths import PathNames, Place, hard_linked, resolve
+from caliban_permissions.protected import protection
+from caliban_permissions.shell.line import excerpt
+
+
+def judge_call(tool: ToolSpec, args: Mapping[str, Any], book: Book, place: Place, now: datetime) -> Outcome:
+    """The outcome for a call of any tool but the shell."""
+    reason = refused_input(args)
+    if reason is not None:
+        return refusal(tool.name, f"the input of {tool.name} is refused: {reason}")
+    key = path_argument(tool)
+    value = args.get(key) if key else None
+    if key is not None and isinstance(value, str):
+        unit: Unit | Outcome = _path_unit(tool, value, book, place, now)
+    elif key is not None and tool.name in ("Grep", "Glob", "LS"):
+        unit = _path_unit(tool, ".", book, place, now)
+    else:
+        unit = _plain_unit(tool, args, book, now)
+    if isinstance(unit, Outcome):
+        return unit
+    unit = unreadable(tool.name, unit, book)
+    return conclude((unit,))
+
+
+def judge_path(
+    subject: PathSubject, kind: str, book: Book, place: Place, now: datetime
+) -> Unit:
+    """The unit for a path: what rules say, then what the file is."""
+    hit = book.decide(subject, now)
+    names = subject.names
+    unit = Unit("write" if kind == "edit" else "read", names.given, hit.action, hit)
+    if names.uncertain is not None and unit.action != "deny":
+        floors = [Floor("uncertain", names.uncertain)]
+        floors += (
+            Floor("may match", f"it may be what the rule {rule.rule.pattern} denies")
+            for rule in book.written
+            if rule.action == "deny" and any(rule.names(tool) for tool in subject.tools)
+            and subject.may_be_touched_by(rule)
+        )
+        unit = unit._replace(action="ask", notes=(names.uncertain,), floors=tuple(floors[1:] or floors))
+    return guarded(unit, names, place) if kind == "edit" and unit.action != "deny" else unit
+
+
+def guarded(unit: Unit, names: PathNames, place: Place) -> Unit:
+    """The unit of an edit after the protected-path floor; only a rule that names the file passes it."""
+    floors, notes = list(unit.floors), list(unit.notes)
+    lifted = unit.action
+    rule = unit.hit.rule
+    exact = rule is not None and rule.action == "allow" and rule.literal is not None
+    for canonical in names.canonicals:
+        level = protection(canonical, place)
+        covered = exact or (level == "build" and unit.hit.explicit and unit.action == "allow")
+        if level is not None and not covered:
+            what = "decides what runs here" if level == "authority" else "runs code at the next build or install"
+            floors.append(Floor("protected", f"{canonical} is protected: it {what}"))
+            lifted = "ask"
+        if unit.action == "allow" and not place.inside(canonical) and hard_linked(canonical):
+            floors.append(Floor("protected", f"{canonical} has another name elsewhere (a hard link)"))
+            lifted = "ask"
+        if canonical != names.given and lifted == "ask":
+            notes.append(f"it is {canonical}" + ("" if place.inside(canonical) else ", outside the workspace"))
+    return unit._replace(action=lifted, floors=tuple(floors), notes=tuple(dict.fromkeys(notes)))
+
+
+def conclude(units: tuple[Unit, ...], opaque: tuple[str, ...] = ()) -> Outcome:
+    """The outcome of several units: the strictest, and why."""
+    units = tuple(_with_managed_floor(unit) for unit in units)
+    decisive = strictest(units)
+    rule = decisive.hit.rule.rule.pattern if decisive.hit.rule is not None else None
+    reason = "" if decisive.action == "allow" else explain_unit(decisive)
+    return Outcome(decisive.action, reason, units, rule, opaque)
+
+
+def explain_unit(unit: Unit) -> str:
+    """Why the unit is denied or asked about, in a sentence for the model and the person."""
+    rule = unit.hit.rule
+    what = f"`{excerpt(unit.text)}`"
+    verb = {"call": "", "command": "running ", "line": "", "write": "writing ", "read": "reading "}[unit.kind]
+    floors = [floor.text for floor in unit.floors if floor.kind not in ("managed", "rule")]
+    if unit.hit.explicit and rule is not None and unit.hit.action == unit.action:
+        verdict = "is denied" if unit.action == "deny" else "needs approval"
+        text = f"{verb}{what} {verdict} by the rule {rule.rule.pattern} ({rule.scope})"
+        if rule.rule.reason:
+            text += f": {rule.rule.reason}"
+    elif unit.action == "deny":
+        text = f"{verb}{what} is refused"
+    elif floors:
+        text = f"{verb}{what} needs approval"
+    else:
+        text = f"{verb}{what} is covered by no allow rule"
+    details = [*floors, *unit.notes]
+    return f"{text} ({'; '.join(dict.fromkeys(details))})" if details else text
+
+
+def unreadable(tool: str, unit: Unit, book: Book) -> Unit:
+    """The unit after deny and ask rules that cannot be read: what they were meant for is asked about."""
+    for rule in book.unreadable:
+        if rule.pattern.names_tool(tool) and unit.action == "allow":
+            text = f"the {rule.action} rule {rule.rule.pattern} cannot be read: {rule.pattern.problem}"
+            return unit._replace(action="ask", floors=(*unit.floors, Floor("rule", text)), notes=(text,))
+    return unit
+
+
+def _path_unit(
+    tool: ToolSpec, value: str, book: Book, place: Place, now: datetime
+) -> Unit | Outcome:
+    names = resolve(value, place)
+    if names.refused is not None:
+        return refusal(value, f"`{excerpt(value)}` is not a path that {tool.name} takes: {names.refused}")
+    also: tuple[str, ...] = ()
+    if tool.name in EDIT_TOOLS:
+        also = tuple(name for name in EDIT_TOOLS if name != tool.name)
+    elif tool.kind == "read" and tool.name != "Read":
+        also = ("Read",)
+    return judge_path(PathSubject((tool.name, *also), names), tool.kind, book, place, now)._replace(kind="call")
+
+
+def _plain_unit(tool: ToolSpec, args: Mapping[str, Any], book: Book, now: datetime) -> Unit | Outcome:
+    subject = CallSubject(tool, args)
+    if subject.url is not None and subject.url.refused is not None:
+        return refusal(subject.main or "", f"the URL is refused: {subject.url.refused}")
+    hit: Hit = book.decide(subject, now)
+    notes = ("the URL carries user information",) if subject.url is not None and subject.url.userinfo else ()
+    return Unit("call", subject.main or tool.name, hit.action, hit, notes if hit.action == "ask" else ())
+
+
+def _with_managed_floor(unit: Unit) -> Unit:
+    rule = unit.hit.rule
+    if unit.action != "ask" or rule is None or rule.scope != "managed":
+        return unit
+    return unit._replace(floors=(*unit.floors, Floor("managed", f"the policy asks: {rule.rule.pattern}")))

@@ -1,0 +1,202 @@
+"""From a shell command to an outcome: its leaves, the line, and the files it reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import chain
+
+from caliban_permissions.bash import Command, LeafSubject, LineSubject
+from caliban_permissions.calls import EDIT_TOOLS, PathSubject
+from caliban_permissions.compiled import CompiledRule
+from caliban_permissions.effects import catastrophic, unknown_delete
+from caliban_permissions.evaluate import STRICTNESS, Book, Hit
+from caliban_permissions.gate import refused_command
+from caliban_permissions.judge import conclude, guarded, judge_path, unreadable
+from caliban_permissions.outcome import Floor, Outcome, Unit, refusal
+from caliban_permissions.paths import Place, resolve
+from caliban_permissions.protected import protection
+from caliban_permissions.shell import HOLE
+from caliban_permissions.shell.line import excerpt
+
+_DESTROYERS = frozenset("rm find chmod chown chgrp dd tee shred cp fdisk sfdisk parted sgdisk wipefs".split())
+
+
+def judge_bash(text: str, cwd: str, book: Book, place: Place, now: datetime) -> Outcome:
+    """The outcome for one shell command that would run in `cwd`, a canonical directory."""
+    reason = refused_command(text)
+    if reason is not None:
+        return refusal(text[:200], f"the command is refused: {reason}")
+    return _Judge(Command(text, place, cwd), book, now).outcome()
+
+
+class _Judge:
+    def __init__(self, command: Command, book: Book, now: datetime) -> None:
+        self.command = command
+        self.book = book
+        self.now = now
+        self.place = command.place
+        self.line = LineSubject(command)
+
+    def outcome(self) -> Outcome:
+        hits, line = self._hits()
+        leaves = tuple(self.command.leaves)
+        commands = [self._command_unit(leaf, hit) for leaf, hit in zip(leaves, hits, strict=True)]
+        blanket = all(hit.action == "allow" and self._blanket(hit) for hit in hits)
+        if not leaves:
+            blanket = line.action == "allow" and self._blanket(line)
+        units = [*commands]
+        if not leaves or line.rule is not None:
+            units.append(Unit("line", self.command.text, line.action, line, self._doubts(leaves)))
+        units += self._destruction()
+        units += self._writes(blanket=blanket)
+        units += self._reads()
+        units = [unreadable("Bash", unit, self.book) for unit in units]
+        units = self._with_may_match(units)
+        return conclude(tuple(units), tuple(str(opacity) for opacity in self.command.opaque))
+
+    def _hits(self) -> tuple[list[Hit], Hit]:
+        """The hit of each leaf and of the line, floors included."""
+        hits, line = self._walk(self.book.all)
+        floors: list[Sequence[CompiledRule]] = [self.book.managed] if self.book.managed else []
+        if self.book.user and any(hit.scope == "project" for hit in hits):
+            floors.append(self.book.user)
+        for rules in floors:
+            floor_hits, floor_line = self._walk(rules)
+            hits = [_raised(hit, floor, rules is self.book.user) for hit, floor in zip(hits, floor_hits, strict=True)]
+            line = _raised(line, floor_line, False)
+        return hits, line
+
+    def _walk(self, rules: Sequence[CompiledRule]) -> tuple[list[Hit], Hit]:
+        """First match for each leaf, then for the line among the rules that came before the last of them."""
+        book, now = self.book, self.now
+        hits = [book.first(rules, leaf, now) for leaf in self.command.leaves]
+        if not hits:
+            return hits, book.first(rules, self.line, now)
+        limit = max(hit.index for hit in hits)
+        if len(self.command.line.leaves) > len(hits):
+            limit = len(book.all)
+        earlier = [rule for rule in rules if rule.index < limit and rule.action != "allow" and not rule.bare]
+        return hits, book.first(earlier, self.line, now)
+
+    def _blanket(self, hit: Hit) -> bool:
+        """Whether the rule covers everything about the command: no argument part, or the whole text."""
+        rule = hit.rule
+        return rule is not None and (rule.bare or rule.spells_out(self.command.text))
+
+    def _command_unit(self, leaf: LeafSubject, hit: Hit) -> Unit:
+        notes = self._why_uncovered(leaf) if hit.action == "ask" else ()
+        text = leaf.leaf.raw if leaf.leaf.words else leaf.leaf.raw or self.command.text
+        return Unit("command", text, hit.action, hit, notes)
+
+    def _why_uncovered(self, leaf: LeafSubject) -> tuple[str, ...]:
+        """What keeps an allow rule that matches the words from covering the leaf."""
+        for rule in self.book.written:
+            if rule.action != "allow" or not rule.names("Bash") or not rule.in_force(self.now):
+                continue
+            if not leaf.textually_covered_by(rule):
+                continue
+            doubts = [str(opacity) for opacity in leaf.opaque] or [str(item) for item in self.command.opaque]
+            doubts += (f"{excerpt(item.text)} {item.why}" for item in leaf.unnamed(rule))
+            if doubts:
+                listed = ", ".join(dict.fromkeys(doubts))
+                return (f"the rule {rule.rule.pattern} does not cover it because of: {listed}",)
+        doubts = [str(opacity) for opacity in leaf.opaque]
+        return (f"it cannot be analysed because of: {', '.join(dict.fromkeys(doubts))}",) if doubts else ()
+
+    def _doubts(self, leaves: tuple[LeafSubject, ...]) -> tuple[str, ...]:
+        if leaves:
+            return ()
+        doubts = ", ".join(dict.fromkeys(str(opacity) for opacity in self.command.opaque))
+        return (f"it cannot be analysed because of: {doubts}",) if doubts else ()
+
+    def _destruction(self) -> Iterator[Unit]:
+        """Deletes that keep a last prompt in every mode."""
+        command = self.command
+        nobody = Hit("allow", None, len(self.book.all))
+        for forms in (*(leaf.forms for leaf in command.leaves), *(command.loose if command.opaque else ())):
+            for text in forms.texts:
+                argv = tuple(text.split(" "))
+                if argv[0] not in _DESTROYERS and not argv[0].startswith(("mkfs", "mke2fs", "mkswap", "blkdiscard")):
+                    continue
+                why = catastrophic(argv, self.place, command.cwd)
+                if why is None and unknown_delete(argv, HOLE):
+                    why = "what it deletes is known only when it runs"
+                    yield Unit("command", text.replace(HOLE, "?"), "ask", nobody, (), (Floor("uncertain", why),))
+                elif why is not None:
+                    yield Unit("command", text, "ask", nobody, (), (Floor("catastrophic", why),))
+
+    def _writes(self, *, blanket: bool) -> Iterator[Unit]:
+        """Redirects are Write decisions; what a known command writes must pass deny rules and the floor."""
+        for subject in self._redirect_targets():
+            unit = judge_path(subject, "edit", self.book, self.place, self.now)
+            if blanket and unit.action == "ask" and not unit.hit.explicit and not unit.floors:
+                unit = unit._replace(action="allow")
+            yield unit
+        for subject in chain.from_iterable(leaf.written() for leaf in self.command.leaves):
+            hit = self.book.decide(subject, self.now)
+            text = subject.names.given
+            if hit.explicit and hit.action != "allow":
+                yield Unit("write", text, hit.action, hit)
+            elif any(protection(name, self.place) == "authority" for name in subject.names.canonicals):
+                free = Hit("allow", None, len(self.book.all))
+                yield guarded(Unit("write", text, "allow", free), subject.names, self.place)
+
+    def _redirect_targets(self) -> Iterator[PathSubject]:
+        for leaf in self.command.leaves:
+            yield from leaf.redirected()
+        last = self.command.leaves[-1].bases if self.command.leaves else (self.command.cwd,)
+        for redirect in self.command.line.redirects:
+            if redirect.writes and not redirect.target.text.startswith("/dev/null"):
+                for base in last:
+                    yield PathSubject(EDIT_TOOLS, resolve(redirect.target.text, self.place, base))
+
+    def _reads(self) -> Iterator[Unit]:
+        """Deny and ask rules for Read bind the arguments of commands."""
+        if not self.book.guards_reads:
+            return
+        for subject in chain.from_iterable(leaf.reads() for leaf in self.command.leaves):
+            hit = self.book.decide(subject, self.now)
+            if hit.explicit and hit.action != "allow":
+                yield Unit("read", subject.names.given, hit.action, hit)
+
+    def _with_may_match(self, units: list[Unit]) -> list[Unit]:
+        """Where the command is not clear, a deny rule that it may match keeps everything from waving it on."""
+        if not self.command.opaque or any(unit.action == "deny" for unit in units):
+            return units
+        found = []
+        for unit in units:
+            if unit.kind not in ("command", "line") or self._exact(unit.hit):
+                found.append(unit)
+                continue
+            rule = next(self._possible(unit), None)
+            if rule is not None:
+                text = f"it may run what the rule {rule.rule.pattern} {rule.action}s"
+                unit = unit._replace(
+                    action="ask", notes=(*unit.notes, text), floors=(*unit.floors, Floor("may match", text))
+                )
+            found.append(unit)
+        return found
+
+    def _exact(self, hit: Hit) -> bool:
+        return hit.rule is not None and hit.rule.spells_out(self.command.text)
+
+    def _possible(self, unit: Unit) -> Iterator[CompiledRule]:
+        """The deny rules that may apply; before an allow by a bare rule, the ask rules as well."""
+        for rule in self.book.written:
+            if rule.action == "allow" or not rule.names("Bash") or rule.pattern.problem is not None:
+                continue
+            if unit.action == "allow":
+                relevant = rule.index < unit.hit.index or rule.scope == "managed"
+            else:
+                relevant = rule.action == "deny"
+            if relevant and self.command.may_match(rule):
+                yield rule
+
+
+def _raised(hit: Hit, floor: Hit, only_project: bool) -> Hit:
+    if only_project and hit.scope != "project":
+        return hit
+    if floor.rule is not None and STRICTNESS[floor.action] > STRICTNESS[hit.action]:
+        return floor._replace(floor=True)
+    return hit

@@ -1,0 +1,63 @@
+"""A provider of somebody else: installed as a package of its own, chosen by name, no edit anywhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "packages/caliban-provider/examples/caliban-provider-echo"
+MAX_LINES = 120
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("third-party")
+    uv = os.environ.get("UV") or shutil.which("uv")
+    assert uv is not None, "uv runs the tests, so it is there"
+    source = target / "source"
+    shutil.copytree(EXAMPLE, source)
+    site = target / "site"
+    command = [uv, "pip", "install", "--quiet", "--offline", "--no-deps", "--target", str(site), str(source)]
+    subprocess.run(command, check=True, timeout=120)
+    return site
+
+
+def run(site: Path, home: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    env = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(site)}
+    command = [sys.executable, "-m", "caliban", *args]
+    return subprocess.run(command, env=env, cwd=home, capture_output=True, text=True, timeout=60)
+
+
+def test_it_answers_through_the_command(installed, tmp_path):
+    done = run(installed, tmp_path, "--provider", "echo", "-p", "hello there")
+    assert done.returncode == 0, done.stderr
+    assert "hello there" in done.stdout
+
+
+def test_without_it_the_name_is_unknown(tmp_path):
+    done = run(tmp_path / "nothing", tmp_path, "--provider", "echo", "-p", "hello")
+    assert done.returncode == 64
+    assert "echo" in done.stderr
+
+
+def test_the_whole_of_it_is_small():
+    files = [path for path in EXAMPLE.rglob("*") if path.suffix in (".py", ".toml")]
+    assert sum(len(path.read_text().splitlines()) for path in files) <= MAX_LINES
+
+
+def test_a_plugin_that_does_not_load_is_named(tmp_path):
+    site = tmp_path / "site"
+    info = site / "broken-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[caliban.providers]\nbroken = broken_module:FACTORY\n")
+    (site / "broken_module.py").write_text("raise RuntimeError('half installed')\n")
+    done = run(site, tmp_path, "--provider", "broken", "-p", "hello")
+    assert done.returncode == 64
+    assert "half installed" in done.stderr
+    assert "Traceback" not in done.stderr
