@@ -30,9 +30,10 @@ from caliban_headless import (
     StreamOptions,
     TextEncoder,
 )
+from caliban_headless.errors import SchemaMismatch
 from caliban_headless.exit import ENDINGS
 from caliban_headless.frames import tool_use_frame
-from caliban_headless.structured import SchemaMismatch, extract, load_schema
+from caliban_headless.structured import extract, load_schema
 from caliban_headless.summary import Result
 from caliban_provider.testing.scripted import ScriptedProvider, reply, tool_call
 

@@ -9,6 +9,7 @@ import pytest
 from caliban_common.message import user
 from caliban_provider.errors import AuthenticationError, InvalidRequest
 from caliban_provider.provider import ProviderOptions
+from caliban_provider.registry import find
 from caliban_provider.request import CompletionRequest
 from caliban_provider_anthropic.encode import Encoder
 from caliban_provider_anthropic.factory import FACTORY
@@ -114,3 +115,8 @@ def test_the_factory_says_what_a_face_must_know() -> None:
     )
     assert FACTORY.key_env == ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
     assert FACTORY.base_url_env == ("ANTHROPIC_BASE_URL",)
+
+
+@pytest.mark.parametrize("builtin", [{}, {"anthropic": "caliban_provider_anthropic.factory:FACTORY"}])
+def test_the_factory_is_found_by_its_name(builtin: dict[str, str]) -> None:
+    assert find("anthropic", builtin) is FACTORY

@@ -4,7 +4,8 @@ HeadlessError            carries the exit code of its kind
 ├── BadInput             64: a frame that is not of the documented shape, an empty prompt
 ├── MissingInput         66: standard input held no prompt
 ├── InputTooLarge        78: standard input above its bound
-└── OutputClosed         141: whoever read standard output went away
+├── OutputClosed         141: whoever read standard output went away
+└── SchemaMismatch       2: the answer does not fit its JSON Schema
 """
 
 from __future__ import annotations
@@ -43,3 +44,9 @@ class OutputClosed(HeadlessError):
     """Nobody reads standard output any more."""
 
     code = exit.BROKEN_PIPE
+
+
+class SchemaMismatch(HeadlessError):
+    """The answer does not fit the schema; the message says where."""
+
+    code = exit.BAD_ANSWER

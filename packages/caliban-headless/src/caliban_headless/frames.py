@@ -11,14 +11,7 @@ from caliban_common.message import Block, ImageBlock, Message, ThinkingBlock
 from caliban_common.usage import Usage
 from caliban_headless.summary import Result
 
-ERROR_CATEGORIES = {
-    "overloaded": "overloaded",
-    "rate_limit": "rate_limit",
-    "timeout": "timeout",
-    "network": "network",
-    "interrupted": "network",
-    "server_error": "server_error",
-}
+ERROR_CATEGORIES = frozenset({"overloaded", "rate_limit", "timeout", "network", "server_error"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +84,8 @@ def retry_frame(event: ApiRetry) -> dict[str, Any]:
     }
     if event.status is not None:
         frame["error_status"] = event.status
-    return {**frame, "error_category": ERROR_CATEGORIES.get(event.category, "other")}
+    category = "network" if event.category == "interrupted" else event.category
+    return {**frame, "error_category": category if category in ERROR_CATEGORIES else "other"}
 
 
 def warning_frame(event: Warned) -> dict[str, Any]:

@@ -15,12 +15,12 @@ from caliban_common.message import Message, user
 from caliban_common.stop import Stop
 from caliban_drive.session import Session, Submission
 from caliban_headless import exit
-from caliban_headless.errors import HeadlessError, OutputClosed
+from caliban_headless.errors import HeadlessError, OutputClosed, SchemaMismatch
 from caliban_headless.frames import Init
 from caliban_headless.input import PromptSource
 from caliban_headless.notices import Notices
 from caliban_headless.output import Output
-from caliban_headless.structured import MAX_REPAIRS, Schema, SchemaMismatch, repair_prompt
+from caliban_headless.structured import MAX_REPAIRS, Schema, repair_prompt
 from caliban_headless.summary import Result, Summary, with_structured
 
 CANCELLED = Stop(kind="cancelled", message="the run was cancelled")
@@ -29,13 +29,21 @@ CANCELLED = Stop(kind="cancelled", message="the run was cancelled")
 class Encoder(Protocol):
     """Turns a run into bytes for standard output: a fold over events, with a beginning and an end."""
 
-    def begin(self, init: Init) -> bytes: ...
+    def begin(self, init: Init) -> bytes:
+        """What stands before everything else."""
+        ...
 
-    def prompt(self, message: Message) -> bytes: ...
+    def prompt(self, message: Message) -> bytes:
+        """What a prompt adds."""
+        ...
 
-    def event(self, event: AgentEvent) -> bytes: ...
+    def event(self, event: AgentEvent) -> bytes:
+        """What an event adds."""
+        ...
 
-    def result(self, result: Result) -> bytes: ...
+    def result(self, result: Result) -> bytes:
+        """What stands after everything else of a prompt."""
+        ...
 
 
 def say(text: str) -> None:

@@ -9,14 +9,10 @@ from typing import Any
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
-from caliban_headless.errors import BadInput
+from caliban_headless.errors import BadInput, SchemaMismatch
 
 MAX_SCHEMA_BYTES = 1 << 20
 MAX_REPAIRS = 2
-
-
-class SchemaMismatch(CalibanError):
-    """The answer does not fit the schema; the message says where."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

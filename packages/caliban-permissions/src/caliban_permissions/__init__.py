@@ -1,1 +1,18 @@
-"""To be written."""
+"""Decide which tool calls may run: rules, permission modes, and a shell grammar of our own."""
+
+from caliban_permissions.engine import Engine
+from caliban_permissions.errors import PermissionsError, RuleError
+from caliban_permissions.explain import Explanation, Part
+from caliban_permissions.rule import Rule, RuleSet, Scope, parse_rules
+
+__all__ = [
+    "Engine",
+    "Explanation",
+    "Part",
+    "PermissionsError",
+    "Rule",
+    "RuleError",
+    "RuleSet",
+    "Scope",
+    "parse_rules",
+]

@@ -15,8 +15,8 @@ from caliban_permissions.delegation.git import ELSEWHERE
 from caliban_permissions.delegation.row import WRITES, whole
 from caliban_permissions.effects import read_candidates, shared_device, write_targets
 from caliban_permissions.filenames import Directories, expand
-from caliban_permissions.glob import TextGlob
 from caliban_permissions.forms import Forms, command_forms
+from caliban_permissions.glob import TextGlob
 from caliban_permissions.paths import PathNames, Place, resolve
 from caliban_permissions.pattern import Anywhere, Bare, Glob, Keys, Prefix
 from caliban_permissions.shell import HOLE, Leaf, Line, Opacity, Redirect, loose_commands, parse_line
@@ -39,8 +39,7 @@ class View(NamedTuple):
 
     def reaches(self, item: Evidence, *, canonical: bool) -> int:
         """How much of the text a rule must spell out to name the evidence."""
-        size = item.size if canonical else len(self.words[item.word])
-        return self.starts[item.word] + min(size, len(self.words[item.word]))
+        return self.starts[item.word] + (item.size if canonical else len(self.words[item.word]))
 
 
 class Command:
@@ -61,7 +60,9 @@ class Command:
         known = True
         for leaf in self.line.leaves[:_MAX_LEAVES]:
             found.append(LeafSubject(self, leaf, bases, known))
-            if leaf.argv[:1] in (("pushd",), ("popd",)) or (leaf.argv[:1] == ("cd",) and not _cd_target(leaf)):
+            if leaf.argv[:1] in (("pushd",), ("popd",)) or (
+                leaf.argv[:1] == ("cd",) and not _cd_target(leaf)
+            ):
                 known = False
             elif leaf.argv[:1] == ("cd",):
                 bases = tuple(dict.fromkeys((*bases, *self._moved(leaf, bases))))
@@ -96,7 +97,7 @@ class Command:
         texts = [_BLANKS.sub(" ", self.text), dequoted(self.text)]
         if not self.line.clear:
             texts += loose_commands(self.text)
-            texts += (text for leaf in self.loose for text in leaf.texts)
+            texts += (text + " " for forms in self.loose for text in forms.texts)
         return tuple(dict.fromkeys(texts))
 
     @cached_property
@@ -165,7 +166,7 @@ class LeafSubject:
         if found is None or isinstance(rule.pattern.argument, Anywhere):
             return self.evidence
         glob, view = found
-        if glob.exact:
+        if glob.exact and rule.literal is not None:
             return ()
         canonical = view is self.views[0]
         reach = len(glob.prefix)
@@ -179,7 +180,8 @@ class LeafSubject:
             case Bare():
                 return True
             case Anywhere():
-                return any(glob.occurs_in(text + " ") for glob in rule.wide_globs for text in texts)
+                texts = (*(text + " " for text in self.forms.texts), *self.raw_texts)
+                return any(glob.occurs_in(text) for glob in rule.wide_globs for text in texts)
             case _:
                 return any(glob.matches(text) for glob in rule.wide_globs for text in texts)
 
@@ -244,8 +246,10 @@ class LeafSubject:
         for item in (*delegations(argv), *self._outside(argv)):
             index = expanded[item.word][0]
             globbed = self.leaf.words[index].glob is not None
-            size = len(self.leaf.words[index].text) if globbed else item.size
-            if item.why != ELSEWHERE or resolve(item.text, place, self.bases[0]).canonicals != (place.workspace,):
+            size = max(item.size, len(self.leaf.words[index].text)) if globbed else item.size
+            if item.why != ELSEWHERE or resolve(item.text, place, self.bases[0]).canonicals != (
+                place.workspace,
+            ):
                 found.append(Evidence(index, size, item.why, item.text))
         return tuple(found)
 
@@ -277,6 +281,8 @@ class LeafSubject:
                 yield PathSubject(EDIT_TOOLS, self._names(redirect.target.text))
 
     def _names(self, text: str) -> PathNames:
+        if HOLE in text:
+            return PathNames(text.replace(HOLE, "?"), uncertain="its name is known only when it runs")
         found = [resolve(text, self.command.place, base) for base in self.bases]
         names = found[0]
         for other in found[1:]:
@@ -299,7 +305,9 @@ class LeafSubject:
 
     def _matching(self, rule: CompiledRule) -> tuple[TextGlob, View] | None:
         """The glob and the view that match and leave the least unnamed."""
-        found = [(glob, view) for view in self.views for glob in rule.command_globs if glob.matches(view.text)]
+        found = [
+            (glob, view) for view in self.views for glob in rule.command_globs if glob.matches(view.text)
+        ]
         return max(found, key=lambda pair: (pair[0].exact, len(pair[0].prefix)), default=None)
 
 
@@ -322,7 +330,7 @@ class LineSubject:
                 return True
             case Anywhere():
                 return any(
-                    glob.occurs_in(text + " ") for glob in rule.wide_globs for text in self.command.raw_texts
+                    glob.occurs_in(text) for glob in rule.wide_globs for text in self.command.raw_texts
                 )
             case _:
                 return any(glob.matches(text) for glob in rule.wide_globs for text in self.command.raw_texts)

@@ -12,7 +12,7 @@ from caliban_permissions.compiled import CompiledRule
 from caliban_permissions.gate import fold
 from caliban_permissions.glob import PathGlob, TextGlob
 from caliban_permissions.paths import PathNames, Place, folded, resolve, split
-from caliban_permissions.pattern import Anywhere, Bare, Glob, Keys
+from caliban_permissions.pattern import Bare, Glob, Keys
 from caliban_permissions.url import Url, parse_url
 
 EDIT_TOOLS = ("Write", "Edit", "MultiEdit", "NotebookEdit")

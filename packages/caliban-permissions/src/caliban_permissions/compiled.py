@@ -56,7 +56,7 @@ class CompiledRule:
 
     @cached_property
     def command_globs(self) -> tuple[TextGlob, ...]:
-        """What a shell command must match to be covered."""
+        """What a shell command must match to be covered. A final ` *` covers the bare program as well."""
         return tuple(compile_text(text) for text in self._command_texts())
 
     @cached_property
@@ -65,7 +65,9 @@ class CompiledRule:
         found: dict[str, None] = {}
         for text in self._command_texts():
             plain = _BLANKS.sub(" ", text).strip(" ") or text
-            variants = [plain, plain.removesuffix(" *")]
+            variants = [plain]
+            if not isinstance(self.pattern.argument, Anywhere):
+                variants.append(plain.removesuffix(" *"))
             head, blank, tail = plain.partition(" ")
             if "/" in head:
                 variants.append(posixpath.basename(head) + blank + tail)
@@ -125,6 +127,8 @@ class CompiledRule:
                 return (text, text + " *")
             case Keys(_, pairs):
                 return tuple(glob for path, glob in pairs if path == ("command",)) or ("*",)
+            case Glob(text) if text.endswith(" *"):
+                return (text, text[:-2])
             case Glob(text) | Anywhere(text):
                 return (text,)
             case Bare():
@@ -193,7 +197,10 @@ def _system_alias(pieces: Parts) -> list[Parts]:
 
 
 def _folded_pattern(parts: Parts) -> Parts:
-    return tuple(part if set(part) <= set("*?") else fold(part) if set(part) & set("*?") else folded((part,))[0] for part in parts)
+    return tuple(
+        part if set(part) <= set("*?") else fold(part) if set(part) & set("*?") else folded((part,))[0]
+        for part in parts
+    )
 
 
 def _compiled(patterns: list[Parts]) -> tuple[PathGlob, ...]:

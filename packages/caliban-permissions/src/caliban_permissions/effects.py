@@ -24,7 +24,16 @@ _ALL_OPERANDS = frozenset(
 _AFTER_FIRST = frozenset("chmod chown chgrp".split())
 _LAST_OPERAND = frozenset("cp ln install rsync scp".split())
 _SHARED = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
-_BLOCK_DEVICES = ("/dev/sd", "/dev/hd", "/dev/vd", "/dev/xvd", "/dev/nvme", "/dev/mmcblk", "/dev/disk", "/dev/dm-")
+_BLOCK_DEVICES = (
+    "/dev/sd",
+    "/dev/hd",
+    "/dev/vd",
+    "/dev/xvd",
+    "/dev/nvme",
+    "/dev/mmcblk",
+    "/dev/disk",
+    "/dev/dm-",
+)
 _FORMATTERS = ("mkfs", "mke2fs", "mkswap", "wipefs", "fdisk", "sfdisk", "parted", "sgdisk", "blkdiscard")
 
 
@@ -92,7 +101,9 @@ def catastrophic(argv: tuple[str, ...], place: Place, base: str) -> str | None:
 
 def unknown_delete(argv: tuple[str, ...], hole: str) -> bool:
     """Whether a recursive delete has a target that is known only when it runs."""
-    return program(argv[0]) == "rm" and any(map(_is_recursive, argv[1:])) and any(hole in word for word in argv)
+    return (
+        program(argv[0]) == "rm" and any(map(_is_recursive, argv[1:])) and any(hole in word for word in argv)
+    )
 
 
 def _operands(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
@@ -134,6 +145,8 @@ def _device(path: str) -> bool:
 def _vital(word: str, place: Place, base: str) -> bool:
     """Whether a path, trailing `/*` and the like removed, is a root that nobody deletes in passing."""
     path = word
+    if "\x00" in word:
+        return False
     if path == "~" or path.startswith("~/"):
         path = place.home + path[1:]
     joined = posixpath.normpath(posixpath.join(base, path))

@@ -37,12 +37,12 @@ class Subject(Protocol):
 
 
 class Hit(NamedTuple):
-    """The outcome for one subject. `index` is the place of the rule in the order; `floor` says that the rule
+    """The outcome for one subject. `order` is the place of the rule in the order; `floor` says that the rule
     holds in spite of an earlier one."""
 
     action: Action
     rule: CompiledRule | None
-    index: int
+    order: int
     floor: bool = False
 
     @property

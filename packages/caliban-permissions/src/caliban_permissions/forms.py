@@ -26,9 +26,7 @@ class Forms(NamedTuple):
     overflow: bool = False
 
 
-def command_forms(
-    argv: tuple[str, ...], base: str, home: str, redirects: tuple[Redirect, ...] = ()
-) -> Forms:
+def command_forms(argv: tuple[str, ...], base: str, home: str, redirects: tuple[Redirect, ...] = ()) -> Forms:
     """The forms of one command, nested scripts included, at most a few hundred texts."""
     texts: dict[str, None] = {}
     seen: set[tuple[str, ...]] = set()

@@ -88,6 +88,9 @@ def literal_text(pattern: str) -> str | None:
     return None if "*" in items or "?" in items else "".join(item[-1] for item in items)
 
 
+_NOTHING = TextGlob((), (), "", False)
+
+
 class PathGlob(NamedTuple):
     """A compiled glob over the components of an absolute path; `None` stands for `**`."""
 
@@ -113,11 +116,11 @@ class PathGlob(NamedTuple):
         at = index = 0
         star = restart = -1
         while index < size:
-            component = components[at] if at < len(components) else False
+            component = components[at] if at < len(components) else _NOTHING
             if component is None:
                 star, restart = at, index
                 at += 1
-            elif component and component.matches(parts[index]):
+            elif component is not _NOTHING and component.matches(parts[index]):
                 at += 1
                 index += 1
             elif star >= 0:

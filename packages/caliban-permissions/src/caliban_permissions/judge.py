@@ -35,9 +35,7 @@ def judge_call(tool: ToolSpec, args: Mapping[str, Any], book: Book, place: Place
     return conclude((unit,))
 
 
-def judge_path(
-    subject: PathSubject, kind: str, book: Book, place: Place, now: datetime
-) -> Unit:
+def judge_path(subject: PathSubject, kind: str, book: Book, place: Place, now: datetime) -> Unit:
     """The unit for a path: what rules say, then what the file is."""
     hit = book.decide(subject, now)
     names = subject.names
@@ -47,7 +45,8 @@ def judge_path(
         floors += (
             Floor("may match", f"it may be what the rule {rule.rule.pattern} denies")
             for rule in book.written
-            if rule.action == "deny" and any(rule.names(tool) for tool in subject.tools)
+            if rule.action == "deny"
+            and any(rule.names(tool) for tool in subject.tools)
             and subject.may_be_touched_by(rule)
         )
         unit = unit._replace(action="ask", notes=(names.uncertain,), floors=tuple(floors[1:] or floors))
@@ -64,14 +63,18 @@ def guarded(unit: Unit, names: PathNames, place: Place) -> Unit:
         level = protection(canonical, place)
         covered = exact or (level == "build" and unit.hit.explicit and unit.action == "allow")
         if level is not None and not covered:
-            what = "decides what runs here" if level == "authority" else "runs code at the next build or install"
+            what = (
+                "decides what runs here" if level == "authority" else "runs code at the next build or install"
+            )
             floors.append(Floor("protected", f"{canonical} is protected: it {what}"))
             lifted = "ask"
         if unit.action == "allow" and not place.inside(canonical) and hard_linked(canonical):
             floors.append(Floor("protected", f"{canonical} has another name elsewhere (a hard link)"))
             lifted = "ask"
         if canonical != names.given and lifted == "ask":
-            notes.append(f"it is {canonical}" + ("" if place.inside(canonical) else ", outside the workspace"))
+            notes.append(
+                f"it is {canonical}" + ("" if place.inside(canonical) else ", outside the workspace")
+            )
     return unit._replace(action=lifted, floors=tuple(floors), notes=tuple(dict.fromkeys(notes)))
 
 
@@ -114,9 +117,7 @@ def unreadable(tool: str, unit: Unit, book: Book) -> Unit:
     return unit
 
 
-def _path_unit(
-    tool: ToolSpec, value: str, book: Book, place: Place, now: datetime
-) -> Unit | Outcome:
+def _path_unit(tool: ToolSpec, value: str, book: Book, place: Place, now: datetime) -> Unit | Outcome:
     names = resolve(value, place)
     if names.refused is not None:
         return refusal(value, f"`{excerpt(value)}` is not a path that {tool.name} takes: {names.refused}")
@@ -125,7 +126,9 @@ def _path_unit(
         also = tuple(name for name in EDIT_TOOLS if name != tool.name)
     elif tool.kind == "read" and tool.name != "Read":
         also = ("Read",)
-    return judge_path(PathSubject((tool.name, *also), names), tool.kind, book, place, now)._replace(kind="call")
+    return judge_path(PathSubject((tool.name, *also), names), tool.kind, book, place, now)._replace(
+        kind="call"
+    )
 
 
 def _plain_unit(tool: ToolSpec, args: Mapping[str, Any], book: Book, now: datetime) -> Unit | Outcome:

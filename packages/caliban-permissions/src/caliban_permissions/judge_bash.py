@@ -63,7 +63,10 @@ class _Judge:
             floors.append(self.book.user)
         for rules in floors:
             floor_hits, floor_line = self._walk(rules)
-            hits = [_raised(hit, floor, rules is self.book.user) for hit, floor in zip(hits, floor_hits, strict=True)]
+            hits = [
+                _raised(hit, floor, rules is self.book.user)
+                for hit, floor in zip(hits, floor_hits, strict=True)
+            ]
             line = _raised(line, floor_line, False)
         return hits, line
 
@@ -73,7 +76,7 @@ class _Judge:
         hits = [book.first(rules, leaf, now) for leaf in self.command.leaves]
         if not hits:
             return hits, book.first(rules, self.line, now)
-        limit = max(hit.index for hit in hits)
+        limit = max(hit.order for hit in hits)
         if len(self.command.line.leaves) > len(hits):
             limit = len(book.all)
         earlier = [rule for rule in rules if rule.index < limit and rule.action != "allow" and not rule.bare]
@@ -117,12 +120,16 @@ class _Judge:
         for forms in (*(leaf.forms for leaf in command.leaves), *(command.loose if command.opaque else ())):
             for text in forms.texts:
                 argv = tuple(text.split(" "))
-                if argv[0] not in _DESTROYERS and not argv[0].startswith(("mkfs", "mke2fs", "mkswap", "blkdiscard")):
+                if argv[0] not in _DESTROYERS and not argv[0].startswith(
+                    ("mkfs", "mke2fs", "mkswap", "blkdiscard")
+                ):
                     continue
                 why = catastrophic(argv, self.place, command.cwd)
                 if why is None and unknown_delete(argv, HOLE):
                     why = "what it deletes is known only when it runs"
-                    yield Unit("command", text.replace(HOLE, "?"), "ask", nobody, (), (Floor("uncertain", why),))
+                    yield Unit(
+                        "command", text.replace(HOLE, "?"), "allow", nobody, (), (Floor("uncertain", why),)
+                    )
                 elif why is not None:
                     yield Unit("command", text, "ask", nobody, (), (Floor("catastrophic", why),))
 
@@ -187,7 +194,7 @@ class _Judge:
             if rule.action == "allow" or not rule.names("Bash") or rule.pattern.problem is not None:
                 continue
             if unit.action == "allow":
-                relevant = rule.index < unit.hit.index or rule.scope == "managed"
+                relevant = rule.index < unit.hit.order or rule.scope == "managed"
             else:
                 relevant = rule.action == "deny"
             if relevant and self.command.may_match(rule):

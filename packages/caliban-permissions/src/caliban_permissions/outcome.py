@@ -7,7 +7,9 @@ from typing import Literal, NamedTuple, TypeAlias
 from caliban_common.permission import Action
 from caliban_permissions.evaluate import STRICTNESS, Hit
 
-FloorKind: TypeAlias = Literal["protected", "catastrophic", "may match", "managed", "plan", "uncertain", "rule"]
+FloorKind: TypeAlias = Literal[
+    "protected", "catastrophic", "may match", "managed", "plan", "uncertain", "rule"
+]
 """Why an ask may not be answered by a mode: the kind decides in which modes."""
 
 UnitKind: TypeAlias = Literal["call", "command", "line", "write", "read"]

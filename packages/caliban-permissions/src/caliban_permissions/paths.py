@@ -56,7 +56,9 @@ class Place:
             workspace=real[0],
             cwd=real[0] if cwd is None else os.path.realpath(cwd),
             home=real[1],
-            aliases=tuple((spelled, true) for spelled, true in zip(given, real, strict=True) if spelled != true),
+            aliases=tuple(
+                (spelled, true) for spelled, true in zip(given, real, strict=True) if spelled != true
+            ),
             roots=tuple(os.path.realpath(root) for root in roots),
             windows=os.name == "nt",
         )
@@ -216,4 +218,6 @@ def _spellings(name: str, place: Place) -> Iterator[str]:
             yield real + name[len(given) :]
     if "\\" in name or ":" in name:
         plain = name.replace("\\", "/")
-        yield "/".join(part.partition(":")[0].rstrip(". ") if len(part) > 2 else part for part in plain.split("/"))
+        yield "/".join(
+            part.partition(":")[0].rstrip(". ") if len(part) > 2 else part for part in plain.split("/")
+        )

@@ -124,4 +124,3 @@ def _below(parts: Parts, place: Place) -> Parts | None:
         if parts[: len(top)] == top:
             return parts[len(top) :]
     return None
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timezone
+from datetime import UTC, date, datetime, time
 from typing import Any, Literal, TypeAlias
 
 from caliban_common.permission import Action
@@ -160,7 +160,9 @@ def _table(item: object, known: frozenset[str], place: str) -> Mapping[str, Any]
         raise RuleError(f"{place} must be a table, got {type(item).__name__}")
     unknown = sorted(str(key) for key in item if key not in known)
     if unknown:
-        raise RuleError(f"{place} has the unknown key {unknown[0]!r}", hint=f"known: {', '.join(sorted(known))}")
+        raise RuleError(
+            f"{place} has the unknown key {unknown[0]!r}", hint=f"known: {', '.join(sorted(known))}"
+        )
     return item
 
 
@@ -193,9 +195,9 @@ def _instant(value: str | date | datetime | None) -> datetime | None:
         except ValueError:
             return None
     if isinstance(value, datetime):
-        return value if value.tzinfo else value.replace(tzinfo=timezone.utc)
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
     if isinstance(value, date):
-        return datetime.combine(value, time(), tzinfo=timezone.utc)
+        return datetime.combine(value, time(), tzinfo=UTC)
     return None
 
 

@@ -123,7 +123,7 @@ def inner_commands(argv: tuple[str, ...], limit: int) -> tuple[tuple[str, ...], 
 
 def scripts(argv: tuple[str, ...]) -> tuple[str, ...]:
     """Every argument of a wrapper or shell that may be shell text, an option glued to it cut off."""
-    found = []
+    found: list[str] = []
     for word in argv[1:]:
         if _SHELL_TEXT.search(word) is None:
             continue

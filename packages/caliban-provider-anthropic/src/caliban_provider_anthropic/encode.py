@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from caliban_common.codec import dumps
@@ -31,7 +32,9 @@ MEMO_BYTES = 16 * 1024 * 1024
 
 _OPENING = b'{"role":"user","content":[{"type":"text","text":"(the conversation goes on)"}]}'
 _GO_ON = b'{"role":"user","content":[{"type":"text","text":"Continue."}]}'
-_HEADS = {"user": b'{"role":"user","content":[', "assistant": b'{"role":"assistant","content":['}
+_HEADS = MappingProxyType(
+    {"user": b'{"role":"user","content":[', "assistant": b'{"role":"assistant","content":['}
+)
 _TAIL = b"]}"
 _OURS = frozenset({"model", "stream", "messages"})
 

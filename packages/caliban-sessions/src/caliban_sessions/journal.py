@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._descriptor: int | None = None
+        self._named = False
         self._owed = b""
 
     def append(self, lines: bytes) -> None:
@@ -41,11 +41,15 @@ class Journal:
         self._owed = _APART + data.lstrip(b"\n")
         if self._descriptor is None:
             self._descriptor, used = _open_to_append(self.path)
+            self._named = used
             data = _APART + data if used else data
         view = memoryview(data)
         while view:
             view = view[os.write(self._descriptor, view) :]
         _sync(self._descriptor)
+        if not self._named:  # after the file: on most systems that has done it already
+            sync_directory(self.path.parent)
+            self._named = True
         self._owed = b""
 
     def close(self) -> None:
@@ -78,10 +82,10 @@ def records_in(data: bytes) -> tuple[list[dict[str, Any]], list[int]]:
 
 def sync_directory(path: Path) -> None:
     """Make a new or a removed name in `path` durable, where the system can."""
-    if sys.platform == "win32":
+    if os.name != "posix":
         return
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     except OSError:
         return
     try:
@@ -117,6 +121,4 @@ def _open_to_append(path: Path) -> tuple[int, bool]:
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         raise OSError(f"{path} is not a regular file")
-    if not status.st_size:
-        sync_directory(path.parent)
     return descriptor, status.st_size > 0

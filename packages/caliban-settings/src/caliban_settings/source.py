@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,7 +158,7 @@ def _refuse_foreign_policy(path: Path) -> None:
 
     On Windows the access lists are not looked at.
     """
-    if sys.platform == "win32":
+    if os.name != "posix":
         return
     try:
         status = path.lstat()

@@ -32,6 +32,7 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are ours to print."""
 
     def error(self, message: str) -> NoReturn:
+        """Raise `UsageError`."""
         raise UsageError(message, hint="caliban --help lists the flags")
 
 

@@ -50,10 +50,10 @@ def answer(options: Options) -> int:
 async def _answer(options: Options) -> int:
     workspace = build_workspace(options)
     settings = build_settings(options, workspace)
-    for warning in settings.warnings:
-        say(f"[caliban: {warning}]\n")
     schema = load_schema(options.json_schema) if options.json_schema is not None else None
     found = find_session(options)
+    for warning in (*settings.warnings, *found.warnings):
+        say(f"[caliban: {warning}]\n")
     options = _as_before(options, found)
     permissions = build_permissions(options, settings, workspace)
     door = build_provider(options, settings, os.environ)

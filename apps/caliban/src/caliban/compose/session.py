@@ -23,6 +23,7 @@ class Remembered:
     store: Store | None = None
     provider: str | None = None
     model: str | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def resumed(self) -> bool:
@@ -79,4 +80,10 @@ def _existing(options: Options, store: SessionStore) -> str | None:
 
 
 def _remembered(name: str, state: SessionState) -> Remembered:
-    return Remembered(id=name, messages=state.messages, provider=state.provider, model=state.model)
+    return Remembered(
+        id=name,
+        messages=state.messages,
+        provider=state.provider,
+        model=state.model,
+        warnings=state.warnings,
+    )

@@ -15,7 +15,7 @@ def build_tools(options: Options, settings: Settings, workspace: Path) -> tuple[
     """The built-in tools, fenced to the workspace and the further roots of the settings."""
     if options.no_tools:
         return ()
-    roots = tuple(expand_user(text) for text in settings.get("additional_directories") or ())
+    roots = tuple(workspace / expand_user(text) for text in settings.get("additional_directories") or ())
     return builtin_tools(
         ToolOptions(
             workspace=workspace,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from caliban_permissions.delegation.row import RUNS, Evidence, whole
+from caliban_permissions.delegation.row import RUNS, Evidence, everything
 
 STATE = "changes the shell that runs the rest of the command"
 EVALUATES = "evaluates its arguments again"
@@ -22,17 +22,13 @@ def builtin_evidence(argv: tuple[str, ...]) -> list[Evidence]:
     """Evidence for a builtin that must be allowed by its whole text or not at all."""
     name = argv[0]
     if name in _EVALUATING:
-        return [_all(argv, EVALUATES)]
+        return [everything(argv, EVALUATES)]
     if name in _STATE and name not in _HARMLESS_STATE:
-        return [_all(argv, STATE)]
+        return [everything(argv, STATE)]
     if name in ("test", "[") and any(word in ("-v", "-R") for word in argv[1:]):
-        return [_all(argv, EVALUATES)]
+        return [everything(argv, EVALUATES)]
     if name == "printf" and any(word.startswith("-v") for word in argv[1:]):
-        return [_all(argv, EVALUATES)]
+        return [everything(argv, EVALUATES)]
     if name == "command" and not any(word in ("-v", "-V") for word in argv[1:2]):
-        return [_all(argv, RUNS)]
+        return [everything(argv, RUNS)]
     return []
-
-
-def _all(argv: tuple[str, ...], why: str) -> Evidence:
-    return whole(argv, len(argv) - 1, why)._replace(text=argv[0])

@@ -182,16 +182,16 @@ def _long(index: int, word: str, sub: str) -> list[Evidence]:
     if not name or name in _LONG_SAFE:
         return []
     return [
-        Evidence(index, len(name) + 2, why, word)
-        for full, why in _LONG.items()
-        if full.startswith(name)
+        Evidence(index, len(name) + 2, why, word) for full, why in _LONG.items() if full.startswith(name)
     ][:1]
 
 
 def _config(argv: tuple[str, ...], index: int) -> list[Evidence]:
     """Reading configuration is free; anything that may write a key is not."""
     rest = argv[index + 1 :]
-    asks = any(word in ("--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l") for word in rest)
+    asks = any(
+        word in ("--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l") for word in rest
+    )
     verb = rest[0] if rest else ""
     unknown = [word for word in rest if word.startswith("-") and word.partition("=")[0] not in _CONFIG_READS]
     if not unknown and (asks or verb in ("get", "list")):

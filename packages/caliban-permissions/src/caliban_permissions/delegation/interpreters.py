@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from caliban_permissions.delegation.row import RUNS, Evidence, whole
+from caliban_permissions.delegation.row import RUNS, Evidence, everything, whole
 from caliban_permissions.wrappers import SHELLS, WRAPPERS, inner_start, program
 
 
@@ -52,7 +52,7 @@ def interpreter_evidence(argv: tuple[str, ...]) -> list[Evidence]:
     if name in SHELLS:
         return [_shell(argv)]
     if name in _WHOLE:
-        return [_last(argv, RUNS)]
+        return [everything(argv, RUNS)]
     return []
 
 
@@ -61,12 +61,14 @@ def wrapper_start(argv: tuple[str, ...]) -> tuple[list[Evidence], int | None]:
     name = program(argv[0])
     if name not in WRAPPERS or name in _TABLED:
         return [], None
-    if argv[1:] in (("--version",), ("--help",), ("-V",)) or (name == "command" and argv[1:2] in (("-v",), ("-V",))):
+    if argv[1:] in (("--version",), ("--help",), ("-V",)) or (
+        name == "command" and argv[1:2] in (("-v",), ("-V",))
+    ):
         return [], None
     if name == "env" and len(argv) == 1:
         return [], None
     start = inner_start(argv)
-    return [_last(argv, RUNS) if start is None else whole(argv, start, RUNS)], start
+    return [everything(argv, RUNS) if start is None else whole(argv, start, RUNS)], start
 
 
 _TABLED = frozenset(
@@ -91,7 +93,7 @@ def _code(argv: tuple[str, ...], grammar: Grammar) -> Evidence:
                 return found
             index += found
         index += 1
-    return _last(argv, RUNS)
+    return everything(argv, RUNS)
 
 
 def _cluster(argv: tuple[str, ...], index: int, grammar: Grammar) -> Evidence | int:
@@ -114,11 +116,7 @@ def _shell(argv: tuple[str, ...]) -> Evidence:
         word = argv[index]
         if word.startswith(("-", "+")):
             if "c" in word or "s" in word or word in ("-o", "-O", "+O", "--rcfile", "--init-file"):
-                return _last(argv, RUNS)
+                return everything(argv, RUNS)
             continue
         return whole(argv, index, RUNS)
-    return _last(argv, RUNS)
-
-
-def _last(argv: tuple[str, ...], why: str) -> Evidence:
-    return whole(argv, len(argv) - 1, why)._replace(text=argv[0])
+    return everything(argv, RUNS)

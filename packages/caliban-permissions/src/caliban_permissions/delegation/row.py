@@ -19,7 +19,8 @@ LOADS = "loads code or configuration"
 class Evidence(NamedTuple):
     """Why a leaf does more than its name says.
 
-    An allow rule must name the arguments up to `word` (an index), of that word the first `size` characters.
+    An allow rule must name the arguments up to `word` (an index), of that word the first `size` characters; a
+    size beyond the word's end is named by no prefix, only by a rule without wildcards.
     """
 
     word: int
@@ -116,6 +117,12 @@ def evidence(row: Row, scanned: Scanned) -> list[Evidence]:
 def whole(argv: tuple[str, ...], index: int, why: str) -> Evidence:
     """Evidence of which all of a word must be named."""
     return Evidence(index, len(argv[index]), why, argv[index])
+
+
+def everything(argv: tuple[str, ...], why: str) -> Evidence:
+    """Evidence of which every word must be named; a program alone must be named by a rule of its own."""
+    last = len(argv) - 1
+    return Evidence(last, len(argv[last]) + (last == 0), why, argv[0])
 
 
 def _names(name: str, long: str) -> bool:

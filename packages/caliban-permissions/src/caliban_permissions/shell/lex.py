@@ -15,9 +15,7 @@ from caliban_permissions.shell.line import HOLE, Opacity, Word
 _BLANKS = re.compile(r"[ \t]+")
 _PLAIN = re.compile(r"[A-Za-z0-9_./:=,@%+^-]+")
 _QUOTED_RUN = re.compile(r'[^"\\$`]+')
-_OPERATOR = re.compile(
-    r"&>>|&>|&&|&|\|\||\|&|\||;;&|;;|;&|;|<<<|<<-|<<|<>|<&|<\(|<|>>|>&|>\||>\(|>|\(|\)|\n"
-)
+_OPERATOR = re.compile(r"&>>|&>|&&|&|\|\||\|&|\||;;&|;;|;&|;|<<<|<<-|<<|<>|<&|<\(|<|>>|>&|>\||>\(|>|\(|\)|\n")
 _REDIRECTS = frozenset({"<", "<<", "<<-", "<<<", "<>", "<&", ">", ">>", ">&", ">|", "&>", "&>>"})
 _METACHARACTERS = frozenset(" \t\n;|&<>()")
 _TILDE = re.compile(r"~(?:/|[ \t\n;|&<>()]|$)")

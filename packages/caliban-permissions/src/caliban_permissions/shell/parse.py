@@ -195,7 +195,9 @@ class _Draft:
         opaque = [opacity for word in (*self.assigns, *self.words) for opacity in word.opaque]
         opaque += [opacity for redirect in self.redirects for opacity in _target_opacity(redirect)]
         opaque += [
-            Opacity("assignment", word.raw, _names_a_loader(word)) for word in self.assigns if not _inert(word)
+            Opacity("assignment", word.raw, _names_a_loader(word))
+            for word in self.assigns
+            if not _inert(word)
         ]
         if self.words:
             opaque += _program_opacity(self.words[0])
@@ -208,7 +210,11 @@ class _Draft:
 
 
 def _program_opacity(word: Word) -> list[Opacity]:
-    if HOLE in word.text or word.glob is not None or (word.opaque and word.opaque[0].what != "ANSI-C quoting"):
+    if (
+        HOLE in word.text
+        or word.glob is not None
+        or (word.opaque and word.opaque[0].what != "ANSI-C quoting")
+    ):
         return [Opacity("command name that is not literal", word.raw, runs=True)]
     if not word.text:
         return [Opacity("empty command name", word.raw, runs=True)]

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from caliban_provider_anthropic.models import ModelFacts
 from caliban_provider_anthropic.testing.refusal import need, refuse
 
-_MEMBERS: Mapping[str, frozenset[str]] = {
-    "text": frozenset({"type", "text", "citations", "cache_control"}),
-    "image": frozenset({"type", "source", "cache_control"}),
-    "document": frozenset({"type", "source", "title", "context", "citations", "cache_control"}),
-    "thinking": frozenset({"type", "thinking", "signature"}),
-    "redacted_thinking": frozenset({"type", "data"}),
-    "tool_use": frozenset({"type", "id", "name", "input", "caller", "cache_control"}),
-    "tool_result": frozenset({"type", "tool_use_id", "content", "is_error", "cache_control"}),
-}
+_MEMBERS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "text": frozenset({"type", "text", "citations", "cache_control"}),
+        "image": frozenset({"type", "source", "cache_control"}),
+        "document": frozenset({"type", "source", "title", "context", "citations", "cache_control"}),
+        "thinking": frozenset({"type", "thinking", "signature"}),
+        "redacted_thinking": frozenset({"type", "data"}),
+        "tool_use": frozenset({"type", "id", "name", "input", "caller", "cache_control"}),
+        "tool_result": frozenset({"type", "tool_use_id", "content", "is_error", "cache_control"}),
+    }
+)
 _SERVER_KINDS = frozenset({"server_tool_use", "container_upload", "compaction"})
 _IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _MAX_ID_CHARS = 64

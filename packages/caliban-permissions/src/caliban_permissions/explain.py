@@ -1,0 +1,62 @@
+"""A decision taken apart, as values: for `perms explain`, the approval modal and the audit log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from caliban_common.permission import Action, PermissionMode
+from caliban_permissions.outcome import Outcome, UnitKind
+from caliban_permissions.rule import Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One thing that was decided: a call, a leaf of a command, or a file that a command names.
+
+    `rule` is the pattern that decided and `scope` where it stands; `floor` is set when it holds in spite of
+    an earlier rule. `notes` say what is in doubt.
+    """
+
+    kind: UnitKind
+    text: str
+    action: Action
+    rule: str | None
+    scope: Scope
+    floor: bool
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Everything behind a decision.
+
+    `verdict` is the action after rules and mode, before a face without a person turns an ask into a deny.
+    `opaque` names what in a shell command cannot be read off its text. `person` lists why only a person may
+    approve: while it is not empty, no classifier and no mode but bypass may. `suggestions` are the rules that
+    "always allow" would write.
+    """
+
+    verdict: Action
+    reason: str
+    rule: str | None
+    mode: PermissionMode
+    parts: tuple[Part, ...]
+    opaque: tuple[str, ...]
+    person: tuple[str, ...]
+    suggestions: tuple[str, ...]
+
+
+def parts_of(outcome: Outcome) -> tuple[Part, ...]:
+    """The units of an outcome, for people."""
+    return tuple(
+        Part(
+            kind=unit.kind,
+            text=unit.text,
+            action=unit.action,
+            rule=None if unit.hit.rule is None else unit.hit.rule.rule.pattern,
+            scope=unit.hit.scope,
+            floor=unit.hit.floor,
+            notes=(*unit.notes, *(floor.text for floor in unit.floors if floor.text not in unit.notes)),
+        )
+        for unit in outcome.units
+    )

@@ -1,0 +1,62 @@
+"""What a permission mode makes of an outcome. A mode never loosens a deny."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from caliban_common.permission import Action, PermissionMode
+from caliban_common.tool import ToolSpec
+from caliban_permissions.outcome import FloorKind, Outcome
+
+PLAN_TOOLS = frozenset({"EnterPlanMode", "ExitPlanMode", "TodoWrite"})
+"""Tools that plan mode leaves to the rules although they do more than read."""
+
+_BYPASS_KEEPS: frozenset[FloorKind] = frozenset({"catastrophic", "managed"})
+
+
+class Verdict(NamedTuple):
+    """The action after the mode; `note` says what the mode did, for people."""
+
+    action: Action
+    reason: str
+    note: str = ""
+
+
+def plan_refusal(tool: ToolSpec) -> str | None:
+    """Why plan mode does not let the tool run, or `None`."""
+    if tool.kind == "read" or tool.name in PLAN_TOOLS:
+        return None
+    return (
+        f"{tool.name} is not available in plan mode, which only reads; present the plan with ExitPlanMode, and "
+        "it can run once the user has approved it"
+    )
+
+
+def settle(outcome: Outcome, mode: PermissionMode, tool: ToolSpec, *, sandboxed: bool = False) -> Verdict:
+    """Apply the mode to an ask. `sandboxed` promises that this Bash call really runs in the full sandbox."""
+    if outcome.action != "ask":
+        return Verdict(outcome.action, outcome.reason)
+    floors = outcome.floors
+    match mode:
+        case "bypassPermissions":
+            kept = [floor for floor in floors if floor.kind in _BYPASS_KEEPS]
+            return Verdict("ask", outcome.reason) if kept else Verdict("allow", "", "bypassPermissions")
+        case "dontAsk":
+            return _unasked(outcome)
+        case "acceptEdits" if tool.kind == "edit" and not floors and not outcome.explicit:
+            return Verdict("allow", "", "acceptEdits")
+        case _:
+            pass
+    if sandboxed and tool.name == "Bash" and not floors and not outcome.explicit:
+        return Verdict("allow", "", "sandboxed")
+    return Verdict("ask", outcome.reason)
+
+
+def _unasked(outcome: Outcome) -> Verdict:
+    """Nobody is asked: an ask becomes an allow, unless only a person may say yes; then it is a deny."""
+    floors = outcome.floors
+    if not floors:
+        return Verdict("allow", "", "dontAsk")
+    if all(floor.kind == "managed" for floor in floors):
+        return Verdict("ask", outcome.reason)
+    return Verdict("deny", f"{outcome.reason}; only a person can approve this, and nobody is asked")
