@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from functools import cached_property
@@ -28,6 +27,7 @@ _FUSED = str.maketrans({" ": "\x01", "\t": "\x01", "\n": "\x01"})
 _NETWORK = ("/dev/tcp/", "/dev/udp/")
 _MAX_LEAVES = 256
 _MAX_PATHS = 256
+_MAX_BASES = 8
 
 
 class View(NamedTuple):
@@ -60,12 +60,12 @@ class Command:
         known = True
         for leaf in self.line.leaves[:_MAX_LEAVES]:
             found.append(LeafSubject(self, leaf, bases, known))
-            if leaf.argv[:1] in (("pushd",), ("popd",)) or (
-                leaf.argv[:1] == ("cd",) and not _cd_target(leaf)
-            ):
+            moves = leaf.argv[0] if leaf.argv else ""
+            if moves in ("pushd", "popd") or (moves == "cd" and not _cd_target(leaf)):
                 known = False
-            elif leaf.argv[:1] == ("cd",):
+            elif moves == "cd" and known:
                 bases = tuple(dict.fromkeys((*bases, *self._moved(leaf, bases))))
+                known = len(bases) <= _MAX_BASES
         return tuple(found)
 
     @cached_property
@@ -290,7 +290,7 @@ class LeafSubject:
                 names=tuple(dict.fromkeys((*names.names, *other.names))),
                 canonicals=tuple(dict.fromkeys((*names.canonicals, *other.canonicals))),
             )
-        if not self.known and not os.path.isabs(text):
+        if not self.known and not text.startswith("/"):
             names = names._replace(uncertain="the directory that it is relative to is not known")
         return names
 

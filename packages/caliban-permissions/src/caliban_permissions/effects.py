@@ -10,7 +10,8 @@ from caliban_permissions.paths import Place, split
 from caliban_permissions.wrappers import program
 
 _READS_NOTHING = frozenset(
-    "echo printf true false : mkdir rmdir rm unlink touch ls dir stat test [ cd pwd basename dirname realpath "
+    "echo printf true false : mkdir rmdir rm unlink touch ls dir stat test [ cd pwd basename dirname "
+    "realpath "
     "readlink which type command chmod chown chgrp kill sleep seq date whoami id uname hostname df du export "
     "find fd tree locate".split()
 )

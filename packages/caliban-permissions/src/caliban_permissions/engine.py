@@ -30,10 +30,11 @@ def _utc_now() -> datetime:
 class Engine:
     """Decides tool calls. Immutable: another mode or another rule is another engine.
 
-    `workspace` is what relative paths of file tools mean, `cwd` (the workspace unless given) what they mean in
-    commands. A face without a person is not `interactive`: its decisions are never "ask". `auto_allow` is
-    `--auto-allow`: the mode dontAsk for the run. `roots` are further directories that count as the workspace.
-    `sandboxed` promises that every Bash call runs in the full sandbox and that the user wants it unasked there.
+    `workspace` is what relative paths of file tools mean, `cwd` (the workspace unless given) what they mean
+    in commands. A face without a person is not `interactive`: its decisions are never "ask". `auto_allow` is
+    `--auto-allow`: the mode dontAsk for the run. `roots` are further directories that count as the
+    workspace. `sandboxed` promises that every Bash call runs in the full sandbox and that the user wants it
+    unasked there.
     """
 
     def __init__(  # noqa: PLR0913 - the one place where everything a decision depends on comes together
@@ -66,7 +67,8 @@ class Engine:
         """The final verdict for this face; without a person an ask is a deny that says what would help."""
         outcome, verdict = self._verdict(tool, args)
         if verdict.action == "ask" and not self.interactive:
-            reason = headless_reason(tool, outcome, self.suggest(tool, args))
+            suggestions = suggest(tool, args, self._place, outcome)
+            reason = headless_reason(tool, outcome, suggestions)
             return Decision(action="deny", reason=reason, rule=outcome.rule)
         return Decision(action=verdict.action, reason=verdict.reason, rule=outcome.rule)
 
@@ -80,13 +82,13 @@ class Engine:
             mode=self.mode,
             parts=parts_of(outcome),
             opaque=outcome.opaque,
-            person=tuple(floor.text for floor in outcome.floors),
-            suggestions=self.suggest(tool, args) if verdict.action == "ask" else (),
+            person=tuple(floor.text for floor in outcome.floors if floor.kind != "outside"),
+            suggestions=suggest(tool, args, self._place, outcome) if verdict.action == "ask" else (),
         )
 
     def suggest(self, tool: ToolSpec, args: Mapping[str, Any]) -> tuple[str, ...]:
         """The patterns that "always allow" would write for this call; none where no rule should last."""
-        return suggest(tool, args, self._place)
+        return suggest(tool, args, self._place, self._verdict(tool, args)[0])
 
     def may_read(self, path: str) -> bool:
         """Whether no deny or ask rule for Read means this path: what search tools may show of it."""
@@ -135,7 +137,7 @@ class Engine:
         if directory is None:
             cwd = self._place.cwd
         elif isinstance(directory, str) and "\x00" not in directory:
-            cwd = os.path.realpath(os.path.join(self._place.cwd, directory))
+            cwd = os.path.realpath(Path(self._place.cwd, directory))
         else:
             return refusal("Bash", "the working directory is not a path")
         return judge_bash(command, cwd, book, self._place, now)

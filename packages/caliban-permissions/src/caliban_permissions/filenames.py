@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from posixpath import join
 
 _WILD = re.compile(r"(?<!\\)[*?\[]")
 _MAX_ENTRIES = 10_000
@@ -54,7 +55,7 @@ def expand(pattern: str, base: str, directories: Directories) -> tuple[str, ...]
             following = [
                 (shown + name, path)
                 for shown, directory in found
-                if os.path.lexists(path := os.path.join(directory, name))
+                if os.path.lexists(path := join(directory, name))
             ]
         else:
             matcher = _matcher(component)
@@ -63,7 +64,7 @@ def expand(pattern: str, base: str, directories: Directories) -> tuple[str, ...]
                 if entries is None:
                     return None
                 following += [
-                    (shown + name, os.path.join(directory, name))
+                    (shown + name, join(directory, name))
                     for name in entries
                     if matcher.fullmatch(name) and (component.startswith(".") or not name.startswith("."))
                 ]

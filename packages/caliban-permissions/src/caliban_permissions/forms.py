@@ -64,7 +64,7 @@ def _spellings(words: tuple[str, ...], base: str, home: str) -> list[str]:
     head, tail = words[0], words[1:]
     heads = {head: None, posixpath.basename(head.rstrip("/")): None}
     if "/" in head and HOLE not in head:
-        heads[posixpath.basename(os.path.realpath(os.path.join(base, _at_home(head, home))))] = None
+        heads[posixpath.basename(os.path.realpath(posixpath.join(base, _at_home(head, home))))] = None
     for spelled in tuple(heads):
         heads[spelled.lower()] = None
         heads[spelled.lower().removesuffix(".exe")] = None

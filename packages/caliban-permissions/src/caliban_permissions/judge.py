@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -71,10 +72,10 @@ def guarded(unit: Unit, names: PathNames, place: Place) -> Unit:
         if unit.action == "allow" and not place.inside(canonical) and hard_linked(canonical):
             floors.append(Floor("protected", f"{canonical} has another name elsewhere (a hard link)"))
             lifted = "ask"
-        if canonical != names.given and lifted == "ask":
-            notes.append(
-                f"it is {canonical}" + ("" if place.inside(canonical) else ", outside the workspace")
-            )
+        if lifted == "ask" and not place.inside(canonical):
+            floors.append(Floor("outside", f"{canonical} is outside the workspace"))
+        elif lifted == "ask" and not canonical.endswith(posixpath.normpath(names.given)):
+            notes.append(f"it is {canonical}")
     return unit._replace(action=lifted, floors=tuple(floors), notes=tuple(dict.fromkeys(notes)))
 
 

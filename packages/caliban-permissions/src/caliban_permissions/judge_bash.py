@@ -168,7 +168,7 @@ class _Judge:
                 yield Unit("read", subject.names.given, hit.action, hit)
 
     def _with_may_match(self, units: list[Unit]) -> list[Unit]:
-        """Where the command is not clear, a deny rule that it may match keeps everything from waving it on."""
+        """A command that is not clear is not waved on past a deny rule that it may match."""
         if not self.command.opaque or any(unit.action == "deny" for unit in units):
             return units
         found = []

@@ -36,14 +36,13 @@ def settle(outcome: Outcome, mode: PermissionMode, tool: ToolSpec, *, sandboxed:
     """Apply the mode to an ask. `sandboxed` promises that this Bash call really runs in the full sandbox."""
     if outcome.action != "ask":
         return Verdict(outcome.action, outcome.reason)
-    floors = outcome.floors
+    floors = [floor for floor in outcome.floors if floor.kind != "outside"]
     match mode:
-        case "bypassPermissions":
-            kept = [floor for floor in floors if floor.kind in _BYPASS_KEEPS]
-            return Verdict("ask", outcome.reason) if kept else Verdict("allow", "", "bypassPermissions")
+        case "bypassPermissions" if not any(floor.kind in _BYPASS_KEEPS for floor in floors):
+            return Verdict("allow", "", mode)
         case "dontAsk":
             return _unasked(outcome)
-        case "acceptEdits" if tool.kind == "edit" and not floors and not outcome.explicit:
+        case "acceptEdits" if tool.kind == "edit" and not outcome.floors and not outcome.explicit:
             return Verdict("allow", "", "acceptEdits")
         case _:
             pass
@@ -54,7 +53,7 @@ def settle(outcome: Outcome, mode: PermissionMode, tool: ToolSpec, *, sandboxed:
 
 def _unasked(outcome: Outcome) -> Verdict:
     """Nobody is asked: an ask becomes an allow, unless only a person may say yes; then it is a deny."""
-    floors = outcome.floors
+    floors = [floor for floor in outcome.floors if floor.kind != "outside"]
     if not floors:
         return Verdict("allow", "", "dontAsk")
     if all(floor.kind == "managed" for floor in floors):

@@ -8,9 +8,10 @@ from caliban_common.permission import Action
 from caliban_permissions.evaluate import STRICTNESS, Hit
 
 FloorKind: TypeAlias = Literal[
-    "protected", "catastrophic", "may match", "managed", "plan", "uncertain", "rule"
+    "protected", "catastrophic", "may match", "managed", "plan", "uncertain", "rule", "outside"
 ]
-"""Why an ask may not be answered by a mode: the kind decides in which modes."""
+"""Why an ask may not be answered by a mode: the kind decides in which modes. `outside` (the workspace) only
+keeps acceptEdits out."""
 
 UnitKind: TypeAlias = Literal["call", "command", "line", "write", "read"]
 

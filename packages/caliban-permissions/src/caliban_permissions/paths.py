@@ -50,7 +50,7 @@ class Place:
     @classmethod
     def of(cls, workspace: Path, cwd: Path | None, home: Path, roots: tuple[Path, ...] = ()) -> Place:
         """Resolve the directories once."""
-        given = os.path.abspath(workspace), os.path.abspath(home)
+        given = str(workspace.absolute()), str(home.absolute())
         real = os.path.realpath(workspace), os.path.realpath(home)
         return cls(
             workspace=real[0],

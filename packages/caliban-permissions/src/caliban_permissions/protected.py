@@ -8,6 +8,7 @@ covers them, an allow rule of the user does.
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from caliban_permissions.paths import Parts, Place, folded, split
@@ -60,7 +61,8 @@ _NAMES = frozenset(
     ".caliban.toml caliban.toml .aider.conf.yml .cursorrules .windsurfrules .tool-versions mise.toml "
     ".mise.toml .pre-commit-config.yaml lefthook.yml .gitlab-ci.yml .travis.yml appveyor.yml jenkinsfile "
     "azure-pipelines.yml bitbucket-pipelines.yml crontab authorized_keys known_hosts credentials "
-    "managed-settings.toml managed-settings.json sitecustomize.py usercustomize.py .pdbrc .lesskey .lessfilter "
+    "managed-settings.toml managed-settings.json sitecustomize.py usercustomize.py .pdbrc .lesskey "
+    ".lessfilter "
     ".dir-locals.el".split()
 )
 _SYSTEM = frozenset("etc bin sbin usr lib lib32 lib64 boot sys proc dev system windows".split())
@@ -69,7 +71,8 @@ _BUILD_NAMES = frozenset(
     "gemfile setup.py noxfile.py tox.ini build.rs build.gradle build.gradle.kts settings.gradle "
     "settings.gradle.kts gradle.properties gradlew gradlew.bat mvnw mvnw.cmd pom.xml build.xml build.sbt "
     "cmakelists.txt meson.build sconstruct wscript mix.exs dockerfile containerfile docker-compose.yml "
-    "docker-compose.yaml compose.yml compose.yaml gulpfile.js gruntfile.js .pnpmfile.cjs composer.json podfile "
+    "docker-compose.yaml compose.yml compose.yaml gulpfile.js gruntfile.js .pnpmfile.cjs composer.json "
+    "podfile "
     "package.swift build.bazel workspace.bazel module.bazel .bazelrc flake.nix shell.nix "
     "default.nix vagrantfile procfile tiltfile earthfile dagger.json configure configure.ac binding.gyp "
     "build.zig rebar.config project.clj deps.edn cargo-config.toml procfile.dev bunfig.toml deno.json".split()
@@ -110,7 +113,7 @@ def protection(canonical: str, place: Place) -> Protection | None:
         return None
     if _DIRECTORIES.intersection(below) or below[-1] in _NAMES:
         return "authority"
-    if any(pair in _PAIRS for pair in zip(below, below[1:], strict=False)):
+    if any(pair in _PAIRS for pair in pairwise(below)):
         return "authority"
     if below[-1] in _BUILD_NAMES or any(fnmatchcase(below[-1], glob) for glob in _BUILD_GLOBS):
         return "build"

@@ -13,7 +13,7 @@ def headless_reason(tool: ToolSpec, outcome: Outcome, suggestions: tuple[str, ..
 
 
 def _remedy(tool: ToolSpec, outcome: Outcome, suggestions: tuple[str, ...]) -> str:
-    floors = outcome.floors
+    floors = [floor for floor in outcome.floors if floor.kind != "outside"]
     if floors:
         return "No option allows this without a person: run caliban interactively to approve it."
     flags = " ".join(f"--allow '{pattern}'" for pattern in suggestions[:3])

@@ -9,13 +9,15 @@ from typing import Any
 from caliban_common.tool import ToolSpec
 from caliban_permissions.bash import Command, LeafSubject
 from caliban_permissions.calls import path_names
+from caliban_permissions.outcome import Outcome
 from caliban_permissions.paths import Place
 from caliban_permissions.pattern import parse_pattern
 from caliban_permissions.url import parse_url
 from caliban_permissions.wrappers import program
 
 _SUBCOMMAND_PROGRAMS = frozenset(
-    "git npm pnpm yarn bun cargo go docker podman kubectl helm gh pip uv poetry bundle composer dotnet rustup "
+    "git npm pnpm yarn bun cargo go docker podman kubectl helm gh pip uv poetry bundle composer dotnet "
+    "rustup "
     "terraform systemctl brew apt apt-get mvn gradle make just task rake aws gcloud az mix stack cabal dune "
     "opam hg svn jj nx turbo deno conda".split()
 )
@@ -24,14 +26,19 @@ _PLAIN_WORD = re.compile(r"[A-Za-z0-9_.:@/+=,-]+")
 _WILD = re.compile(r"[*?\[\]{}]")
 
 
-def suggest(tool: ToolSpec, args: Mapping[str, Any], place: Place) -> tuple[str, ...]:
+def suggest(tool: ToolSpec, args: Mapping[str, Any], place: Place, outcome: Outcome) -> tuple[str, ...]:
     """Patterns, each narrow and each needed; none where no durable rule should be made.
 
-    A command with anything opaque in it gets none.
+    A command with anything opaque in it gets none, nor does a call that only a person may approve.
     """
+    if any(floor.kind != "outside" for floor in outcome.floors):
+        return ()
     if tool.name == "Bash":
         text = args.get("command")
-        return _for_command(Command(text, place, place.cwd)) if isinstance(text, str) and text else ()
+        settled = frozenset(unit.text for unit in outcome.units if unit.action == "allow")
+        return (
+            _for_command(Command(text, place, place.cwd), settled) if isinstance(text, str) and text else ()
+        )
     names = path_names(tool, args, place)
     if names is not None:
         usable = names.refused is None and names.uncertain is None
@@ -44,11 +51,13 @@ def suggest(tool: ToolSpec, args: Mapping[str, Any], place: Place) -> tuple[str,
     return (tool.name,)
 
 
-def _for_command(command: Command) -> tuple[str, ...]:
+def _for_command(command: Command, settled: frozenset[str]) -> tuple[str, ...]:
     if command.opaque:
         return ()
     found: dict[str, None] = {}
     for leaf in command.leaves:
+        if leaf.leaf.raw in settled:
+            continue
         pattern = _for_leaf(leaf)
         if pattern is None:
             return ()
@@ -57,7 +66,7 @@ def _for_command(command: Command) -> tuple[str, ...]:
         (f"Write:{_escaped(subject.names.canonical)}", None)
         for leaf in command.leaves
         for subject in leaf.redirected()
-        if subject.names.uncertain is None
+        if subject.names.uncertain is None and subject.names.given not in settled
     )
     return tuple(found)
 

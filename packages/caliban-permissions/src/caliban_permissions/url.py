@@ -126,7 +126,7 @@ def open_host(pattern: str) -> bool:
     if pattern.startswith(_DOMAIN):
         host = pattern[len(_DOMAIN) :]
     else:
-        scheme, separator, after = pattern.partition("://")
+        _, separator, after = pattern.partition("://")
         if not separator:
             return "*" in pattern
         cut = _AUTHORITY_END.search(after)

@@ -27,7 +27,8 @@ WRAPPERS = frozenset(
     "ld-linux-x86-64.so.2 ld-linux.so.2 ld-musl-x86_64.so.1 entr watchexec nodemon chronic ts ifne "
     "sem retry hyperfine multitime pexec find fd fdfind ssh mosh eval trap npx bunx pnpx uvx pipx poetry "
     "pipenv pdm hatch rye uv mise asdf direnv dotenv bundle rbenv pyenv nvm conda mamba micromamba docker "
-    "podman nerdctl kubectl oc nix nix-shell guix tmux screen at batch coproc lldb script.exe wsl cmd cmd.exe "
+    "podman nerdctl kubectl oc nix nix-shell guix tmux screen at batch coproc lldb script.exe wsl cmd "
+    "cmd.exe "
     "faketime aoss padsp optirun primusrun primus dtach abduco setuidgid sshpass expect socat ncat".split()
 )
 """Programs of which every later word may begin a command that they run."""
@@ -110,7 +111,7 @@ def inner_start(argv: tuple[str, ...]) -> int | None:
 
 def inner_commands(argv: tuple[str, ...], limit: int) -> tuple[tuple[str, ...], ...]:
     """Every tail of a wrapper's arguments that may be the command it runs, at most `limit` of them."""
-    found = []
+    found: list[tuple[str, ...]] = []
     for index in range(1, len(argv)):
         word = argv[index]
         if not word or word.startswith("-") or _ASSIGNMENT.match(word) or _DURATION.fullmatch(word):

@@ -72,7 +72,7 @@ async def _answer(options: Options) -> int:
                 session_id=session.id,
                 model=f"{door.provider.name}/{door.model}",
                 tools=tuple(tool.spec.name for tool in tools),
-                setting_sources=tuple(scope for scope, data in settings.raw.items() if data),
+                setting_sources=settings.sources,
                 bare=options.bare,
                 cwd=str(workspace),
                 permission_mode=permissions.mode,

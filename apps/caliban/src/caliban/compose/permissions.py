@@ -8,6 +8,7 @@ from typing import Any, cast, get_args
 
 from caliban.cli.options import Options
 from caliban.errors import ConfigError, UsageError
+from caliban_common.paths import expand_user
 from caliban_common.permission import PermissionMode
 from caliban_permissions import Engine, RuleSet, parse_rules
 from caliban_settings import Settings
@@ -30,25 +31,35 @@ def build_permissions(options: Options, settings: Settings, workspace: Path) -> 
         workspace=workspace,
         interactive=False,
         auto_allow=options.auto_allow,
+        roots=roots_of(settings, workspace),
     )
     return Permissions(engine=engine, mode=mode)
 
 
 def build_rules(options: Options, settings: Settings) -> RuleSet:
-    """The rules of every scope; the command line's stand first."""
+    """The rules of every scope; the command line's stand first, what forbids before what permits."""
     scopes = settings.rules_by_scope()
     cli = [
         {"pattern": pattern, "action": action}
-        for action, patterns in (("allow", options.allow), ("deny", options.deny), ("ask", options.ask))
+        for action, patterns in (("deny", options.deny), ("ask", options.ask), ("allow", options.allow))
         for pattern in patterns
     ]
+    for rule in parse_rules(cli, source="command line"):
+        if rule.problem is not None:
+            raise UsageError(f"--{rule.action} {rule.pattern!r} matches nothing: {rule.problem}")
     cli.extend(scopes.get("cli", ()))
     return RuleSet(
-        cli=parse_rules(cli, source="cli"),
+        cli=parse_rules(cli, source="command line"),
         project=(*_rules(scopes, "local"), *_rules(scopes, "project")),
         user=_rules(scopes, "user"),
         managed=_rules(scopes, "managed"),
+        project_trusted=options.trust_project,
     )
+
+
+def roots_of(settings: Settings, workspace: Path) -> tuple[Path, ...]:
+    """The directories beside the workspace that count as part of it."""
+    return tuple(workspace / expand_user(text) for text in settings.get("additional_directories") or ())
 
 
 def resolve_mode(options: Options, settings: Settings) -> PermissionMode:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from caliban.cli.options import Options
-from caliban_common.paths import expand_user
+from caliban.compose.permissions import roots_of
 from caliban_common.tool import Tool
 from caliban_settings import Settings
 from caliban_tools_builtin import ToolOptions, builtin_tools
@@ -15,12 +15,11 @@ def build_tools(options: Options, settings: Settings, workspace: Path) -> tuple[
     """The built-in tools, fenced to the workspace and the further roots of the settings."""
     if options.no_tools:
         return ()
-    roots = tuple(workspace / expand_user(text) for text in settings.get("additional_directories") or ())
     return builtin_tools(
         ToolOptions(
             workspace=workspace,
             restrict_paths=options.restrict_paths,
-            extra_roots=roots,
+            extra_roots=roots_of(settings, workspace),
             env=settings.get("env") or {},
         )
     )

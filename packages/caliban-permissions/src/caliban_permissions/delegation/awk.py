@@ -52,7 +52,7 @@ def prints_only(program: str) -> bool:
         if char in " \t":
             at += 1
             continue
-        if char == "#" or char == "\\":
+        if char in ("#", "\\"):
             return False
         if char == "/":
             regex = _REGEX.match(program, at)

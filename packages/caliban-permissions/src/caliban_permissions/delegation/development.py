@@ -89,7 +89,8 @@ ROWS: tuple[Row, ...] = (
     Row(
         _NODE_MANAGERS,
         LOADS,
-        subs="config c set get publish link ln unlink adopt login token profile owner access hook plugin patch",
+        subs="config c set get publish link ln unlink adopt login token profile owner access hook "
+        "plugin patch",
         match=r"^(?:set|config|c|publish|link|ln|login|token|owner|access|hook|plugin|patch|delete|edit)$",
         hits=("npm config set script-shell x", "npm publish", "npm set a=b", "yarn plugin import x"),
         misses=("npm ls", "npm outdated"),
@@ -128,7 +129,8 @@ ROWS: tuple[Row, ...] = (
     Row(
         "uv",
         LOADS,
-        long="config-file directory project python with with-requirements env-file extra-index-url index index-url default-index",
+        long="config-file directory project python with with-requirements env-file extra-index-url "
+        "index index-url default-index",
         hits=("uv --directory x sync",),
         misses=("uv sync",),
     ),
@@ -223,7 +225,8 @@ ROWS: tuple[Row, ...] = (
     Row(
         _C_COMPILERS,
         RUNS,
-        words="-wrapper -wrapper=* -fplugin* -B* -specs* --specs* -Xclang -load --config* -no-canonical-prefixes "
+        words="-wrapper -wrapper=* -fplugin* -B* -specs* --specs* -Xclang -load --config* "
+        "-no-canonical-prefixes "
         "-fuse-ld* --ld-path* -ccc-gcc-name* -fpass-plugin* -Wl,* -Xlinker -dumpdir* @*",
         hits=("gcc -wrapper ./p a.c", "clang -fplugin=./x a.c", "gcc -B. a.c", "gcc @x"),
         misses=("gcc -Wall -c a.c", "gcc -O2 -g a.c"),
@@ -245,7 +248,8 @@ ROWS: tuple[Row, ...] = (
     Row(
         "cmake ctest cpack",
         RUNS,
-        words="-P* -E -C* -S* --build --install --open --workflow --script* -D* --toolchain* --preset* --build-and-test --launch* -O*",
+        words="-P* -E -C* -S* --build --install --open --workflow --script* -D* --toolchain* --preset* "
+        "--build-and-test --launch* -O*",
         operands=1,
         hits=("cmake -P x", "cmake -E touch x", "ctest -S x", "cmake --build b"),
         misses=("cmake --version", "ctest"),
@@ -254,7 +258,9 @@ ROWS: tuple[Row, ...] = (
         "mvn mvnw gradle gradlew ant sbt lein mill buck bazel bazelisk pants meson",
         RUNS,
         short="fIbscplgDPj",
-        words="--file* --init-script* --build-file* --settings* --project-dir* -buildfile* --include-build* run exec:* --run_under* --script_path* --override_repository* --workspace_status_command* --javaagent* shell",
+        words="--file* --init-script* --build-file* --settings* --project-dir* -buildfile* "
+        "--include-build* run exec:* --run_under* --script_path* --override_repository* "
+        "--workspace_status_command* --javaagent* shell",
         hits=("mvn -f x test", "gradle -I x build", "bazel run //x", "mvn exec:exec"),
         misses=("mvn test", "gradle build", "bazel build //x"),
     ),
@@ -271,7 +277,8 @@ ROWS: tuple[Row, ...] = (
         "pytest py.test nose2 nosetests",
         LOADS,
         short="co",
-        long="rootdir confcutdir override-ini config-file import-mode basetemp pyargs plugins pdbcls doctest-glob",
+        long="rootdir confcutdir override-ini config-file import-mode basetemp pyargs plugins pdbcls "
+        "doctest-glob",
         match=r"^-p(?!no:).",
         hits=("pytest -c x", "pytest -o addopts=x", "pytest -pevil", "pytest --rootdir=/x"),
         misses=("pytest -q", "pytest -k 'a and not b'", "pytest -pno:cacheprovider", "pytest -x tests"),
@@ -310,7 +317,8 @@ ROWS: tuple[Row, ...] = (
     Row(
         "mypy pylint flake8 ruff black isort pyright bandit pyflakes autopep8 yapf pydocstyle vulture",
         LOADS,
-        long="config config-file rcfile load-plugins init-hook python-executable plugins append-config settings-path "
+        long="config config-file rcfile load-plugins init-hook python-executable plugins append-config "
+        "settings-path "
         "settings-file pythonpath venvpath custom-typeshed-dir custom-typing-module output output-file "
         "output-format=file install-types cache-dir venv-path project",
         hits=(
@@ -323,12 +331,14 @@ ROWS: tuple[Row, ...] = (
     ),
     Row("pyright mypy pylint", READS, match=r"^@", hits=("pylint @x",), misses=("pylint a.py",)),
     Row(
-        "eslint prettier stylelint tsc jest vitest mocha ava tap karma cypress playwright webpack vite rollup "
+        "eslint prettier stylelint tsc jest vitest mocha ava tap karma cypress playwright webpack vite "
+        "rollup "
         "esbuild parcel babel swc gulp grunt nyc c8 markdownlint biome turbo nx lerna",
         LOADS,
         short="cor",
         long="config plugin rulesdir resolve-plugins-relative-to require import loader parser parser-path "
-        "config-path globalsetup globalteardown setupfiles setupfilesafterenv testrunner testenvironment runner "
+        "config-path globalsetup globalteardown setupfiles setupfilesafterenv testrunner "
+        "testenvironment runner "
         "transform output-file output outfile outdir outfile-path out-dir out-file coveragedirectory file "
         "gulpfile gruntfile base tasks cwd rootdir prefix project plugin-search-dir custom-syntax "
         "custom-formatter format-path preload node-option node-options reporter resolver",
@@ -352,14 +362,16 @@ ROWS: tuple[Row, ...] = (
         misses=("mkdocs --version",),
     ),
     Row(
-        "gunicorn uvicorn hypercorn flask django-admin celery streamlit jupyter ipython alembic locust scrapy airflow",
+        "gunicorn uvicorn hypercorn flask django-admin celery streamlit jupyter ipython alembic locust "
+        "scrapy airflow",
         RUNS,
         operands=1,
         hits=("flask run", "jupyter nbconvert --execute x"),
         misses=("flask --version",),
     ),
     Row(
-        "apt apt-get aptitude dpkg yum dnf rpm pacman apk brew port snap flatpak zypper emerge nix-env choco winget scoop",
+        "apt apt-get aptitude dpkg yum dnf rpm pacman apk brew port snap flatpak zypper emerge nix-env "
+        "choco winget scoop",
         RUNS,
         unless="list show search info policy depends rdepends help madison outdated deps leaves",
         short="oc",
@@ -403,7 +415,8 @@ ROWS: tuple[Row, ...] = (
         "hg svn bzr fossil jj p4 cvs",
         RUNS,
         short="",
-        long="config config-option editor-cmd diff-cmd diff3-cmd merge-cmd ssh remotecmd tool config-toml config-file repository cwd config-dir",
+        long="config config-option editor-cmd diff-cmd diff3-cmd merge-cmd ssh remotecmd tool "
+        "config-toml config-file repository cwd config-dir",
         words="bisect extdiff ext* --config* @*",
         hits=("hg --config alias.x=!id x", "svn diff --diff-cmd ./p", "hg extdiff -p x"),
         misses=("hg status", "svn diff", "jj log"),

@@ -29,9 +29,11 @@ _INTERPRETERS: dict[str, Grammar] = {
     "luajit": Grammar("lj", "e"),
 }
 _WHOLE = frozenset(
-    "tclsh wish expect rscript r julia ghci runghc runhaskell erl escript elixir iex scala groovy jshell java "
+    "tclsh wish expect rscript r julia ghci runghc runhaskell erl escript elixir iex scala groovy "
+    "jshell java "
     "javaw dotnet mono osascript cscript wscript mshta rundll32 regsvr32 ed ex vi vim nvim vimdiff view rvim "
-    "rview gvim evim emacs emacsclient nano pico joe jed micro helix hx kak ne m4 dc bc gnuplot octave matlab "
+    "rview gvim evim emacs emacsclient nano pico joe jed micro helix hx kak ne m4 dc bc gnuplot octave "
+    "matlab "
     "ocaml guile racket sbcl clisp clojure clj swift kotlin kotlinc crystal nim dart irb pry erb ipython "
     "bpython ptpython jrunscript jjs coffee ts-node jupyter sage maxima gap gforth forth pike rebol red "
     "psql mysql mariadb sqlite3 duckdb mongo mongosh redis-cli cqlsh clickhouse-client "

@@ -104,7 +104,8 @@ ROWS: tuple[Row, ...] = (
         "wget wget2",
         WRITES,
         short="OoaPx",
-        long="output-document output-file append-output directory-prefix save-cookies warc-file hsts-file rejected-log",
+        long="output-document output-file append-output directory-prefix save-cookies warc-file "
+        "hsts-file rejected-log",
         hits=("wget -O x u", "wget --output-d=x u"),
         misses=("wget u", "wget -q u"),
     ),
@@ -198,7 +199,8 @@ ROWS: tuple[Row, ...] = (
     Row(
         "kubectl oc k3s microk8s",
         RUNS,
-        unless="get describe logs explain version api-resources api-versions top cluster-info help options diff",
+        unless="get describe logs explain version api-resources api-versions top cluster-info help "
+        "options diff",
         hits=("kubectl exec p -- touch x", "kubectl apply -f x", "kubectl cp a b:c", "kubectl -n x exec p"),
         misses=("kubectl get pods", "kubectl -n x get pods", "kubectl logs p"),
     ),

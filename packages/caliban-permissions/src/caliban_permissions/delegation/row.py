@@ -32,7 +32,8 @@ class Evidence(NamedTuple):
 class Row(NamedTuple):
     """Dangerous arguments of the programs `of`, several names separated by blanks.
 
-    `short` are option letters, `long` option names (abbreviations count, unless it ends in `!`), `words` whole arguments (a final
+    `short` are option letters, `long` option names (abbreviations count, unless it ends in `!`),
+    `words` whole arguments (a final
     `*` means a prefix), `match` an expression searched in every argument. `operands` n: the n-th operand is
     dangerous. `subs` limits the row to subcommands; `unless`: every other subcommand is dangerous.
     `hits` and `misses` are commands that must and must not be found by this row.

@@ -101,7 +101,8 @@ ROWS: tuple[Row, ...] = (
         misses=("grep -r a .",),
     ),
     Row(
-        "zgrep zegrep zfgrep bzgrep xzgrep zcat zless zmore zdiff lesspipe less more most pg lv w3m lynx links",
+        "zgrep zegrep zfgrep bzgrep xzgrep zcat zless zmore zdiff lesspipe less more most pg lv w3m "
+        "lynx links",
         RUNS,
         words="+*",
         short="kKoO",

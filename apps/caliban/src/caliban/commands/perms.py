@@ -1,0 +1,125 @@
+"""`caliban perms test` and `caliban perms explain`: what the rules say to a call, without making it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from caliban.cli.options import Options
+from caliban.cli.parser import Parser
+from caliban.compose.permissions import build_rules, resolve_mode, roots_of
+from caliban.compose.settings import build_settings
+from caliban.compose.workspace import build_workspace
+from caliban.errors import UsageError
+from caliban_common.permission import Action
+from caliban_common.tool import ToolKind, ToolSpec
+from caliban_permissions import Engine, Explanation
+from caliban_tools_builtin import ToolOptions, builtin_tools
+
+EXAMPLE = '{"command": "git status"}'
+EXITS: Final[Mapping[Action, int]] = MappingProxyType({"allow": 0, "deny": 1, "ask": 2})
+OTHER_TOOLS: Final[Mapping[str, tuple[ToolKind, str]]] = MappingProxyType(
+    {
+        "MultiEdit": ("edit", "path"),
+        "NotebookEdit": ("edit", "path"),
+        "WebFetch": ("network", "url"),
+        "WebSearch": ("network", "query"),
+    }
+)
+"""Tools of the guide that rules may speak of before they are built: their kind and main argument."""
+
+
+def perms(arguments: Sequence[str]) -> int:
+    """Judge one call. The exit code is the verdict: 0 allow, 1 deny, 2 ask."""
+    parser = _parser()
+    if not arguments or "-h" in arguments or "--help" in arguments:
+        sys.stdout.write(parser.format_help())
+        return 0
+    said = parser.parse_args(list(arguments))
+    options = Options(
+        workspace=said.workspace,
+        permission_mode=said.permission_mode or os.environ.get("CALIBAN_DEFAULT_PERMISSION_MODE") or None,
+        allow=tuple(said.allow or ()),
+        deny=tuple(said.deny or ()),
+        ask=tuple(said.ask or ()),
+        settings=said.settings,
+        setting_sources=said.setting_sources,
+        trust_project=said.trust_project,
+        allow_dangerously_skip_permissions=said.permission_mode == "bypassPermissions",
+        disable_auto_mode=True,
+    )
+    workspace = build_workspace(options)
+    explanation = _explain(options, workspace, said.tool, _arguments(said.input))
+    sys.stdout.write(_full(explanation) if said.verb == "explain" else _line(explanation))
+    return EXITS[explanation.verdict]
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="caliban perms",
+        description="Say what the permission rules decide about a call. Exit: 0 allow, 1 deny, 2 ask.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("verb", choices=("test", "explain"), help="one line, or the reasons too")
+    parser.add_argument("tool", metavar="TOOL", help="such as Bash")
+    parser.add_argument("input", metavar="JSON", nargs="?", default="{}", help=f"such as {EXAMPLE}")
+    parser.add_argument("--workspace", metavar="DIR", help="default: here")
+    parser.add_argument("--permission-mode", metavar="MODE")
+    parser.add_argument("--settings", metavar="FILE_OR_JSON")
+    parser.add_argument("--setting-sources", metavar="CSV")
+    parser.add_argument("--trust-project", action="store_true")
+    for action in ("allow", "deny", "ask"):
+        parser.add_argument(f"--{action}", action="append", metavar="PATTERN")
+    return parser
+
+
+def _arguments(text: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the input is not JSON: {error}", hint=f"such as {EXAMPLE}") from error
+    if not isinstance(value, dict):
+        raise UsageError("the input must be a JSON object", hint=f"such as {EXAMPLE}")
+    return value
+
+
+def _explain(options: Options, workspace: Path, tool: str, args: Mapping[str, Any]) -> Explanation:
+    settings = build_settings(options, workspace)
+    engine = Engine(
+        build_rules(options, settings),
+        mode=resolve_mode(options, settings),
+        workspace=workspace,
+        interactive=True,
+        roots=roots_of(settings, workspace),
+    )
+    return engine.explain(_spec(tool, workspace), args)
+
+
+def _spec(name: str, workspace: Path) -> ToolSpec:
+    for tool in builtin_tools(ToolOptions(workspace=workspace)):
+        if tool.spec.name == name:
+            return tool.spec
+    kind, main_argument = OTHER_TOOLS.get(name, ("other", None))
+    return ToolSpec(name=name, description="", input_schema={}, kind=kind, main_argument=main_argument)
+
+
+def _line(explanation: Explanation) -> str:
+    return f"MATCH: pattern={explanation.rule or '(default)'} action={explanation.verdict}\n"
+
+
+def _full(explanation: Explanation) -> str:
+    lines = [_line(explanation).rstrip(), f"mode: {explanation.mode}"]
+    if explanation.reason:
+        lines.append(f"reason: {explanation.reason}")
+    for part in explanation.parts:
+        lines.append(f"  {part.action:5} {part.kind} {part.text}   [{part.rule or 'default'}, {part.scope}]")
+        lines.extend(f"        {note}" for note in part.notes)
+    lines.extend(f"cannot be read off the text: {text}" for text in explanation.opaque)
+    lines.extend(f"a person must decide: {text}" for text in explanation.person)
+    lines.extend(f"a rule that would allow it: {text}" for text in explanation.suggestions)
+    return "\n".join(lines) + "\n"
