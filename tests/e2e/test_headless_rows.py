@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -407,9 +408,7 @@ def test_text_arrives_while_the_reply_is_still_coming(cli):
     steps = [Send(first), *(Send(piece) for piece in rest[:3]), Pause(held)]
     tail = [Send(piece) for piece in rest[3:]]
     exchange = wire.exchange(wire.text(""))
-    from dataclasses import replace
-
-    cli.script(replace(exchange, steps=tuple([*steps, *tail])))
+    cli.script(replace(exchange, steps=(*steps, *tail)))
     process = cli.start("-p", "hi")
     assert process.stdout is not None
     assert process.stdout.read(6) == b"early "

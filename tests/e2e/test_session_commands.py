@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -169,7 +170,7 @@ def test_kill_at_any_instant_loses_nothing_that_was_shown(cli, tmp_path: Path):
         assert kept[: len(shown)] == shown
         reader = Reader(family="anthropic", model="claude-sonnet-4-6")
         history = repair(close_open_calls(state.messages), reader)
-        for message, follower in zip(history, history[1:], strict=False):
+        for message, follower in pairwise(history):
             calls = [call.id for call in message.tool_uses]
             assert [r.tool_use_id for r in follower.tool_results][: len(calls)] == calls
         seen_cut += len(kept) < TURNS

@@ -246,6 +246,12 @@ def test_the_oldest_turns_go_first_and_the_cut_is_before_a_request_where_one_fit
     assert drop_oldest(history, target_tokens=10_000) is history
 
 
+def test_a_cut_before_a_request_is_preferred_to_one_that_keeps_more() -> None:
+    turns = [message for n in range(6) for message in (call(f"t{n}", "Bash"), result(f"t{n}"))]
+    history = (user("one"), *turns, user("two"), assistant("done"))
+    assert drop_oldest(history, target_tokens=500) == (user("one"), *history[-2:])
+
+
 def test_one_long_run_is_cut_between_its_turns_and_keeps_its_request() -> None:
     turns = [message for n in range(20) for message in (call(f"t{n}", "Bash"), result(f"t{n}"))]
     history = (system("s"), user("go"), *turns)

@@ -145,5 +145,9 @@ def test_a_file_name_is_safe_short_and_the_same_each_time(id: str) -> None:
     assert file_name(name) == name
 
 
+def test_names_of_devices_are_no_file_names() -> None:
+    assert [file_name(id) == id for id in ("con", "NUL", "com1", "console")] == [False, False, False, True]
+
+
 def test_ids_that_look_alike_when_cleaned_have_files_of_their_own() -> None:
     assert len({file_name(id) for id in ["a.b", "a/b", "a b", "a_b"]}) == 4

@@ -114,6 +114,19 @@ async def test_what_still_does_not_fit_is_dropped_but_for_the_last_turn() -> Non
     assert after == (SUMMARY, user("go"), *huge)
 
 
+async def test_a_cut_that_was_moved_back_to_a_request_still_fits() -> None:
+    history = (
+        user("old"),
+        *turns(1, 2, 3),
+        user("go"),
+        *turn(4, "y" * 9000),
+        *turn(5, "z" * 9000),
+        *turns(6),
+    )
+    after = await compact(history, summary(), target_tokens=4000)
+    assert after == (SUMMARY, user("go"), *turn(5, "z" * 9000), *turns(6))
+
+
 @pytest.mark.parametrize("text", ["", " \n"])
 async def test_an_empty_summary_is_a_failure_b086(text: str) -> None:
     provider = ScriptedProvider([reply(thinking("hm"), text)])

@@ -223,6 +223,11 @@ def test_a_value_that_can_be_written_is_left_alone(value: dict[str, object]) -> 
     assert nearest(value) is value
 
 
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_json_does_not_have_is_null(odd: float) -> None:
+    assert (dumps([odd]), nearest([odd])) == (b"[null]", [None])
+
+
 def test_what_json_does_not_have_becomes_null_or_a_replacement_character() -> None:
     assert (
         dumps({"a": float("nan"), "b": float("-inf"), "c": "\ud800"})

@@ -66,6 +66,7 @@ class Compaction:
                 model=self.model,
                 provider=self.provider,
                 target_tokens=int(window * TARGET_SHARE),
+                spent=trace.spend,
             )
         except CompactionFailed as error:
             self.trigger.failed()

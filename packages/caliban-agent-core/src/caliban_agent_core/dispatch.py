@@ -31,8 +31,9 @@ Outcome = Literal["ran", "denied", "invalid", "interrupted"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """A call that may run, with the tool that runs it."""
+    """A call that may run, with the tool that runs it; `place` is the place of the call in its reply."""
 
+    place: int
     call: ToolUseBlock
     tool: Tool
     context: ToolContext
@@ -43,21 +44,22 @@ class Allowed:
 class Dispatch:
     """The calls of one reply on their way to results.
 
-    `results` fills as calls finish; when the run is cancelled meanwhile, `settled` still answers every call.
+    `results` fills as calls finish, by the call's place in the reply (two calls may carry one id). When the
+    run is cancelled meanwhile, `settled` still answers every call.
     """
 
     calls: tuple[ToolUseBlock, ...]
     turn: int
-    results: dict[str, ToolResultBlock] = field(default_factory=dict)
+    results: dict[int, ToolResultBlock] = field(default_factory=dict)
     edited: bool = False
 
     def settled(self) -> tuple[ToolResultBlock, ...]:
         """One result per call in call order; a call without one was interrupted."""
-        return tuple(self.results.get(call.id) or interrupted(call.id) for call in self.calls)
+        return tuple(self.results.get(place) or interrupted(call.id) for place, call in enumerate(self.calls))
 
     def open_calls(self) -> tuple[ToolUseBlock, ...]:
         """The calls that have no result yet."""
-        return tuple(call for call in self.calls if call.id not in self.results)
+        return tuple(call for place, call in enumerate(self.calls) if place not in self.results)
 
 
 class Dispatcher:
@@ -75,9 +77,9 @@ class Dispatcher:
     async def run(self, work: Dispatch) -> None:
         """Give every call of `work` its result. Raises nothing for what a model or a tool did."""
         allowed = []
-        for call in work.calls:
+        for place, call in enumerate(work.calls):
             await self._trace.emit(ToolCallReady(turn=work.turn, call=call))
-            prepared = await self._prepare(call, work)
+            prepared = await self._prepare(place, call, work)
             if prepared is not None:
                 allowed.append(prepared)
         limiter = anyio.Semaphore(max(1, self._options.parallel_limit))
@@ -85,27 +87,27 @@ class Dispatcher:
             for chain in _chains(allowed):
                 group.start_soon(self._run_chain, chain, work, limiter)
 
-    async def _prepare(self, call: ToolUseBlock, work: Dispatch) -> Allowed | None:
+    async def _prepare(self, place: int, call: ToolUseBlock, work: Dispatch) -> Allowed | None:
         """Look the tool up and pass the gate; a call that may not run gets its result here."""
         tool = self._tools.get(call.name)
         if tool is None:
             text = f"Error: invalid input: tool not found: {one_line(call.name, max_chars=80)}"
-            await self._finish(call, ToolOutput.of(text, is_error=True), work, outcome="invalid")
+            await self._finish(place, ToolOutput.of(text, is_error=True), work, outcome="invalid")
             return None
         if call.raw_input is not None:
             sent = one_line(call.raw_input, max_chars=200)
             text = f"Error: invalid input: the arguments of {call.name} are not a JSON object: {sent}"
-            await self._finish(call, ToolOutput.of(text, is_error=True), work, outcome="invalid")
+            await self._finish(place, ToolOutput.of(text, is_error=True), work, outcome="invalid")
             return None
         context = ToolContext(session_id=self._options.session_id, turn=work.turn, tool_use_id=call.id)
         verdict = await judge(self._gate, self._hooks, call, tool, context)
         if verdict.decision.action != "allow":
             reason = verdict.decision.reason or "not permitted"
             output = ToolOutput.of(f"Tool call denied: {reason}", is_error=True)
-            await self._finish(call, output, work, outcome="denied", reason=reason)
+            await self._finish(place, output, work, outcome="denied", reason=reason)
             return None
         key = _conflict_key(tool, verdict.call)
-        return Allowed(call=verdict.call, tool=tool, context=context, key=key)
+        return Allowed(place=place, call=verdict.call, tool=tool, context=context, key=key)
 
     async def _run_chain(self, chain: list[Allowed], work: Dispatch, limiter: anyio.Semaphore) -> None:
         for item in chain:
@@ -118,11 +120,11 @@ class Dispatcher:
         elapsed_ms = (perf_counter() - started) * 1000
         if item.tool.spec.kind == "edit" and not output.is_error:
             work.edited = True
-        await self._finish(item.call, output, work, duration_ms=elapsed_ms)
+        await self._finish(item.place, output, work, duration_ms=elapsed_ms)
 
     async def _finish(
         self,
-        call: ToolUseBlock,
+        place: int,
         output: ToolOutput,
         work: Dispatch,
         *,
@@ -131,6 +133,7 @@ class Dispatcher:
         duration_ms: float = 0.0,
     ) -> None:
         options = self._options
+        call = work.calls[place]
         output = cap_output(
             output,
             cap_chars=options.tool_result_cap_chars,
@@ -139,7 +142,7 @@ class Dispatcher:
             tool_use_id=call.id,
         )
         result = ToolResultBlock(tool_use_id=call.id, content=output.content, is_error=output.is_error)
-        work.results[call.id] = result
+        work.results[place] = result
         await self._hooks.after_tool(call, result, work.turn)
         await self._trace.emit(
             ToolCallEnd(

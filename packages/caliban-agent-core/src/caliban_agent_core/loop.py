@@ -81,6 +81,7 @@ class Loop:
             has_text=bool(message.text.strip()),
             has_tool_calls=bool(message.tool_uses),
             edited=outcome.edited,
+            refused=outcome.stop is not None and outcome.stop.kind in ("refusal", "content_filter"),
         )
         self.nudges, nudge = after_turn(
             self.nudges,
@@ -90,11 +91,11 @@ class Loop:
         )
         if outcome.stop is not None and outcome.stop.kind != "end_of_turn":
             return outcome.stop
-        say = outcome.say or (nudge.text if nudge is not None else None)
         if outcome.stop is not None and (nudge is None or nudge.kind != "empty_turn"):
             return outcome.stop
-        if say is not None:
-            await self.trace.add(user(say), injected=True)
+        for text in (outcome.say, nudge.text if nudge is not None else None):
+            if text is not None:
+                await self.trace.add(user(text), injected=True)
         return None
 
     def _request(self) -> CompletionRequest:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from caliban_common.message import Message, ToolUseBlock
 from caliban_common.permission import Decision
 from caliban_common.tool import ToolSpec
+from caliban_common.usage import Usage
 from caliban_provider.provider import Provider
 
 
@@ -41,7 +42,16 @@ class Compactor(Protocol):
     """Makes a history shorter."""
 
     async def compact(
-        self, messages: tuple[Message, ...], *, model: str, provider: Provider, target_tokens: int
+        self,
+        messages: tuple[Message, ...],
+        *,
+        model: str,
+        provider: Provider,
+        target_tokens: int,
+        spent: Callable[[Usage], None] | None = None,
     ) -> tuple[Message, ...]:
-        """A shorter history that means the same. Raises `CompactionFailed`; the old one is then kept."""
+        """A shorter history that means the same; `spent` is told what that cost.
+
+        Raises `CompactionFailed`; the old history is then kept.
+        """
         ...

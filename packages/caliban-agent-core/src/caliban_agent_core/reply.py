@@ -23,6 +23,7 @@ from caliban_common.event import (
     ToolCallStart,
     Warned,
 )
+from caliban_common.history import is_same_model
 from caliban_common.message import Message, TextBlock
 from caliban_common.stop import StopReason
 from caliban_common.usage import Usage
@@ -99,11 +100,15 @@ class Replier:
         """The text of a reply that was cut off, as a message; `None` when there was none."""
         if self.assembler is None or not self.assembler.has_content:
             return None
-        message = self.assembler.message(self._provider.family, model)
+        message = self._message(self.assembler, model)
         text = tuple(
             block for block in message.content if isinstance(block, TextBlock) and block.text.strip()
         )
         return replace(message, content=text) if text else None
+
+    def _message(self, assembler: Assembler, model: str) -> Message:
+        """The reply under the name that was asked for: an alias must find its own signatures again."""
+        return replace(assembler.message(self._provider.family, model), model=model)
 
     async def _stream(self, request: CompletionRequest, turn: int) -> Reply:
         assembler = self.assembler = Assembler()
@@ -124,9 +129,9 @@ class Replier:
                     await self._tell(event, request.model, turn)
         finally:
             self.api_ms += (perf_counter() - started) * 1000
-            self._trace.usage += assembler.usage
+            self._trace.spend(assembler.usage)
         reply = Reply(
-            message=assembler.message(self._provider.family, request.model),
+            message=self._message(assembler, request.model),
             stop_reason=assembler.stop_reason or "other",
             usage=assembler.usage,
             detail=assembler.detail,
@@ -179,11 +184,3 @@ class Replier:
                 status=error.status,
             )
         )
-
-
-def is_same_model(requested: str, actual: str) -> bool:
-    """Whether `actual` is `requested` or a dated snapshot of it (`model-20250929`, `model-2026-10-21`)."""
-    if actual == requested or actual.rsplit("/", 1)[-1] == requested.rsplit("/", 1)[-1]:
-        return True
-    rest = actual.removeprefix(requested)
-    return rest != actual and rest[:1] in "-@" and rest[1:].replace("-", "").isdigit()

@@ -30,6 +30,10 @@ class Trace:
         self.messages.append(message)
         await self._channel.send(MessageAdded(message=message, injected=injected))
 
+    def spend(self, usage: Usage) -> None:
+        """Count the tokens of a model call."""
+        self.usage += usage
+
     def add_last(self, message: Message) -> None:
         """Append `message` at once: for a run that is being cancelled and must not wait."""
         self.messages.append(message)

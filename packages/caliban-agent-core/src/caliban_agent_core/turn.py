@@ -63,10 +63,13 @@ class Turn:
         while True:
             reply = await self._replier.ask(request, turn)
             if reply.stop_reason != "max_tokens":
-                self._recovery = replace(self._recovery, escalated=False)
+                self._recovery = Recovery()
                 return reply, None
             step = after_max_tokens(
-                self._recovery, self._options.recovery, has_tool_calls=bool(reply.message.tool_uses)
+                self._recovery,
+                self._options.recovery,
+                has_tool_calls=bool(reply.message.tool_uses),
+                max_tokens=request.max_tokens,
             )
             match step:
                 case Escalate():

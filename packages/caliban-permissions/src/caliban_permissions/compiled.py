@@ -60,6 +60,12 @@ class CompiledRule:
         return tuple(compile_text(text) for text in self._command_texts())
 
     @cached_property
+    def start_glob(self) -> TextGlob:
+        """What a leaf must begin with to be covered by `~glob`: only a wrapper could stand before it, and an
+        allow rule does not reach through wrappers."""
+        return compile_text(self.spec.rstrip("*") + "*")
+
+    @cached_property
     def wide_globs(self) -> tuple[TextGlob, ...]:
         """What a shell command must match to be denied or asked about: blanks, paths and `~` made equal."""
         found: dict[str, None] = {}

@@ -35,6 +35,7 @@ _BLOCK_DEVICES = (
     "/dev/disk",
     "/dev/dm-",
 )
+_MAX_LOOKED_UP = 64
 _FORMATTERS = ("mkfs", "mke2fs", "mkswap", "wipefs", "fdisk", "sfdisk", "parted", "sgdisk", "blkdiscard")
 
 
@@ -97,7 +98,10 @@ def catastrophic(argv: tuple[str, ...], place: Place, base: str) -> str | None:
         roots = [word for _, word in _operands(argv)][1:]
     else:
         return None
-    return next((f"it changes all of {root}" for root in roots if _vital(root, place, base)), None)
+    for number, root in enumerate(roots):
+        if _vital(root, place, base, on_disk=number < _MAX_LOOKED_UP):
+            return f"it changes all of {root}"
+    return None
 
 
 def unknown_delete(argv: tuple[str, ...], hole: str) -> bool:
@@ -143,7 +147,7 @@ def _device(path: str) -> bool:
     return path.startswith(_BLOCK_DEVICES)
 
 
-def _vital(word: str, place: Place, base: str) -> bool:
+def _vital(word: str, place: Place, base: str, *, on_disk: bool) -> bool:
     """Whether a path, trailing `/*` and the like removed, is a root that nobody deletes in passing."""
     path = word
     if "\x00" in word:
@@ -151,8 +155,7 @@ def _vital(word: str, place: Place, base: str) -> bool:
     if path == "~" or path.startswith("~/"):
         path = place.home + path[1:]
     joined = posixpath.normpath(posixpath.join(base, path))
-    real = split(os.path.realpath(joined))
-    stripped = tuple(real)
+    stripped = split(os.path.realpath(joined) if on_disk else joined)
     while stripped and set(stripped[-1]) <= set("*.?"):
         stripped = stripped[:-1]
     if len(stripped) <= 1:

@@ -11,8 +11,16 @@ import posixpath
 from collections import deque
 from typing import NamedTuple
 
-from caliban_permissions.shell import HOLE, Redirect, loose_commands, parse_line
-from caliban_permissions.wrappers import SHELLS, WRAPPERS, inner_commands, program, scripts
+from caliban_permissions.shell import HOLE, Leaf, Opacity, Redirect, loose_commands, parse_line
+from caliban_permissions.wrappers import (
+    SHELLS,
+    WRAPPERS,
+    inner_commands,
+    program,
+    reads_commands,
+    scripts,
+    without_leading_options,
+)
 
 _MAX_FORMS = 128
 _MAX_INNER = 64
@@ -32,8 +40,9 @@ def command_forms(argv: tuple[str, ...], base: str, home: str, redirects: tuple[
     seen: set[tuple[str, ...]] = set()
     queue: deque[tuple[tuple[str, ...], int]] = deque([(argv, 0)])
     for redirect in redirects:
-        if redirect.body is not None and argv and program(argv[0]) in SHELLS | WRAPPERS:
-            queue.extend((inner, 1) for inner in _commands(redirect.body))
+        script = redirect.target.text if redirect.op == "<<<" else redirect.body
+        if script is not None and argv and program(argv[0]) in SHELLS | WRAPPERS:
+            queue.extend((inner, 1) for inner in _commands(script))
     while queue:
         words, depth = queue.popleft()
         if not words or words in seen:
@@ -41,7 +50,8 @@ def command_forms(argv: tuple[str, ...], base: str, home: str, redirects: tuple[
         if len(seen) >= _MAX_FORMS or depth > _MAX_DEPTH:
             return Forms(tuple(texts), overflow=True)
         seen.add(words)
-        texts.update(dict.fromkeys(_spellings(words, base, home)))
+        for form in (words, *without_leading_options(words)):
+            texts.update(dict.fromkeys(_spellings(form, base, home)))
         name = program(words[0])
         if name in WRAPPERS or name in SHELLS:
             inner = inner_commands(words, _MAX_INNER + 1)
@@ -50,6 +60,21 @@ def command_forms(argv: tuple[str, ...], base: str, home: str, redirects: tuple[
             queue.extend((command, depth + (name in SHELLS)) for command in inner)
             queue.extend((command, depth + 1) for script in scripts(words) for command in _commands(script))
     return Forms(tuple(texts))
+
+
+def fed_from_outside(leaf: Leaf) -> Opacity | None:
+    """The doubt about a leaf that takes commands or arguments from its input."""
+    argv = leaf.argv
+    if not argv:
+        return None
+    given = any(redirect.op == "<<<" or redirect.body is not None for redirect in leaf.redirects)
+    if reads_commands(argv) and not given:
+        return Opacity("a shell that reads its commands", leaf.raw, runs=True)
+    if program(argv[0]) not in ("xargs", "gxargs", "parallel"):
+        return None
+    replaces = any(word.startswith(("-I", "-i", "--replace")) or "{" in word for word in argv[1:])
+    shells = any(program(word) in SHELLS for word in argv[1:])
+    return Opacity("arguments from another command", leaf.raw, runs=replaces or shells)
 
 
 def _commands(script: str) -> list[tuple[str, ...]]:

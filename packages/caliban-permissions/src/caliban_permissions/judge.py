@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from caliban_common.tool import ToolSpec
+from caliban_permissions.bash import Command
 from caliban_permissions.calls import EDIT_TOOLS, CallSubject, PathSubject, path_argument
 from caliban_permissions.evaluate import Book, Hit
 from caliban_permissions.gate import refused_input
@@ -32,8 +33,9 @@ def judge_call(tool: ToolSpec, args: Mapping[str, Any], book: Book, place: Place
         unit = _plain_unit(tool, args, book, now)
     if isinstance(unit, Outcome):
         return unit
-    unit = unreadable(tool.name, unit, book)
-    return conclude((unit,))
+    if tool.kind == "edit" and (key is None or not isinstance(value, str)):
+        unit = unit._replace(floors=(*unit.floors, Floor("outside", "the file it changes is not known")))
+    return conclude((unreadable(tool.name, unit, book),))
 
 
 def judge_path(subject: PathSubject, kind: str, book: Book, place: Place, now: datetime) -> Unit:
@@ -79,13 +81,13 @@ def guarded(unit: Unit, names: PathNames, place: Place) -> Unit:
     return unit._replace(action=lifted, floors=tuple(floors), notes=tuple(dict.fromkeys(notes)))
 
 
-def conclude(units: tuple[Unit, ...], opaque: tuple[str, ...] = ()) -> Outcome:
+def conclude(units: tuple[Unit, ...], command: Command | None = None) -> Outcome:
     """The outcome of several units: the strictest, and why."""
     units = tuple(_with_managed_floor(unit) for unit in units)
     decisive = strictest(units)
     rule = decisive.hit.rule.rule.pattern if decisive.hit.rule is not None else None
     reason = "" if decisive.action == "allow" else explain_unit(decisive)
-    return Outcome(decisive.action, reason, units, rule, opaque)
+    return Outcome(decisive.action, reason, units, rule, command)
 
 
 def explain_unit(unit: Unit) -> str:

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import chain
 
-from caliban_permissions.bash import Command, LeafSubject, LineSubject
+from caliban_permissions.bash import Command, LineSubject
 from caliban_permissions.calls import EDIT_TOOLS, PathSubject
 from caliban_permissions.compiled import CompiledRule
 from caliban_permissions.effects import catastrophic, unknown_delete
 from caliban_permissions.evaluate import STRICTNESS, Book, Hit
 from caliban_permissions.gate import refused_command
 from caliban_permissions.judge import conclude, guarded, judge_path, unreadable
+from caliban_permissions.leaf import LeafSubject
 from caliban_permissions.outcome import Floor, Outcome, Unit, refusal
 from caliban_permissions.paths import Place, resolve
 from caliban_permissions.protected import protection
@@ -53,7 +54,7 @@ class _Judge:
         units += self._reads()
         units = [unreadable("Bash", unit, self.book) for unit in units]
         units = self._with_may_match(units)
-        return conclude(tuple(units), tuple(str(opacity) for opacity in self.command.opaque))
+        return conclude(tuple(units), self.command)
 
     def _hits(self) -> tuple[list[Hit], Hit]:
         """The hit of each leaf and of the line, floors included."""
@@ -169,7 +170,7 @@ class _Judge:
 
     def _with_may_match(self, units: list[Unit]) -> list[Unit]:
         """A command that is not clear is not waved on past a deny rule that it may match."""
-        if not self.command.opaque or any(unit.action == "deny" for unit in units):
+        if not self.command.unknown or any(unit.action == "deny" for unit in units):
             return units
         found = []
         for unit in units:

@@ -27,8 +27,8 @@ def plan_refusal(tool: ToolSpec) -> str | None:
     if tool.kind == "read" or tool.name in PLAN_TOOLS:
         return None
     return (
-        f"{tool.name} is not available in plan mode, which only reads; present the plan with ExitPlanMode, and "
-        "it can run once the user has approved it"
+        f"{tool.name} is not available in plan mode, which only reads; present the plan with ExitPlanMode, "
+        "and it can run once the user has approved it"
     )
 
 

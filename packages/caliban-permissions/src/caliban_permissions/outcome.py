@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, TypeAlias
 
 from caliban_common.permission import Action
+from caliban_permissions.bash import Command
 from caliban_permissions.evaluate import STRICTNESS, Hit
 
 FloorKind: TypeAlias = Literal[
@@ -38,13 +39,18 @@ class Unit(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The strictest of the units, with all of them. `reason` is empty for an allow."""
+    """The strictest of the units, with all of them. `reason` is empty for an allow; `command` is set for Bash."""
 
     action: Action
     reason: str
     units: tuple[Unit, ...]
     rule: str | None = None
-    opaque: tuple[str, ...] = ()
+    command: Command | None = None
+
+    @property
+    def opaque(self) -> tuple[str, ...]:
+        """What in a shell command cannot be read off its text."""
+        return () if self.command is None else tuple(str(opacity) for opacity in self.command.opaque)
 
     @property
     def floors(self) -> tuple[Floor, ...]:

@@ -30,6 +30,8 @@ _DEVICE = re.compile(r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|COM[0-9]|LPT[0-9])(?:
 _SHORT_NAME = re.compile(r"[^.]{1,8}~[0-9]+(?:\..{0,3})?")
 _IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 _MAX_LINKS = 40
+_MAX_CHARS = 4_096
+_MAX_PARTS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,10 @@ class PathNames(NamedTuple):
         return self.canonicals[0] if self.canonicals else self.given
 
 
+ANY_PATH = PathNames("a file", uncertain="there are too many files to look at", any_name=True)
+"""Stands for the files that nobody looked at: every rule about a path means it."""
+
+
 def split(path: str) -> Parts:
     """The components of an absolute path; a Windows drive is a component in upper case."""
     if "\\" in path and _DRIVE.match(path):
@@ -142,6 +148,8 @@ def _refused(text: str, place: Place) -> str | None:
         return reason
     if not text:
         return "it is empty"
+    if len(text) > _MAX_CHARS or text.count("/") > _MAX_PARTS:
+        return "it is longer than any path"
     if _SCHEME.match(text):
         return "it is a URI, not a path"
     if _AT_PATH.match(text):

@@ -7,20 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from caliban_common.tool import ToolSpec
-from caliban_permissions.bash import Command, LeafSubject
+from caliban_permissions.bash import Command
 from caliban_permissions.calls import path_names
+from caliban_permissions.leaf import LeafSubject
 from caliban_permissions.outcome import Outcome
 from caliban_permissions.paths import Place
 from caliban_permissions.pattern import parse_pattern
 from caliban_permissions.url import parse_url
-from caliban_permissions.wrappers import program
+from caliban_permissions.wrappers import SUBCOMMAND_PROGRAMS, program
 
-_SUBCOMMAND_PROGRAMS = frozenset(
-    "git npm pnpm yarn bun cargo go docker podman kubectl helm gh pip uv poetry bundle composer dotnet "
-    "rustup "
-    "terraform systemctl brew apt apt-get mvn gradle make just task rake aws gcloud az mix stack cabal dune "
-    "opam hg svn jj nx turbo deno conda".split()
-)
 _NESTED = {"npm": ("run",), "pnpm": ("run",), "yarn": ("run",), "bun": ("run",), "git": ("stash", "remote")}
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_.:@/+=,-]+")
 _WILD = re.compile(r"[*?\[\]{}]")
@@ -34,11 +29,8 @@ def suggest(tool: ToolSpec, args: Mapping[str, Any], place: Place, outcome: Outc
     if any(floor.kind != "outside" for floor in outcome.floors):
         return ()
     if tool.name == "Bash":
-        text = args.get("command")
         settled = frozenset(unit.text for unit in outcome.units if unit.action == "allow")
-        return (
-            _for_command(Command(text, place, place.cwd), settled) if isinstance(text, str) and text else ()
-        )
+        return () if outcome.command is None else _for_command(outcome.command, settled)
     names = path_names(tool, args, place)
     if names is not None:
         usable = names.refused is None and names.uncertain is None
@@ -75,7 +67,7 @@ def _for_leaf(leaf: LeafSubject) -> str | None:
     """A prefix rule for the program and its sub-command, or the exact text where a prefix would delegate."""
     argv = leaf.leaf.argv
     size = 1
-    if program(argv[0]) in _SUBCOMMAND_PROGRAMS and len(argv) > 1:
+    if program(argv[0]) in SUBCOMMAND_PROGRAMS and len(argv) > 1:
         size = 3 if argv[1] in _NESTED.get(program(argv[0]), ()) and len(argv) > 2 else 2
     head = argv[:size]
     reach = max((item.word for item in leaf.evidence), default=-1)

@@ -33,6 +33,14 @@ WRAPPERS = frozenset(
 )
 """Programs of which every later word may begin a command that they run."""
 
+SUBCOMMAND_PROGRAMS = frozenset(
+    "git npm pnpm yarn bun cargo go docker podman kubectl helm gh pip uv poetry bundle composer dotnet "
+    "rustup terraform systemctl brew apt apt-get mvn gradle make just task rake aws gcloud az mix stack cabal dune "
+    "opam hg svn jj nx turbo deno conda".split()
+)
+"""Programs whose first operand says what they do; options may stand before it."""
+
+_MAX_LEADING = 6
 _VERSIONED = re.compile(
     r"(python|pypy|perl|ruby|irb|php|lua|luajit|node|nodejs|gcc|g\+\+|clang|clang\+\+|cpp|rustc|ghc|ghci|pip|tclsh"
     r"|wish|erl|gawk|mawk|make|gmake|bash|dash|ksh|zsh|fish|emacs|vim|nvim|gdb|lldb|java|javac|guile|ocaml|julia"
@@ -120,6 +128,14 @@ def inner_commands(argv: tuple[str, ...], limit: int) -> tuple[tuple[str, ...], 
             break
         found.append(argv[index:])
     return tuple(found)
+
+
+def without_leading_options(argv: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """The command with 1 to 6 of its leading words left out, where options stand before a sub-command."""
+    if len(argv) < 3 or not argv[1].startswith("-") or program(argv[0]) not in SUBCOMMAND_PROGRAMS:
+        return ()
+    starts = range(2, min(len(argv), _MAX_LEADING + 2))
+    return tuple((argv[0], *argv[start:]) for start in starts if not argv[start].startswith("-"))
 
 
 def scripts(argv: tuple[str, ...]) -> tuple[str, ...]:

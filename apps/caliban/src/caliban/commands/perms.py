@@ -104,7 +104,9 @@ def _spec(name: str, workspace: Path) -> ToolSpec:
     for tool in builtin_tools(ToolOptions(workspace=workspace)):
         if tool.spec.name == name:
             return tool.spec
-    kind, main_argument = OTHER_TOOLS.get(name, ("other", None))
+    if name not in OTHER_TOOLS:
+        return ToolSpec(name=name, description="", input_schema={})
+    kind, main_argument = OTHER_TOOLS[name]
     return ToolSpec(name=name, description="", input_schema={}, kind=kind, main_argument=main_argument)
 
 

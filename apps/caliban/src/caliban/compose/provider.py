@@ -68,12 +68,8 @@ def build_provider(options: Options, settings: Settings, environ: Mapping[str, s
 def _chosen(options: Options, settings: Settings) -> tuple[str | None, str | None]:
     """Provider and model by name; a model that settings name belongs to the provider they name."""
     said: Any = settings.get("model")
-    if isinstance(said, str):
-        provider, model = None, said
-    elif isinstance(said, Mapping):
-        provider, model = said.get("provider"), said.get("name")
-    else:
-        provider, model = None, None
+    provider: str | None = said.get("provider") if isinstance(said, Mapping) else None
+    model: str | None = said.get("name") if isinstance(said, Mapping) else said
     if options.provider is not None and options.provider != (provider or DEFAULT_PROVIDER):
         return options.provider, None
     return options.provider or provider, model

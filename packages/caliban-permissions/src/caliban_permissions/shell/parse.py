@@ -223,7 +223,12 @@ def _program_opacity(word: Word) -> list[Opacity]:
 
 def _target_opacity(redirect: Redirect) -> tuple[Opacity, ...]:
     if redirect.op in ("<<", "<<-"):
-        return ()
+        broken = "\n" in redirect.target.text
+        return (
+            (*redirect.target.opaque, Opacity("here-document delimiter of two lines"))
+            if broken
+            else (redirect.target.opaque)
+        )
     if redirect.target.glob is not None and redirect.op != "<<<":
         return (*redirect.target.opaque, Opacity("wildcard in a redirect target", redirect.target.raw))
     return redirect.target.opaque

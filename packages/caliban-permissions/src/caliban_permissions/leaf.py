@@ -1,0 +1,263 @@
+"""One simple command of a shell command, as a subject for rules."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+from caliban_permissions.calls import EDIT_TOOLS, PathSubject
+from caliban_permissions.compiled import CompiledRule
+from caliban_permissions.delegation import Evidence, delegations
+from caliban_permissions.delegation.git import ELSEWHERE
+from caliban_permissions.delegation.row import RUNS, WRITES, whole
+from caliban_permissions.effects import read_candidates, shared_device, write_targets
+from caliban_permissions.filenames import Directories, expand
+from caliban_permissions.forms import Forms, command_forms
+from caliban_permissions.glob import TextGlob
+from caliban_permissions.paths import ANY_PATH, PathNames, Place, resolve
+from caliban_permissions.pattern import Anywhere, Bare, Glob, Keys, Prefix
+from caliban_permissions.shell import HOLE, Leaf, Opacity
+from caliban_permissions.shell.loose import dequoted
+
+_BLANKS = re.compile(r"[ \t]+")
+_FUSED = str.maketrans({" ": "\x01", "\t": "\x01", "\n": "\x01"})
+_MAX_PATHS = 64
+_INSTALLED = frozenset("usr bin sbin opt nix gnu snap Applications Library System".split())
+
+
+class Surroundings(Protocol):
+    """What a leaf needs of the command it stands in."""
+
+    text: str
+    place: Place
+    directories: Directories
+
+    @property
+    def opaque(self) -> tuple[Opacity, ...]:
+        """The doubts about the whole command."""
+        ...
+
+
+class View(NamedTuple):
+    """A leaf as text for allow rules, with where each word starts in it."""
+
+    text: str
+    starts: tuple[int, ...]
+    words: tuple[str, ...]
+
+    def reaches(self, item: Evidence, *, canonical: bool) -> int:
+        """How much of the text a rule must spell out to name the evidence."""
+        return self.starts[item.word] + (item.size if canonical else len(self.words[item.word]))
+
+
+class LeafSubject:
+    """One simple command. `bases` are the directories it may run in, as far as they are `known`."""
+
+    tools = ("Bash",)
+
+    def __init__(self, command: Surroundings, leaf: Leaf, bases: tuple[str, ...], known: bool) -> None:
+        self.command = command
+        self.leaf = leaf
+        self.bases = bases
+        self.known = known
+
+    def covered_by(self, rule: CompiledRule) -> bool:
+        argument = rule.pattern.argument
+        if rule.spells_out(self.command.text):
+            return True
+        if rule.pattern.problem is not None:
+            return False
+        if isinstance(argument, Bare):
+            return True
+        return not self.command.opaque and self.textually_covered_by(rule) and not self.unnamed(rule)
+
+    def textually_covered_by(self, rule: CompiledRule) -> bool:
+        """Whether the words match, whatever they may hide."""
+        if rule.pattern.problem is not None:
+            return False
+        match rule.pattern.argument:
+            case Bare():
+                return True
+            case Anywhere():
+                return rule.start_glob.matches(self.views[0].text)
+            case Keys():
+                return all(path == ("command",) for path, _ in rule.keys) and self._matching(rule) is not None
+            case Glob() | Prefix():
+                return self._matching(rule) is not None
+
+    def unnamed(self, rule: CompiledRule) -> tuple[Evidence, ...]:
+        """What the leaf does beyond the text that the rule spells out."""
+        found = self._matching(rule)
+        if found is None or isinstance(rule.pattern.argument, Anywhere):
+            return self.evidence
+        glob, view = found
+        if glob.exact and rule.literal is not None:
+            return ()
+        canonical = view is self.views[0]
+        reach = len(glob.prefix)
+        return tuple(item for item in self.evidence if view.reaches(item, canonical=canonical) > reach)
+
+    def touched_by(self, rule: CompiledRule) -> bool:
+        if rule.pattern.problem is not None:
+            return False
+        texts = (*self.forms.texts, *self.raw_texts)
+        match rule.pattern.argument:
+            case Bare():
+                return True
+            case Anywhere():
+                texts = (*(text + " " for text in self.forms.texts), *self.raw_texts)
+                return any(glob.occurs_in(text) for glob in rule.wide_globs for text in texts)
+            case _:
+                return any(glob.matches(text) for glob in rule.wide_globs for text in texts)
+
+    @cached_property
+    def views(self) -> tuple[View, ...]:
+        """The canonical text, then the text as typed when it differs."""
+        canonical = tuple(word.text.translate(_FUSED) for word in self.leaf.words)
+        typed = tuple(word.raw for word in self.leaf.words)
+        return (_view(canonical),) if typed == canonical else (_view(canonical), _view(typed))
+
+    @cached_property
+    def raw_texts(self) -> tuple[str, ...]:
+        """The leaf as typed, redirects included, and without its quotes."""
+        return (_BLANKS.sub(" ", self.leaf.raw), dequoted(self.leaf.raw))
+
+    @cached_property
+    def forms(self) -> Forms:
+        """Every command that the leaf is or may run, as text for deny and ask rules."""
+        return command_forms(self.leaf.argv, self.bases[0], self.command.place.home, self.leaf.redirects)
+
+    @cached_property
+    def expanded(self) -> tuple[tuple[int, str], ...] | None:
+        """The arguments after file-name expansion, each with the word it came from; `None` if unknown."""
+        found: list[tuple[int, str]] = []
+        for index, word in enumerate(self.leaf.words):
+            if word.glob is None:
+                found.append((index, word.text))
+                continue
+            for base in self.bases:
+                names = expand(word.glob, base, self.command.directories) if self.known else None
+                if names is None:
+                    return None
+                found += ((index, name) for name in names)
+        return tuple(found)
+
+    @cached_property
+    def opaque(self) -> tuple[Opacity, ...]:
+        """The doubts about the leaf: those of its text, and those that the directories raise."""
+        found = list(self.leaf.opaque)
+        if self.expanded is None:
+            found.append(Opacity("wildcard that cannot be looked up", self.leaf.raw))
+        else:
+            found += (
+                Opacity("file name that reads as an option", name)
+                for index, name in self.expanded
+                if name.startswith("-") and self.leaf.words[index].glob is not None
+            )
+        away = next((base for base in self.bases[1:] if not self.command.place.inside(base)), None)
+        if away is not None and self.leaf.argv[:1] != ("cd",):
+            found.append(Opacity("change to a directory outside the workspace", away))
+        return tuple(found)
+
+    @cached_property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What the leaf does that its program's name does not say, in terms of its own words."""
+        expanded = self.expanded
+        if not self.leaf.words or expanded is None:
+            return ()
+        argv = self._arguments
+        place = self.command.place
+        found = []
+        for item in (*delegations(argv), *self._outside(argv), *self._local_program(argv)):
+            index = expanded[item.word][0]
+            globbed = self.leaf.words[index].glob is not None
+            size = max(item.size, len(self.leaf.words[index].text)) if globbed else item.size
+            if item.why != ELSEWHERE or resolve(item.text, place, self.bases[0]).canonicals != (
+                place.workspace,
+            ):
+                found.append(Evidence(index, size, item.why, item.text))
+        return tuple(found)
+
+    def reads(self) -> Iterator[PathSubject]:
+        """The files that the leaf may read, by its arguments and its input redirects."""
+        candidates = dict.fromkeys(read_candidates(self._arguments)) if self._arguments else {}
+        candidates.update((item.target.text, None) for item in self.leaf.redirects if item.op in ("<", "<>"))
+        yield from self._subjects(candidates, ("Read",))
+
+    def written(self) -> Iterator[PathSubject]:
+        """The files that a known command writes by its arguments."""
+        if self._arguments:
+            yield from self._subjects((target for _, target in write_targets(self._arguments)), EDIT_TOOLS)
+
+    def redirected(self) -> Iterator[PathSubject]:
+        """The files that the leaf's redirects write."""
+        targets = (item.target.text for item in self.leaf.redirects if item.writes)
+        yield from self._subjects((target for target in targets if not shared_device(target)), EDIT_TOOLS)
+
+    def _subjects(self, paths: Iterable[str], tools: tuple[str, ...]) -> Iterator[PathSubject]:
+        """A subject for each path; beyond a bound, one that may be any file."""
+        if self.expanded is None:
+            yield PathSubject(tools, ANY_PATH)
+        for number, path in enumerate(paths):
+            if number == _MAX_PATHS:
+                yield PathSubject(tools, ANY_PATH)
+                return
+            names = self._names(path)
+            if names.refused is None:
+                yield PathSubject(tools, names)
+            elif tools[0] != "Read":
+                yield PathSubject(tools, PathNames(path, uncertain=names.refused))
+
+    @cached_property
+    def _arguments(self) -> tuple[str, ...]:
+        """The arguments after file-name expansion, as far as it is known."""
+        return self.leaf.argv if self.expanded is None else tuple(text for _, text in self.expanded)
+
+    def _names(self, text: str) -> PathNames:
+        if HOLE in text:
+            return PathNames(text.replace(HOLE, "?"), uncertain="its name is known only when it runs")
+        found = [resolve(text, self.command.place, base) for base in self.bases]
+        names = found[0]
+        for other in found[1:]:
+            names = names._replace(
+                names=tuple(dict.fromkeys((*names.names, *other.names))),
+                canonicals=tuple(dict.fromkeys((*names.canonicals, *other.canonicals))),
+            )
+        if not self.known and not text.startswith("/"):
+            names = names._replace(uncertain="the directory that it is relative to is not known")
+        return names
+
+    def _outside(self, argv: tuple[str, ...]) -> Iterator[Evidence]:
+        for number, (index, target) in enumerate(write_targets(argv)):
+            if number == _MAX_PATHS:
+                yield whole(argv, len(argv) - 1, WRITES)
+                return
+            names = self._names(target)
+            if any(not self.command.place.inside(canonical) for canonical in names.canonicals):
+                yield whole(argv, index, WRITES + " outside the workspace")
+
+    def _local_program(self, argv: tuple[str, ...]) -> Iterator[Evidence]:
+        """A program given by a path that is not where programs are installed."""
+        if "/" not in argv[0] or HOLE in argv[0]:
+            return
+        real = os.path.realpath(f"{self.bases[0]}/{argv[0]}" if argv[0][0] != "/" else argv[0])
+        if real.split("/")[1] not in _INSTALLED or self.command.place.inside(real):
+            yield whole(argv, 0, RUNS + " of the workspace")
+
+    def _matching(self, rule: CompiledRule) -> tuple[TextGlob, View] | None:
+        """The glob and the view that match and leave the least unnamed."""
+        found = [
+            (glob, view) for view in self.views for glob in rule.command_globs if glob.matches(view.text)
+        ]
+        return max(found, key=lambda pair: (pair[0].exact, len(pair[0].prefix)), default=None)
+
+
+def _view(words: tuple[str, ...]) -> View:
+    starts, position = [], 0
+    for word in words:
+        starts.append(position)
+        position += len(word) + 1
+    return View(" ".join(words), tuple(starts), words)
