@@ -102,7 +102,12 @@ HEAVY_AT_IMPORT: Mapping[str, tuple[str, ...]] = {}
 
 LAZY_DOORS: Mapping[str, str] = {
     "caliban.__main__": "looks at the arguments before it imports anything",
+    "caliban.about": "the version is told without the flags",
+    "caliban.cli.help": "errors need more than help does",
     "caliban.main": "only the subcommand or face that was asked for is loaded",
+    "caliban.compose.headless": "schemas are loaded for --json-schema only",
+    "caliban.compose.prompt": "files are attached for prompts with an @ only",
+    "caliban_agent_core.compaction": "most runs end before a history is too long",
     "caliban_provider_anthropic.factory": "the facts of a provider are read without making one",
     "caliban_provider_local.factory": "the facts of a provider are read without making one",
     "caliban_tools_builtin.search.glob": "what runs a search is loaded with the first one",

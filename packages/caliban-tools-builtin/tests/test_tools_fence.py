@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
-import threading
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from caliban_tools_builtin.errors import PathRefused, ToolFailed
 from caliban_tools_builtin.fence import Fence, path_fault
 from caliban_tools_builtin.fs.file import load, store
 
-TRIES = int(os.environ.get("CALIBAN_TEST_RACES", "500"))
+TRIES = int(os.environ.get("CALIBAN_TEST_RACES", "3000"))
 ESCAPES = ("/etc/passwd", "../../etc/passwd", "sub/../../x", "{ws}-evil/x", "~/x", "~", "/", "..", "out/f")
 REFUSED = ["/etc", "../x", "~/x", "out", "a\0b", "file:///etc", "http://h/x", "", "\ud800"]
 WINDOWS = ["CON", "nul.txt", "d\\AUX", "com1", "a::$DATA", "c:\\ws\\f:s", ".env.", ".env ", "\\\\?\\C:\\x"]
@@ -109,41 +109,39 @@ def test_plain_names_are_fine_on_windows(path):
     assert path_fault(path, windows=True) is None
 
 
+SWAPPER = """
+import os, shutil, sys
+sub, away, outside = sys.argv[1:]
+while True:
+    try:
+        os.rename(sub, away); os.symlink(outside, sub); os.unlink(sub); os.rename(away, sub)
+    except OSError:  # the writer has made a directory where there was none: start again
+        if os.path.islink(sub):
+            os.unlink(sub)
+        shutil.rmtree(away, ignore_errors=True)
+        os.makedirs(sub, exist_ok=True)
+"""
+
+
 def test_a_directory_that_is_swapped_for_a_link_never_leads_out(ws):
     outside = ws.parent / "outside"
     outside.mkdir()
     (ws / "sub").mkdir()
-    fence, stop = Fence(ws, restrict=True), threading.Event()
-
-    def swap() -> None:
-        while not stop.is_set():
-            try:
-                os.rename(ws / "sub", ws / "away")
-                os.symlink(outside, ws / "sub")
-                os.unlink(ws / "sub")
-                os.rename(ws / "away", ws / "sub")
-            except OSError:  # the writer has made a directory where there was none: start again
-                if (ws / "sub").is_symlink():
-                    (ws / "sub").unlink()
-                shutil.rmtree(ws / "away", ignore_errors=True)
-                (ws / "sub").mkdir(exist_ok=True)
-
-    thread = threading.Thread(target=swap)
-    thread.start()
-    written = 0
-    try:
-        for _ in range(TRIES):
-            try:
-                place = fence.admit("sub/f")
-                store(place, b"x", old=load(place, max_bytes=10))
-                written += 1
-            except ToolFailed:
-                pass
-    finally:
-        stop.set()
-        thread.join()
+    fence = Fence(ws, restrict=True)
+    arguments = [str(ws / "sub"), str(ws / "away"), str(outside)]
+    with subprocess.Popen([sys.executable, "-c", SWAPPER, *arguments]) as swapper:
+        written = refused = 0
+        try:
+            while written + refused < TRIES or not (written and refused):
+                try:
+                    place = fence.admit("sub/f")
+                    store(place, b"x", old=load(place, max_bytes=10))
+                    written += 1
+                except ToolFailed:
+                    refused += 1
+        finally:
+            swapper.kill()
     assert list(outside.iterdir()) == []
-    assert written
 
 
 names = st.sampled_from(["a", "b", "c", "..", ".", "l1", "l2", ""])

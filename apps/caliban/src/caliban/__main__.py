@@ -11,10 +11,11 @@ ASCII = ("ascii", "us-ascii", "ansi_x3.4-1968")
 def main() -> None:
     """Run the command line and leave the process with its exit code."""
     arguments = sys.argv[1:]
-    if arguments in (["--version"], ["-V"]):
-        from caliban.version import version_line
+    flags = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if flags[:1] != ["perms"] and {"-V", "--version", "-h", "--help"}.intersection(flags):
+        from caliban.about import about
 
-        _leave(_print_version(version_line()))
+        _leave(about(arguments))
     if sys.getfilesystemencoding() in ASCII:
         _start_again_in_utf8()
     import gc
@@ -31,15 +32,6 @@ def _start_again_in_utf8() -> None:
     """Leave a locale in which neither a prompt nor a file name beyond ASCII can be read."""
     if not sys.flags.utf8_mode and hasattr(os, "execv"):
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
-
-
-def _print_version(line: str) -> int:
-    try:
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
-    except OSError:
-        return 141
-    return 0
 
 
 def _leave(code: int) -> None:

@@ -7,9 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from caliban.cli.options import Options
-from caliban.cli.parser import build_parser, parse, wants
+from caliban.cli.parser import parse
 from caliban.errors import UsageError
-from caliban.version import version_line
 from caliban_common.errors import CalibanError
 
 JSON_FORMATS = ("json", "stream-json")
@@ -77,12 +76,6 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from caliban.commands.perms import perms
 
         return perms(arguments[1:])
-    if wants(arguments, "--help") or wants(arguments, "-h"):
-        _write(build_parser().format_help().encode("utf-8"))
-        return 0
-    if wants(arguments, "--version") or wants(arguments, "-V"):
-        _write(f"{version_line()}\n".encode())
-        return 0
     options = parse(arguments, os.environ)
     _choose_face(options)
     from caliban.compose.headless import answer

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from caliban_agent_core.channel import Channel
-from caliban_agent_core.compact.summarize import Summarizer
 from caliban_agent_core.compact.trigger import Trigger
 from caliban_agent_core.compaction import Compaction
 from caliban_agent_core.dispatch import Dispatcher
@@ -31,7 +30,8 @@ class Agent:
     """Runs a model in a loop with tools. One agent may run many histories, also at the same time.
 
     `tools` are offered to the model in the given order, which is part of the prompt's cached prefix. Without
-    a `gate` every call is allowed. Raises `ToolDefinitionError` for two tools of one name.
+    a `gate` every call is allowed; without a `compactor` the model itself summarises. Raises
+    `ToolDefinitionError` for two tools of one name.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Agent:
         self.model = model
         self.options = options or AgentOptions()
         self.gate = gate or Gate()
-        self.compactor = compactor or Summarizer()
+        self.compactor = compactor
         self.tools = {tool.spec.name: tool for tool in tools}
         if len(self.tools) != len(tools):
             names = sorted({t.spec.name for t in tools if sum(o.spec.name == t.spec.name for o in tools) > 1})

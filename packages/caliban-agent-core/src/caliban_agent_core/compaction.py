@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from caliban_agent_core.compact.estimate import Estimator
-from caliban_agent_core.compact.micro import supersede
 from caliban_agent_core.compact.trigger import Trigger
 from caliban_agent_core.errors import CompactionFailed
 from caliban_agent_core.ports import Compactor
@@ -19,7 +18,10 @@ TARGET_SHARE = 0.7
 
 @dataclass(slots=True, kw_only=True)
 class Compaction:
-    """The compaction of one run. `window_tokens` of `None` (unknown) switches the forethought off."""
+    """The compaction of one run; without a `compactor` the model summarises.
+
+    `window_tokens` of `None` (unknown) switches the forethought off.
+    """
 
     model: str
     provider: Provider
@@ -39,9 +41,7 @@ class Compaction:
 
     async def react(self, trace: Trace) -> bool:
         """Shorten the history because the provider refused it; false when that was tried already."""
-        if self.compactor is None or not self.trigger.react():
-            return False
-        return await self._compact(trace)
+        return self.trigger.react() and await self._compact(trace)
 
     def _due(self, trace: Trace) -> bool:
         if self.window_tokens is None:
@@ -49,6 +49,8 @@ class Compaction:
         return self.trigger.due(self.estimator.tokens(trace.messages), self.window_tokens)
 
     async def _supersede(self, trace: Trace) -> bool:
+        from caliban_agent_core.compact.micro import supersede
+
         before = tuple(trace.messages)
         after = supersede(before)
         if after is before:
@@ -57,11 +59,9 @@ class Compaction:
         return True
 
     async def _compact(self, trace: Trace) -> bool:
-        if self.compactor is None:
-            return False
         window = self.window_tokens or self.estimator.tokens(trace.messages)
         try:
-            shorter = await self.compactor.compact(
+            shorter = await self._compactor().compact(
                 tuple(trace.messages),
                 model=self.model,
                 provider=self.provider,
@@ -76,6 +76,13 @@ class Compaction:
         self.trigger.succeeded()
         await self._replace(trace, shorter, "the conversation was summarised")
         return True
+
+    def _compactor(self) -> Compactor:
+        if self.compactor is None:
+            from caliban_agent_core.compact.summarize import Summarizer
+
+            self.compactor = Summarizer()
+        return self.compactor
 
     async def _replace(self, trace: Trace, messages: tuple[Message, ...], reason: str) -> None:
         trace.messages[:] = messages

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Protocol
+from typing import Any, Protocol
 
 import anyio
 
@@ -20,10 +20,26 @@ from caliban_headless.frames import Init
 from caliban_headless.input import PromptSource
 from caliban_headless.notices import Notices
 from caliban_headless.output import Output
-from caliban_headless.structured import MAX_REPAIRS, Schema, repair_prompt
 from caliban_headless.summary import Result, Summary, with_structured
 
 CANCELLED = Stop(kind="cancelled", message="the run was cancelled")
+
+
+class AnswerShape(Protocol):
+    """What an answer must look like: `caliban_headless.structured.Schema`."""
+
+    @property
+    def max_repairs(self) -> int:
+        """How often the model may correct an answer."""
+        ...
+
+    def check(self, reply: str) -> Any:
+        """The value in `reply`. Raises `SchemaMismatch`."""
+        ...
+
+    def repair_prompt(self, error: SchemaMismatch) -> str:
+        """What the model is told when its answer does not fit."""
+        ...
 
 
 class Encoder(Protocol):
@@ -66,7 +82,7 @@ class Driver:
     init: Init
     model: str
     notices: Notices | None = None
-    schema: Schema | None = None
+    schema: AnswerShape | None = None
     say: Callable[[str], None] = say
     _current: Submission | None = None
     _cancelled: bool = False
@@ -152,14 +168,14 @@ class Driver:
             return result
         return await self._structured(self.schema, result)
 
-    async def _structured(self, schema: Schema, result: Result) -> Result:
-        for attempt in range(MAX_REPAIRS + 1):
+    async def _structured(self, schema: AnswerShape, result: Result) -> Result:
+        for attempt in range(schema.max_repairs + 1):
             try:
                 return with_structured(result, schema.check(result.text))
             except SchemaMismatch as error:
-                if attempt == MAX_REPAIRS:
+                if attempt == schema.max_repairs:
                     return self._summary.failed(error.message, exit.BAD_ANSWER, self._elapsed_ms())
-                stop = await self._submit(user(repair_prompt(error)))
+                stop = await self._submit(user(schema.repair_prompt(error)))
                 result = self._summary.result(stop, self._elapsed_ms())
                 if result.is_error:
                     return result

@@ -20,6 +20,7 @@ class Schema:
     """A JSON Schema (2020-12 unless it names another draft) as plain data."""
 
     data: Any
+    max_repairs: int = MAX_REPAIRS
 
     def check(self, reply: str) -> Any:
         """The value in `reply` that fits. Raises `SchemaMismatch`."""
@@ -34,6 +35,12 @@ class Schema:
             where = f" at `{place.lstrip('.')}`" if place else ""
             raise SchemaMismatch(f"the answer does not fit the schema{where}: {error.message}")
         return value
+
+    def repair_prompt(self, error: SchemaMismatch) -> str:
+        """What the model is told when its answer does not fit."""
+        return (
+            f"That answer cannot be used: {error.message}. Answer again with only the corrected JSON value."
+        )
 
     def instruction(self) -> str:
         """What the model is told about it."""
@@ -81,8 +88,3 @@ def extract(reply: str) -> Any:
         except (ValueError, RecursionError):
             start = reply.find("{", start + 1)
     raise SchemaMismatch("the answer holds no JSON object")
-
-
-def repair_prompt(error: SchemaMismatch) -> str:
-    """What the model is told when its answer does not fit."""
-    return f"That answer cannot be used: {error.message}. Answer again with only the corrected JSON value."

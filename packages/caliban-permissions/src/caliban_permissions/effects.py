@@ -70,6 +70,9 @@ def write_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
     if name == "dd":
         yield from ((index, word[3:]) for index, word in enumerate(argv) if word.startswith("of="))
         return
+    if name in ("tar", "gtar", "bsdtar", "unzip"):
+        yield from _extraction(argv, "-C" if name != "unzip" else "-d")
+        return
     operands = list(_operands(argv))
     if name in _ALL_OPERANDS:
         yield from operands
@@ -118,6 +121,17 @@ def _operands(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
             ended = True
         elif ended or not word.startswith("-") or word == "-":
             yield index, word
+
+
+def _extraction(argv: tuple[str, ...], option: str) -> Iterator[tuple[int, str]]:
+    """The directories that an archive program is told to work in."""
+    for index, word in enumerate(argv):
+        if word in (option, "--directory", "--one-top-level") and index + 1 < len(argv):
+            yield index + 1, argv[index + 1]
+        elif word.startswith(("--directory=", "--one-top-level=")):
+            yield index, word.partition("=")[2]
+        elif word.startswith(option) and len(word) > len(option):
+            yield index, word[len(option) :]
 
 
 def _into_directory(argv: tuple[str, ...], operands: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:

@@ -14,7 +14,6 @@ from caliban_permissions.calls import PathSubject
 from caliban_permissions.evaluate import Book
 from caliban_permissions.explain import Explanation, parts_of
 from caliban_permissions.judge import judge_call
-from caliban_permissions.judge_bash import judge_bash
 from caliban_permissions.modes import Verdict, plan_refusal, settle
 from caliban_permissions.outcome import Floor, Outcome, refusal
 from caliban_permissions.paths import Place, resolve
@@ -140,6 +139,9 @@ class Engine:
             cwd = os.path.realpath(Path(self._place.cwd, directory))
         else:
             return refusal("Bash", "the working directory is not a path")
+        # The shell's half of the package is loaded by the first command: a start without one is cheap.
+        from caliban_permissions.judge_bash import judge_bash
+
         return judge_bash(command, cwd, book, self._place, now)
 
 

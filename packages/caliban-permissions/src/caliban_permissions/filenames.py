@@ -43,7 +43,8 @@ class Directories:
 def expand(pattern: str, base: str, directories: Directories) -> tuple[str, ...] | None:
     """The words that a file-name pattern becomes, in order; the pattern's own text when nothing matches.
 
-    `pattern` has quoted wildcards escaped. `None` when the directories are too large to look through.
+    `pattern` has quoted wildcards escaped. `None` when it cannot be said: the directories are too large to
+    look through, or the pattern is one that shells read differently.
     """
     absolute = pattern.startswith("/")
     found = [("/" if absolute else "", "/" if absolute else base)]
@@ -59,6 +60,8 @@ def expand(pattern: str, base: str, directories: Directories) -> tuple[str, ...]
             ]
         else:
             matcher = _matcher(component)
+            if matcher is None:
+                return None
             for shown, directory in found:
                 entries = directories.names(directory)
                 if entries is None:
@@ -76,8 +79,8 @@ def expand(pattern: str, base: str, directories: Directories) -> tuple[str, ...]
     return tuple(sorted(shown for shown, _ in found)) or (_unescaped(pattern),)
 
 
-def _matcher(component: str) -> re.Pattern[str]:
-    """The component as a regular expression; a bracket that cannot be read matches anything."""
+def _matcher(component: str) -> re.Pattern[str] | None:
+    """The component as a regular expression; `None` for a bracket that bash may read differently."""
     parts: list[str] = []
     index = 0
     while index < len(component):
@@ -86,7 +89,10 @@ def _matcher(component: str) -> re.Pattern[str]:
             parts.append(re.escape(component[index + 1]))
             index += 1
         elif char == "[" and (end := component.find("]", index + 2)) > 0:
-            parts.append(_bracket(component[index + 1 : end]))
+            inside = component[index + 1 : end]
+            if "[" in inside or "\\" in inside:
+                return None
+            parts.append(_bracket(inside))
             index = end
         else:
             parts.append({"*": ".*", "?": "."}.get(char, re.escape(char)))
@@ -94,14 +100,12 @@ def _matcher(component: str) -> re.Pattern[str]:
     try:
         return re.compile("(?s:" + "".join(parts) + ")")
     except re.error:
-        return re.compile("(?s:.*)")
+        return None
 
 
 def _bracket(inside: str) -> str:
     negated = inside[:1] in ("!", "^")
     body = inside[1:] if negated else inside
-    if "[" in body or "\\" in body:
-        return ".+"
     escaped = "".join(char if char.isalnum() or char == "-" else "\\" + char for char in body)
     return f"[{'^' if negated else ''}{escaped}]"
 

@@ -11,7 +11,15 @@ import posixpath
 from collections import deque
 from typing import NamedTuple
 
-from caliban_permissions.shell import HOLE, Leaf, Opacity, Redirect, loose_commands, parse_line
+from caliban_permissions.shell import (
+    HOLE,
+    Leaf,
+    Opacity,
+    Redirect,
+    loose_commands,
+    names_a_loader,
+    parse_line,
+)
 from caliban_permissions.wrappers import (
     SHELLS,
     WRAPPERS,
@@ -22,6 +30,8 @@ from caliban_permissions.wrappers import (
     without_leading_options,
 )
 
+_REBINDS = frozenset({"hash", "alias", "enable", "bind"})
+_DECLARES = frozenset({"export", "declare", "typeset", "readonly", "local"})
 _MAX_FORMS = 128
 _MAX_INNER = 64
 _MAX_DEPTH = 6
@@ -70,6 +80,8 @@ def fed_from_outside(leaf: Leaf) -> Opacity | None:
     given = any(redirect.op == "<<<" or redirect.body is not None for redirect in leaf.redirects)
     if reads_commands(argv) and not given:
         return Opacity("a shell that reads its commands", leaf.raw, runs=True)
+    if argv[0] in _REBINDS or (argv[0] in _DECLARES and any(names_a_loader(word) for word in argv[1:])):
+        return Opacity("a change of what names mean", leaf.raw, runs=True)
     if program(argv[0]) not in ("xargs", "gxargs", "parallel"):
         return None
     replaces = any(word.startswith(("-I", "-i", "--replace")) or "{" in word for word in argv[1:])

@@ -5,10 +5,9 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from caliban_common.tool import ToolSpec
-from caliban_permissions.bash import Command
 from caliban_permissions.calls import EDIT_TOOLS, CallSubject, PathSubject, path_argument
 from caliban_permissions.evaluate import Book, Hit
 from caliban_permissions.gate import refused_input
@@ -16,6 +15,9 @@ from caliban_permissions.outcome import Floor, Outcome, Unit, refusal, strictest
 from caliban_permissions.paths import PathNames, Place, hard_linked, resolve
 from caliban_permissions.protected import protection
 from caliban_permissions.shell.line import excerpt
+
+if TYPE_CHECKING:
+    from caliban_permissions.bash import Command
 
 
 def judge_call(tool: ToolSpec, args: Mapping[str, Any], book: Book, place: Place, now: datetime) -> Outcome:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from caliban_common.permission import Action
-from caliban_permissions.bash import Command
 from caliban_permissions.evaluate import STRICTNESS, Hit
+
+if TYPE_CHECKING:
+    from caliban_permissions.bash import Command
 
 FloorKind: TypeAlias = Literal[
     "protected", "catastrophic", "may match", "managed", "plan", "uncertain", "rule", "outside"
@@ -39,7 +41,7 @@ class Unit(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The strictest of the units, with all of them. `reason` is empty for an allow; `command` is set for Bash."""
+    """The strictest of the units, with all of them. `reason` is empty for an allow; `command` is for Bash."""
 
     action: Action
     reason: str

@@ -23,7 +23,7 @@ Parts: TypeAlias = tuple[str, ...]
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|file:", re.IGNORECASE)
 _AT_PATH = re.compile(r"@(?:[/\\~]|[A-Za-z]:)")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
-_UNEXPANDED = re.compile(r"\$(?:[A-Za-z_]|\{|\()|`")
+_UNEXPANDED = re.compile(r"(?<!:)\$(?:[A-Za-z_]|\{|\()|`")
 _PROC_ROOT = re.compile(r"/proc/(?:self|thread-self|[0-9]+)(?:/task/[0-9]+)?/root(?=/|$)")
 _PROC_ALIAS = re.compile(r"/proc/(?:self|thread-self|[0-9]+)(?:/task/[0-9]+)?/(?:root|cwd|fd)(?:/|$)")
 _DEVICE = re.compile(r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|COM[0-9]|LPT[0-9])(?:[.:].*)?", re.IGNORECASE)

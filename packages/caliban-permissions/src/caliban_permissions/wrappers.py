@@ -34,18 +34,18 @@ WRAPPERS = frozenset(
 """Programs of which every later word may begin a command that they run."""
 
 SUBCOMMAND_PROGRAMS = frozenset(
-    "git npm pnpm yarn bun cargo go docker podman kubectl helm gh pip uv poetry bundle composer dotnet "
-    "rustup terraform systemctl brew apt apt-get mvn gradle make just task rake aws gcloud az mix stack cabal dune "
-    "opam hg svn jj nx turbo deno conda".split()
+    "git npm pnpm yarn bun cargo go docker podman kubectl helm gh pip uv poetry bundle composer "
+    "dotnet rustup terraform systemctl brew apt apt-get mvn gradle make just task rake aws gcloud az mix "
+    "stack cabal dune opam hg svn jj nx turbo deno conda".split()
 )
 """Programs whose first operand says what they do; options may stand before it."""
 
 _MAX_LEADING = 6
-_VERSIONED = re.compile(
-    r"(python|pypy|perl|ruby|irb|php|lua|luajit|node|nodejs|gcc|g\+\+|clang|clang\+\+|cpp|rustc|ghc|ghci|pip|tclsh"
-    r"|wish|erl|gawk|mawk|make|gmake|bash|dash|ksh|zsh|fish|emacs|vim|nvim|gdb|lldb|java|javac|guile|ocaml|julia"
-    r"|psql|pydoc|idle|ipython|pytest|easy_install|expect|octave|swift|kotlin|scala|gradle|cargo|go)"
-    r"[-.]?[0-9][0-9.]*"
+_VERSION = re.compile(r"[-.]?[0-9][0-9.]*$")
+_VERSIONED = frozenset(
+    "python pypy perl ruby irb php lua luajit node nodejs gcc g++ clang clang++ cpp rustc ghc ghci pip tclsh "
+    "wish erl gawk mawk make gmake bash dash ksh zsh fish emacs vim nvim gdb lldb java javac guile ocaml "
+    "julia psql pydoc idle ipython pytest easy_install expect octave swift kotlin scala gradle cargo go".split()
 )
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _SHELL_TEXT = re.compile(r"[ \t\n;|&<>()$`\\'\"]")
@@ -86,8 +86,8 @@ def program(word: str) -> str:
     name = posixpath.basename(word.replace("\\", "/")).lower()
     if name.endswith((".exe", ".cmd", ".bat")):
         name = name[:-4]
-    found = _VERSIONED.fullmatch(name)
-    return found.group(1) if found else name
+    family = _VERSION.sub("", name)
+    return family if family in _VERSIONED else name
 
 
 def inner_start(argv: tuple[str, ...]) -> int | None:

@@ -57,7 +57,7 @@ class Fence:
             raise PathRefused(fault)
         joined = str(self.workspace / expand_user(text))
         special = _special(joined)
-        canonical = os.path.realpath(joined)
+        canonical = canonical_name(joined)
         if special or _PROCESS_FILE.match(canonical):
             raise PathRefused(f"{text!r} is {special or 'a view of a process'}, not a regular file")
         root = next((root for root in self._roots if _within(canonical, str(root))), None)
@@ -79,11 +79,19 @@ class Fence:
     def _shown(self, joined: str, canonical: str) -> str:
         """The name that was given, without its detours; the canonical one where the two would differ."""
         lexical = os.path.normpath(joined)
-        if lexical != canonical and os.path.realpath(lexical) == canonical:
+        if lexical != canonical and canonical_name(lexical) == canonical:
             for root in (str(self.workspace), str(self.given)):
                 if _within(lexical, root):
                     return clean(os.path.relpath(lexical, root))
         return self.show(canonical)
+
+
+def canonical_name(path: str) -> str:
+    """`path` without links; what does not exist stays as it is. Raises `PathRefused`."""
+    try:
+        return os.path.realpath(path)
+    except OSError as error:  # a link that vanished between two looks at it
+        raise PathRefused(f"{path!r} changed while it was looked at", hint="try again") from error
 
 
 def path_fault(text: str, *, windows: bool = os.name == "nt") -> str | None:

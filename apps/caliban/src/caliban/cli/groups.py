@@ -1,26 +1,26 @@
-"""The flags as data: one group a heading of `--help`, in the order of the guide's CLI reference."""
+"""The flags as data: one group a heading of `--help`, in the order of the guide's CLI reference.
+
+Named tuples, not dataclasses: `--help` should not wait for the machinery behind those.
+"""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 MODES = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(NamedTuple):
     """One flag: its names, and what argparse is told about it."""
 
     names: tuple[str, ...]
     how: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """A heading and its flags."""
 
     title: str

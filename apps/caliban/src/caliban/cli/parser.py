@@ -1,57 +1,14 @@
-"""The parser of a run's flags: groups, help, and errors that say what to do."""
+"""From arguments to the options of a run, environment variables included."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
-from caliban.cli.groups import GROUPS, LATER
+from caliban.cli.groups import LATER
+from caliban.cli.help import build_parser
 from caliban.cli.options import Options
 from caliban.errors import UsageError
-
-DESCRIPTION = "Run any language model in a loop with tools, under your control."
-EPILOG = """\
-commands:
-  caliban perms test TOOL [JSON]     what the permission rules say to a call (exit 0 allow, 1 deny, 2 ask)
-  caliban perms explain TOOL [JSON]  the same, with the reasons
-
-exit codes:
-  0 success   1 run-time error   2 answer does not fit its schema, or was refused   64 usage
-  66 missing session or input   75 turn limit   78 configuration   124 cancelled   130 second Ctrl-C
-  141 the reader of standard output went away
-
-examples:
-  caliban -p "What does this project do?"
-  git diff | caliban -p - "Review these changes."
-  caliban --provider local -p "Name three colours."
-"""
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are ours to print."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise `UsageError`."""
-        raise UsageError(message, hint="caliban --help lists the flags")
-
-
-def build_parser() -> Parser:
-    """The parser of `caliban [FLAGS] [PROMPT]`."""
-    parser = Parser(
-        prog="caliban",
-        usage="caliban [FLAGS] [PROMPT]\n       caliban COMMAND …",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-        add_help=False,
-    )
-    for group in GROUPS:
-        section = parser.add_argument_group(group.title)
-        for flag in group.flags:
-            section.add_argument(*flag.names, **flag.how)
-    return parser
 
 
 def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Options:
@@ -133,11 +90,3 @@ def _check_frames(options: Options) -> None:
             "--input-format stream-json reads its prompts from standard input",
             hint="leave the prompt out, or give - for it",
         )
-
-
-def wants(arguments: Sequence[str], flag: str) -> bool:
-    """Whether `flag` stands among the arguments before a `--`."""
-    cut = list(arguments)
-    if "--" in cut:
-        cut = cut[: cut.index("--")]
-    return flag in cut

@@ -6,6 +6,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -32,8 +33,10 @@ from caliban_headless.run import Driver, Encoder, say
 from caliban_headless.signals import watch_signals
 from caliban_headless.stdin import Stdin
 from caliban_headless.stream import StreamEncoder, StreamOptions
-from caliban_headless.structured import Schema, load_schema
 from caliban_headless.text import TextEncoder
+
+if TYPE_CHECKING:
+    from caliban_headless.structured import Schema
 
 
 def answer(options: Options) -> int:
@@ -50,7 +53,7 @@ def answer(options: Options) -> int:
 async def _answer(options: Options) -> int:
     workspace = build_workspace(options)
     settings = build_settings(options, workspace)
-    schema = load_schema(options.json_schema) if options.json_schema is not None else None
+    schema = _load_schema(options)
     found = find_session(options)
     for warning in (*settings.warnings, *found.warnings):
         say(f"[caliban: {warning}]\n")
@@ -85,6 +88,14 @@ async def _answer(options: Options) -> int:
     finally:
         with anyio.move_on_after(1, shield=True):
             await door.provider.aclose()
+
+
+def _load_schema(options: Options) -> Schema | None:
+    if options.json_schema is None:
+        return None
+    from caliban_headless.structured import load_schema
+
+    return load_schema(options.json_schema)
 
 
 async def _drive(driver: Driver, prompt: Message | None) -> int:

@@ -8,7 +8,6 @@ from pathlib import Path
 from caliban.cli.options import Options
 from caliban.errors import UsageError
 from caliban_common.message import Message, TextBlock, user
-from caliban_drive.expand import ExpandOptions, expand
 from caliban_headless.input import read_text
 from caliban_headless.stdin import Stdin
 
@@ -29,13 +28,21 @@ async def read_prompt(options: Options, workspace: Path) -> Message:
         raise UsageError("the prompt is empty", hint='caliban -p "…", or pipe text into caliban -p -')
     if not typed:
         return user(piped)
+    message = _with_files(typed, options, workspace)
+    if not piped.strip():
+        return message
+    first = TextBlock(text=f"{typed}\n\n{piped}")
+    return replace(message, content=(first, *message.content[1:]))
+
+
+def _with_files(typed: str, options: Options, workspace: Path) -> Message:
+    if "@" not in typed:
+        return user(typed)
+    from caliban_drive.expand import ExpandOptions, expand
+
     limits = ExpandOptions(
         workspace=workspace,
         max_file_bytes=options.max_attach_bytes,
         budget_bytes=options.attach_budget_bytes,
     )
-    message = expand(typed, limits)
-    if not piped.strip():
-        return message
-    first = TextBlock(text=f"{typed}\n\n{piped}")
-    return replace(message, content=(first, *message.content[1:]))
+    return expand(typed, limits)

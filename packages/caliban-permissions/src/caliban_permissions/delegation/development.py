@@ -280,8 +280,8 @@ ROWS: tuple[Row, ...] = (
         long="rootdir confcutdir override-ini config-file import-mode basetemp pyargs plugins pdbcls "
         "doctest-glob",
         match=r"^-p(?!no:).",
-        hits=("pytest -c x", "pytest -o addopts=x", "pytest -pevil", "pytest --rootdir=/x"),
-        misses=("pytest -q", "pytest -k 'a and not b'", "pytest -pno:cacheprovider", "pytest -x tests"),
+        hits=("pytest -c x", "pytest -o addopts=x", "pytest -pevil", "pytest -p evil", "pytest --rootdir=/x"),
+        misses=("pytest -q", "pytest -k 'a and not b'", "pytest -pno:cacheprovider", "pytest -p no:x"),
     ),
     Row(
         "pytest py.test",

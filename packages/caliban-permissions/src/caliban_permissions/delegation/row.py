@@ -53,12 +53,13 @@ class Row(NamedTuple):
 
 
 class Option(NamedTuple):
-    """An option as typed: its letter or name, and how much of its word that takes."""
+    """An option as typed: its letter or name, how much of its word that takes, and a `value` of its own."""
 
     word: int
     name: str
     size: int
     long: bool
+    value: str = ""
 
 
 class Scanned(NamedTuple):
@@ -85,7 +86,9 @@ def scan(argv: tuple[str, ...], takes: str = "", takes_long: frozenset[str] = fr
             index += "=" not in word and name in takes_long
         elif word.startswith("-") and len(word) > 1:
             for place, letter in enumerate(word[1:], start=2):
-                options.append(Option(index, letter, place, False))
+                separate = letter in takes and place == len(word) and index + 1 < size
+                value = argv[index + 1] if separate else ""
+                options.append(Option(index, letter, place, False, value))
                 if letter in takes:
                     index += place == len(word)
                     break
@@ -106,6 +109,12 @@ def evidence(row: Row, scanned: Scanned) -> list[Evidence]:
         for option in scanned.options
         if (_names(option.name, row.long) if option.long else option.name in row.short)
     ]
+    if row.match:
+        found += [
+            whole(argv, option.word + 1, row.why)
+            for option in scanned.options
+            if option.value and re.search(row.match, f"-{option.name}{option.value}")
+        ]
     if row.words or row.match:
         found += [whole(argv, index, row.why) for index in range(1, len(argv)) if _is(argv[index], row)]
     if row.operands and len(scanned.operands) >= row.operands:

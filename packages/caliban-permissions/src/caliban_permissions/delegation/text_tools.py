@@ -352,6 +352,18 @@ ROWS: tuple[Row, ...] = (
         misses=("cp a b", "mv a b"),
     ),
     Row(
+        "ffmpeg ffprobe convert magick identify mogrify montage gs ghostscript exiftool inkscape soffice "
+        "libreoffice nginx apache2 httpd run-parts logrotate cpulimit choom genie logsave pidstat ssh-keygen "
+        "ssh-keyscan ssh-add ssh-copy-id xdotool unsquashfs groff troff nroff tbl eqn pic ptx rpmquery "
+        "dmsetup "
+        "ispell aspell ginsh slsh tasksh scanmem vipw wall write busctl dbus-send gdbus debugfs restic borg "
+        "duplicity certbot msgfilter msgexec xgettext dosbox wine",
+        RUNS,
+        operands=1,
+        hits=("convert a b", "run-parts d", "ffmpeg -i a b"),
+        misses=("ffmpeg --version",),
+    ),
+    Row(
         "pg_dump mysqldump",
         WRITES,
         short="fr",

@@ -181,8 +181,8 @@ class _WordReader:
 
     def _bare(self, char: str) -> None:
         self.position += 1
-        if char in "*?[":
-            self.wild = True
+        if char in "*?[]":
+            self.wild = self.wild or char != "]"
             self.parts.append(char)
             self.pattern.append(char)
             return

@@ -17,7 +17,7 @@ _VARIABLE = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?!$-]|\{[A-Za-z0-9_]
 _CUT = re.compile(r"[;&|\n(){}<>`\x00]+")
 _BLANKS = re.compile(r"[ \t]+")
 _LEADING = re.compile(
-    r"(?:(?:!|if|then|elif|else|fi|for|while|until|do|done|case|esac|in|time|coproc|\[\[)(?=\s|$)"
+    r"(?:(?:!|if|then|elif|else|fi|for|while|until|do|done|case|esac|in|coproc|\[\[|time(?:\s+-p)?(?:\s+--)?)(?=\s|$)"
     r"|[A-Za-z_][A-Za-z0-9_]*\+?=\S*(?=\s|$)|\s)+"
 )
 _QUOTES = str.maketrans("", "", "'\"\\")

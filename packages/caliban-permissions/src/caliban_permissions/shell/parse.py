@@ -97,6 +97,8 @@ class _Parser:
     def _reserved(self, word: Word) -> bool:
         """Take a reserved word at the start of a command; false for an ordinary word."""
         if word.raw == "!":
+            if self._required in ("|", "|&"):
+                self._doubt("unexpected operator", "!")
             self._required = "!"
         elif word.raw == "{":
             self.groups.append("{")
@@ -195,7 +197,7 @@ class _Draft:
         opaque = [opacity for word in (*self.assigns, *self.words) for opacity in word.opaque]
         opaque += [opacity for redirect in self.redirects for opacity in _target_opacity(redirect)]
         opaque += [
-            Opacity("assignment", word.raw, _names_a_loader(word))
+            Opacity("assignment", word.raw, names_a_loader(word.raw))
             for word in self.assigns
             if not _inert(word)
         ]
@@ -243,7 +245,7 @@ def _inert(word: Word) -> bool:
     return "[" not in assignment.group(0) and not word.opaque and allowed.fullmatch(value) is not None
 
 
-def _names_a_loader(word: Word) -> bool:
+def names_a_loader(assignment: str) -> bool:
     """Whether the variable decides which code a program loads, so that anything may run."""
-    name = word.raw.partition("=")[0].rstrip("+").upper()
+    name = assignment.partition("=")[0].rstrip("+").upper()
     return name in ("PATH", "ENV", "BASH_ENV", "IFS", "PS4", "SHELL") or name.startswith(("LD_", "DYLD_"))

@@ -11,7 +11,7 @@ import os
 from caliban_common.errors import CalibanError
 from caliban_common.files import FileFailed, read_regular, write_atomic
 from caliban_tools_builtin.errors import FileRefused
-from caliban_tools_builtin.fence import Place
+from caliban_tools_builtin.fence import Place, canonical_name
 from caliban_tools_builtin.handles import refused
 
 NEW_FILE_MODE = 0o644
@@ -48,5 +48,5 @@ def store(place: Place, data: bytes, *, exists: bool) -> None:
 
 
 def _unmoved(place: Place) -> None:
-    if os.path.realpath(place.path) != str(place.path):
+    if canonical_name(str(place.path)) != str(place.path):
         raise FileRefused(f"{place.shown} was replaced by a link meanwhile")

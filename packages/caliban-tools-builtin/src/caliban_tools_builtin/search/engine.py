@@ -14,6 +14,8 @@ from pathlib import Path
 
 from caliban_tools_builtin.errors import SearchFailed
 
+RIPGREP_DEADLINE_S = 20.0
+PYTHON_DEADLINE_S = 5.0
 PROGRAM = "rg.exe" if os.name == "nt" else "rg"
 ENVIRONMENT: Mapping[str, str] = (
     {"PATH": "/usr/bin:/bin"} if os.name == "posix" else {"SYSTEMROOT": os.environ.get("SYSTEMROOT", "")}
@@ -42,17 +44,35 @@ class Query:
 
 
 class Engine:
-    """Finds ripgrep once and writes the command lines of queries."""
+    """Writes the command lines of queries.
 
-    def __init__(self, workspace: Path) -> None:
+    `ripgrep` is the program's path; empty means to search in Python, `None` to look for it when needed.
+    `deadline_s` is how long a search for text may take, instead of the default.
+    """
+
+    def __init__(
+        self, workspace: Path, *, ripgrep: str | None = None, deadline_s: float | None = None
+    ) -> None:
         self._workspace = workspace
-        self._program: str | None = None
+        self._program = ripgrep
+        self._deadline_s = deadline_s
+
+    @property
+    def deadline_s(self) -> float:
+        """How long a search for text may take: less where an expression can be hopeless."""
+        if self._deadline_s is not None:
+            return self._deadline_s
+        return RIPGREP_DEADLINE_S if self._found() else PYTHON_DEADLINE_S
 
     def command(self, query: Query) -> tuple[str, ...]:
         """The command line that answers `query`. Raises `SearchFailed` when there is no program for it."""
+        program = self._found()
+        return ripgrep(program, query) if program else python(query)
+
+    def _found(self) -> str:
         if self._program is None:
             self._program = find_ripgrep(self._workspace) or ""
-        return ripgrep(self._program, query) if self._program else python(query)
+        return self._program
 
 
 def ripgrep(program: str, query: Query) -> tuple[str, ...]:

@@ -23,7 +23,6 @@ from caliban_tools_builtin.spec import text, tool_spec, whole
 
 DEFAULT_MATCHES = 100
 MAX_MATCHES = 500
-DEADLINE_S = 20.0
 MAX_PATTERN_CHARS = 10_000
 _MAX_PENDING_BYTES = 1 << 20
 
@@ -99,7 +98,8 @@ class Grep:
             return self._fence.show(whole_path) if fits is None or fits(path) else None
 
         found = Found(wanted=wanted, shown=shown)
-        ended = await search(self._engine.command(query), cwd=cwd, deadline_s=DEADLINE_S, feed=found.feed)
+        argv, deadline_s = self._engine.command(query), self._engine.deadline_s
+        ended = await search(argv, cwd=cwd, deadline_s=deadline_s, feed=found.feed)
         if ended.reason == "done" and ended.code not in (0, 1) and not found.rows and ended.errors:
             raise SearchFailed(_explained(ended.errors))
         found.complete = ended.reason != "deadline"

@@ -66,9 +66,10 @@ def _whole_characters(head: bytes, tail: bytes) -> tuple[bytes, bytes]:
 
 
 def _is_binary(data: bytes) -> bool:
-    """NUL, and more than a tenth that is neither text nor white space."""
-    if b"\0" not in data:
+    """NUL, and either mostly that or more than a tenth that is neither text nor white space."""
+    nuls = data.count(b"\0")
+    if not nuls:
         return False
     text = data.decode("utf-8", "replace")
-    odd = sum(1 for char in text if char == "\ufffd" or (char < " " and char not in "\n\r\t\x1b\b\f"))
-    return odd * 10 > len(text)
+    odd = sum(1 for char in text if char == "\ufffd" or (char < " " and char not in "\0\n\r\t\x1b\b\f"))
+    return odd * 10 > len(text) or nuls * 2 > len(text)

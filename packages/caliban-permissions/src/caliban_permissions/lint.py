@@ -1,0 +1,153 @@
+"""What is wrong, useless or dangerous in a list of rules, for `perms lint` and for consent to a project."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from caliban_permissions.delegation import delegations
+from caliban_permissions.delegation.interpreters import interpreter_evidence
+from caliban_permissions.glob import TextGlob, compile_text
+from caliban_permissions.pattern import Anywhere, Bare, Glob, Keys, Pattern, Prefix, parse_pattern
+from caliban_permissions.rule import Rule
+from caliban_permissions.url import open_host
+from caliban_permissions.wrappers import SHELLS, WRAPPERS, program
+
+FindingKind: TypeAlias = Literal[
+    "unreadable", "duplicate", "unreachable", "grants code", "open host", "expiry"
+]
+
+_PROBE = ("__argument__",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One remark about the rule at `index`, with the rule's pattern and what to do about it."""
+
+    kind: FindingKind
+    index: int
+    pattern: str
+    message: str
+
+
+def lint(rules: Sequence[Rule]) -> tuple[Finding, ...]:
+    """Every finding about rules in the order of evaluation; empty when there is nothing to say."""
+    patterns = [parse_pattern(rule.pattern) for rule in rules]
+    found: list[Finding] = []
+    for index, (rule, pattern) in enumerate(zip(rules, patterns, strict=True)):
+        found += (
+            Finding(kind=kind, index=index, pattern=rule.pattern, message=message)
+            for kind, message in _remarks(rule, pattern)
+        )
+        earlier = next((n for n in range(index) if _shadows(rules[n], patterns[n], rule, pattern)), None)
+        if earlier is not None:
+            kind: FindingKind = "duplicate" if rules[earlier].pattern == rule.pattern else "unreachable"
+            text = f"rule {earlier + 1} ({rules[earlier].pattern}) already decides every call that it matches"
+            found.append(Finding(kind=kind, index=index, pattern=rule.pattern, message=text))
+    return tuple(found)
+
+
+def grants_code(rule: Rule) -> str | None:
+    """Why allowing this is allowing arbitrary code, or `None`: what a consent screen must say."""
+    pattern = parse_pattern(rule.pattern)
+    if rule.action != "allow" or pattern.problem is not None:
+        return None
+    name = pattern.tool.prefix
+    if not pattern.tool.exact:
+        covers_shell = pattern.names_tool("Bash")
+        return "it allows every tool" if covers_shell else "it allows tools that nobody has seen yet"
+    return _grants_commands(pattern) if name == "Bash" else None
+
+
+def describe(rule: Rule) -> str:
+    """What the rule matches, in words."""
+    pattern = parse_pattern(rule.pattern)
+    if pattern.problem is not None:
+        return f"nothing: {pattern.problem}"
+    tool = "every tool" if pattern.text == "*" else _tool_part(pattern)
+    match pattern.argument:
+        case Bare():
+            return f"every call of {tool}" if pattern.text != "*" else "every call of every tool"
+        case Prefix(text):
+            return f"commands that are `{text}` or begin with `{text} `"
+        case Anywhere(text):
+            return f"commands in which `{text}` occurs at the start of a word"
+        case Keys(_, pairs):
+            fields = " and ".join(f"{'.'.join(path)} matches `{glob}`" for path, glob in pairs)
+            return f"calls of {tool} whose {fields}"
+        case Glob(text) if pattern.tool.prefix == "Bash":
+            return f"commands that match `{text}`, each command of a line on its own"
+        case Glob(text):
+            return f"calls of {tool} whose main argument matches `{text}`"
+
+
+def _tool_part(pattern: Pattern) -> str:
+    return pattern.text.partition("(")[0].partition(":")[0]
+
+
+def _remarks(rule: Rule, pattern: Pattern) -> list[tuple[FindingKind, str]]:
+    found: list[tuple[FindingKind, str]] = []
+    if pattern.problem is not None:
+        found.append(("unreadable", f"it matches nothing: {pattern.problem}"))
+        return found
+    if isinstance(pattern.argument, Anywhere) and not pattern.names_tool("Bash"):
+        found.append(("unreadable", "`~` has a meaning for Bash only: it matches nothing"))
+    if rule.expires_at is not None and rule.granted_until() is None:
+        found.append(("expiry", f"its expiry {rule.expires_at!r} cannot be read"))
+    grants = grants_code(rule)
+    if grants is not None:
+        found.append(("grants code", f"it grants arbitrary code: {grants}"))
+    argument = pattern.argument
+    fetches = rule.action == "allow" and pattern.tool.prefix == "WebFetch"
+    if fetches and isinstance(argument, Glob) and open_host(argument.text):
+        found.append(("open host", "the end of the host is open, so that it covers hosts of anybody"))
+    return found
+
+
+def _grants_commands(pattern: Pattern) -> str | None:
+    match pattern.argument:
+        case Bare():
+            return "it allows every command"
+        case Keys():
+            return "it allows commands by another field than their text"
+        case Anywhere(text) | Glob(text) | Prefix(text):
+            wildcard = isinstance(pattern.argument, (Prefix, Anywhere)) or not compile_text(text).exact
+            return _grants_program(compile_text(text), wildcard=wildcard)
+
+
+def _grants_program(glob: TextGlob, *, wildcard: bool) -> str | None:
+    """Why a command pattern covers arbitrary code: no program, or one that runs what it is given."""
+    words = tuple(glob.prefix.split())
+    if not words:
+        return "it allows every command"
+    if not wildcard:
+        return None
+    name = program(words[0])
+    interprets = bool(interpreter_evidence((words[0], *_PROBE)))
+    if not interprets and name not in SHELLS and name not in WRAPPERS:
+        return None
+    beyond = any(item.word >= len(words) for item in delegations((*words, *_PROBE)))
+    named = len(words) > 1 and not beyond and not (interprets and words[-1].startswith("-"))
+    return None if named else f"{name} runs any program it is given"
+
+
+def _shadows(first: Rule, one: Pattern, second: Rule, other: Pattern) -> bool:
+    """Whether every call that the second rule matches is decided by the first before it."""
+    if one.problem is not None or other.problem is not None or first.expires_at is not None:
+        return False
+    if first.pattern == second.pattern:
+        return True
+    if not one.tool.matches(other.tool.prefix) or not (other.tool.exact or one.text == "*"):
+        return one.text == "*"
+    match one.argument:
+        case Bare():
+            return True
+        case Glob(text) if set(text) == {"*"}:
+            return not isinstance(other.argument, Bare)
+        case Glob(text) | Prefix(text) if isinstance(other.argument, (Glob, Prefix)):
+            head = text[:-1] if isinstance(one.argument, Glob) else text + " "
+            plain = isinstance(one.argument, Prefix) or (text.endswith("*") and compile_text(text[:-1]).exact)
+            return plain and other.argument.text.startswith(head)
+        case _:
+            return False

@@ -1,0 +1,60 @@
+"""The rules that "always allow" proposes for a shell command: one for each leaf that is not yet allowed."""
+
+from __future__ import annotations
+
+import re
+
+from caliban_permissions.bash import Command
+from caliban_permissions.leaf import LeafSubject
+from caliban_permissions.pattern import parse_pattern
+from caliban_permissions.suggest import escaped
+from caliban_permissions.wrappers import SUBCOMMAND_PROGRAMS, program
+
+_NESTED = {"npm": ("run",), "pnpm": ("run",), "yarn": ("run",), "bun": ("run",), "git": ("stash", "remote")}
+_EXACT_ONLY = frozenset(
+    "rm rmdir mv cp ln dd tee truncate shred chmod chown chgrp kill pkill killall curl wget nc scp rsync ssh "
+    "mount umount shutdown reboot halt install touch mkdir".split()
+)
+"""Programs whose every use is a decision of its own."""
+
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9_.:@/+=,-]+")
+
+
+def suggest_for_command(command: Command, settled: frozenset[str]) -> tuple[str, ...]:
+    """Patterns for the leaves and redirects that are not `settled`; none for an opaque line."""
+    if command.opaque:
+        return ()
+    found: dict[str, None] = {}
+    for leaf in command.leaves:
+        if leaf.leaf.raw in settled:
+            continue
+        pattern = _for_leaf(leaf)
+        if pattern is None:
+            return ()
+        found.setdefault(pattern)
+    found.update(
+        (f"Write:{escaped(subject.names.canonical)}", None)
+        for leaf in command.leaves
+        for subject in leaf.redirected()
+        if subject.names.uncertain is None and subject.names.given not in settled
+    )
+    return tuple(found)
+
+
+def _for_leaf(leaf: LeafSubject) -> str | None:
+    """A prefix rule for the program and its sub-command, or the exact text where a prefix would delegate."""
+    words = leaf.leaf.words
+    argv = leaf.leaf.argv
+    if any(item.size > len(argv[item.word]) for item in leaf.evidence):
+        return None
+    name = program(argv[0])
+    size = 1
+    if name in SUBCOMMAND_PROGRAMS and len(argv) > 1:
+        size = 3 if argv[1] in _NESTED.get(name, ()) and len(argv) > 2 else 2
+    head = argv[:size]
+    reach = max((item.word for item in leaf.evidence), default=-1)
+    plain = all(_PLAIN_WORD.fullmatch(word) and not word.startswith("-") for word in head)
+    if reach < size and plain and name not in _EXACT_ONLY:
+        return f"Bash({' '.join(head)}:*)"
+    pattern = "Bash:" + escaped(" ".join(word.raw for word in words))
+    return pattern if parse_pattern(pattern).problem is None else None

@@ -1,0 +1,368 @@
+"""Bash: the bytes as given, a clean start for every call, and nothing left running."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import tracemalloc
+from pathlib import Path
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from caliban_common.message import TextBlock
+from caliban_tools_builtin.shell.capture import HEAD_BYTES, TAIL_BYTES, Capture
+from caliban_tools_builtin.shell.environ import child_environment
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="Bash needs a POSIX system")
+
+
+def text(command: str, *, code: int = 0, out: str = "(empty)", err: str = "(empty)") -> str:
+    return f"→ Bash command: {command}\n→ Exit code: {code}\n→ Stdout:\n{out}\n→ Stderr:\n{err}"
+
+
+def running(word: str) -> list[int]:
+    """The living processes whose command line holds `word`."""
+    found = []
+    for directory in Path("/proc").iterdir():
+        try:
+            state = (directory / "stat").read_bytes().rpartition(b")")[2].split()[0]
+            line = (directory / "cmdline").read_bytes().replace(b"\0", b" ")
+        except (OSError, IndexError):
+            continue
+        if (
+            directory.name.isdigit()
+            and state != b"Z"
+            and word.encode() in line
+            and int(directory.name) != os.getpid()
+        ):
+            found.append(int(directory.name))
+    return found
+
+
+def wait_until(condition, within_s: float = 3.0) -> bool:
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@pytest.fixture
+def unique(tmp_path: Path) -> str:
+    """A number of seconds that no other process sleeps for."""
+    return f"3{os.getpid()}.{abs(hash(str(tmp_path))) % 10**6:06}"
+
+
+@pytest.fixture
+def sh(call):
+    """The stdout of a command."""
+
+    def run(command: str, **args) -> str:
+        output = call("Bash", command=command, **args)
+        return output.text.split("→ Stdout:\n", 1)[1].rsplit("\n→ Stderr:", 1)[0]
+
+    return run
+
+
+def test_output_has_command_code_and_both_streams(call):
+    command = "echo out; echo err >&2"
+    assert call("Bash", command=command).text == text(command, out="out", err="err")
+    assert not call("Bash", command="true").is_error
+
+
+@pytest.mark.parametrize(("command", "code"), [("exit 3", 3), ("no-such-command", 127), ("kill -9 $$", 137)])
+def test_a_code_other_than_zero_is_an_error_with_the_same_text(call, command, code):
+    output = call("Bash", command=command)
+    assert output.is_error and output.text.startswith(f"→ Bash command: {command}\n→ Exit code: {code}\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "out"),
+    [
+        ("printf '%s' ' != ' | od -An -tx1", " 20 21 3d 20"),
+        ("/bin/echo '`!`'", "`!`"),
+        ("cat <<'EOF'\nx! 'q'\nEOF", "x! 'q'"),
+        ("cat <<EOF\nx!\nEOF", "x!"),
+        ("true | true; { echo inside; }", "inside"),
+        ("bash <<'MY-MARK'\necho hi | cat\nMY-MARK", "hi"),
+        ("true | true; [[ $$ =~ ^[0-9]+$ ]] && echo digits", "digits"),
+        ("echo {a,b} \"$((1+1))\" '\\n'", "a b 2 \\n"),
+        ("printf 'é'", "é"),
+        ("printf '\\xe9\\xff\\n'", "\ufffd\ufffd"),
+        ("printf 'a\\0b'", "a\u2400b"),
+        ("for b in '\\xf0' '\\x9f' '\\x98' '\\x80'; do printf $b; sleep 0.02; done", "😀"),
+        ("echo hello | bash -c 'bash -c cat'", "hello"),
+        (f"cat <<'EOF' | {sys.executable} -c 'import os; os.system(\"cat\")'\na\nEOF", "a"),
+        ("cat", "(empty)"),
+        ('read x; echo "[$x]"', "[]"),
+        ("tty", "not a tty"),
+        ("exec > >(cat) 2>&1 && echo hi && sleep 0.05", "hi"),
+    ],
+)
+def test_the_shell_gets_the_bytes_as_they_were_given(sh, command, out):
+    started = time.monotonic()
+    assert sh(command) == out
+    assert time.monotonic() - started < 2
+
+
+def test_a_command_that_begins_with_a_dash_is_no_option(call):
+    assert call("Bash", command="-no-such-option").text.split("\n")[1] == "→ Exit code: 127"
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_binary_output_is_named_and_never_an_image(make, ws, locale):
+    call = make(env={"LANG": locale, "LC_ALL": locale})
+    (ws / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4)
+    output = call("Bash", command="cat a.png; head -c 3000 /dev/urandom >&2")
+    assert [type(block) for block in output.content] == [TextBlock]
+    assert "(binary output, 1032 bytes)" in output.text
+    assert "\0" not in output.text and json.loads(json.dumps(output.text)) == output.text
+    assert "\ufffd" in call("Bash", command="printf 'caf\\351 au lait'").text
+
+
+def test_a_long_stream_keeps_its_head_and_tail(sh, call):
+    out = sh("seq 1 100000")
+    assert out.startswith("1\n2\n3\n") and out.endswith("\n99999\n100000") and "bytes left out" in out
+    assert len(out) < 31 * 1024
+    one_line = sh("head -c 1000000 /dev/zero | tr '\\0' a")
+    assert len(one_line) < 31 * 1024
+
+
+def test_endless_output_costs_no_memory(call):
+    tracemalloc.start()
+    output = call("Bash", command="yes", timeout_seconds=1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert output.is_error and "timed out after 1s" in output.text and peak < 5_000_000
+
+
+@given(st.lists(st.binary(max_size=40_000), max_size=6))
+def test_what_is_kept_never_exceeds_the_bound(chunks):
+    capture = Capture()
+    for chunk in chunks:
+        capture.feed(chunk)
+    whole = b"".join(chunks)
+    assert capture.total_bytes == len(whole)
+    shown = capture.text()
+    assert len(shown) <= HEAD_BYTES + TAIL_BYTES + 60 and "\0" not in shown
+    shown.encode("utf-8")
+
+
+@pytest.mark.parametrize("shift", range(8))
+@pytest.mark.parametrize("char", ["é", "日", "😀"])
+def test_a_cut_splits_no_character(char, shift):
+    capture = Capture()
+    capture.feed(b"x" * shift + char.encode() * 20_000)
+    assert "left out" in capture.text() and "\ufffd" not in capture.text()
+
+
+def test_every_call_starts_afresh(sh, ws):
+    (ws / "sub").mkdir()
+    sh("cd sub; export LEAK=1; f() { echo leak; }; umask 000; exec 9>leaked; shopt -s extglob; alias ls=leak")
+    out = sh('pwd; echo "[$LEAK]"; type -t f; umask; { : >&9; } 2>&1 | tail -c 20; echo end')
+    assert out.split("\n")[0] == str(ws.resolve())
+    assert "[]" in out and "leak" not in out and "0000" not in out and "Bad file" in out
+
+
+def test_the_directory_is_the_workspace_or_one_inside_it(sh, call, ws):
+    (ws / "sub").mkdir()
+    assert sh("pwd") == str(ws.resolve())
+    assert sh("pwd", cwd="sub") == str(ws.resolve() / "sub")
+    for cwd in ("/etc", "..", "none", "file"):
+        (ws / "file").touch()
+        output = call("Bash", command="ls", cwd=cwd)
+        assert output.is_error and output.text.startswith("Error: ")
+
+
+def test_no_start_up_file_and_no_other_shell_is_used(make, ws):
+    for name in (".bashrc", ".profile", ".bash_profile", "env.sh"):
+        (Path(os.environ["HOME"]) / name).write_text("echo PWNED\n")
+    hostile = {"BASH_ENV": f"{os.environ['HOME']}/env.sh", "ENV": "x", "SHELL": "/bin/false"}
+    hostile |= {"HOME": os.environ["HOME"], "BASH_FUNC_ls%%": "() { echo PWNED; }"}
+    call = make(host_environment={**hostile, "PATH": "/usr/bin:/bin"})
+    output = call("Bash", command="ls -d .; echo $0")
+    assert "PWNED" not in output.text and "bash" in output.text
+
+
+REFUSED = re.findall(
+    r"\w+",
+    """ANTHROPIC_API_KEY OPENAI_API_KEY GITHUB_TOKEN AWS_SECRET_ACCESS_KEY AWS_PROFILE DB_PASSWORD PS4 IFS
+    CALIBAN_DAEMON_TOKEN SSH_AUTH_SOCK LD_PRELOAD PYTHONPATH NODE_OPTIONS GIT_EXTERNAL_DIFF BASH_ENV
+    PROMPT_COMMAND DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR RIPGREP_CONFIG_PATH""",
+)
+
+
+def test_credentials_and_interpreter_variables_do_not_reach_a_command():
+    host = {
+        "PATH": "bin::/usr/bin:./x:/bin",
+        "HOME": "/h",
+        "LANG": "C",
+        "LC_ALL": "C",
+        "http_proxy": "http://proxy:3128",
+        "https_proxy": "http://user:pw@proxy:3128",
+        "TMPDIR": "sk-abcdefghijklmnopqrstuvwxyz",
+        "LC_TOKEN": "x",
+        **dict.fromkeys(REFUSED, "CANARY"),
+    }
+    assert child_environment(host, {"MY_TOKEN": "listed"}) == {
+        "PATH": "/usr/bin:/bin",
+        "HOME": "/h",
+        "LANG": "C",
+        "LC_ALL": "C",
+        "http_proxy": "http://proxy:3128",
+        "TERM": "dumb",
+        "MY_TOKEN": "listed",
+    }
+
+
+def test_a_command_sees_the_built_environment_only(make):
+    call = make(host_environment={"PATH": "/usr/bin:/bin", "SECRET": "CANARY"}, env={"MINE": "1"})
+    names = {line.partition("=")[0] for line in call("Bash", command="env").text.split("\n") if "=" in line}
+    assert names == {"PATH", "TERM", "MINE", "CALIBAN_SHELL", "PWD", "SHLVL", "_"}
+
+
+@pytest.mark.parametrize(
+    ("args", "word"),
+    [
+        ({"command": "x" * 140_000}, "command too long"),
+        ({"command": " \n"}, "empty"),
+        ({"command": "a\0b"}, "NUL"),
+        ({"command": "a\ud800"}, "Unicode"),
+        ({"command": "ls", "timeout_seconds": 0}, "between 1 and 600"),
+        ({"command": "ls", "timeout_seconds": 601}, "between 1 and 600"),
+        ({"command": "ls", "background": True}, "unknown argument 'background'"),
+        ({}, "missing required argument 'command'"),
+    ],
+)
+def test_wrong_arguments_are_answered(call, args, word):
+    output = call("Bash", **args)
+    assert output.is_error and output.text.startswith("Error: invalid input: ") and word in output.text
+
+
+def test_the_longest_command_runs(sh):
+    assert sh("echo ok #" + "x" * (131_071 - 9)) == "ok"
+
+
+def test_a_pipe_that_nobody_writes_to_is_left_to_the_command(call, ws):
+    os.mkfifo(ws / "p")
+    assert call("Bash", command="timeout 0.2 cat p").text == text("timeout 0.2 cat p", code=124)
+
+
+TREES = (
+    "echo partial; sleep {n}",
+    "echo partial; bash -c \"bash -c 'sleep {n}'\"",
+    "echo partial; trap '' TERM; sleep {n}; sleep {n}",
+    "mkfifo p.$$; (while true; do echo partial; sleep 0.2; done) > p.$$ & cat p.$$; sleep {n}",
+    "echo partial; (setsid sleep {n} &); setsid bash -c 'sleep {n}; true' & sleep {n}",
+    "echo partial; (env -i setsid sleep {n} &); sleep {n}",
+    "echo partial; set -m; sleep {n} & timeout 100 sleep {n}",
+    "echo partial; sleep {n} & exec sleep {n}",
+)
+
+
+@pytest.mark.anyio
+async def test_at_the_time_limit_the_whole_tree_is_gone(invoke, unique):
+    async def one(command: str) -> None:
+        started = time.monotonic()
+        output = await invoke("Bash", command=command.format(n=unique), timeout_seconds=1)
+        assert time.monotonic() - started < 3
+        assert output.is_error and "\n→ command timed out after 1s\n→ Stdout:\npartial" in output.text
+
+    async with anyio.create_task_group() as group:
+        for command in TREES:
+            group.start_soon(one, command)
+    assert running(unique) == []
+
+
+@pytest.mark.anyio
+async def test_cancelling_ends_the_whole_tree(invoke, unique):
+    started = time.monotonic()
+    with anyio.move_on_after(0.15):
+        await invoke("Bash", command=f"setsid sleep {unique} & bash -c 'sleep {unique}; true'")
+    assert time.monotonic() - started < 0.6
+    assert running(unique) == []
+
+
+@pytest.mark.anyio
+async def test_a_job_that_holds_the_pipes_neither_delays_nor_survives_the_call(invoke, unique):
+    started = time.monotonic()
+    output = await invoke("Bash", command=f"sleep {unique} & sleep {unique} >/dev/null 2>&1 & echo hi")
+    assert time.monotonic() - started < 2
+    assert not output.is_error and output.text.split("\n")[3] == "hi"
+    assert output.text.endswith("\n→ Stopped 2 processes that the command had left running")
+    assert running(unique) == []
+
+
+@pytest.mark.anyio
+async def test_a_daemon_in_its_own_session_stays_until_the_host_ends(invoke, unique):
+    output = await invoke("Bash", command=f"setsid sleep {unique} >/dev/null 2>&1 & sleep 0.05; echo hi")
+    try:
+        assert output.text.endswith("→ Stderr:\n(empty)") and len(running(unique)) == 1
+    finally:
+        for pid in running(unique):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.anyio
+async def test_commands_run_in_parallel(invoke):
+    started = time.monotonic()
+    async with anyio.create_task_group() as group:
+        for _ in range(8):
+            group.start_soon(lambda: invoke("Bash", command="sleep 0.5"))
+    assert time.monotonic() - started < 0.9
+
+
+@pytest.mark.anyio
+async def test_no_descriptor_is_left_open(invoke):
+    await invoke("Bash", command="true")
+    before = sorted(os.listdir("/proc/self/fd"))
+    for command in ("true", "sleep 9"):
+        with anyio.move_on_after(0.1):
+            await invoke("Bash", command=command)
+    await invoke("Bash", command="sleep 5", timeout_seconds=1)
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+HOST = """
+import anyio, sys
+from pathlib import Path
+from caliban_common.tool import ToolContext
+from caliban_tools_builtin import ToolOptions, builtin_tools
+
+async def main():
+    *_, bash = builtin_tools(ToolOptions(workspace=Path(sys.argv[1])))
+    context = ToolContext(session_id="s", turn=0, tool_use_id="t")
+    await bash.invoke({"command": sys.argv[2]}, context)
+    print("called", flush=True)
+    await bash.invoke({"command": sys.argv[3]}, context)
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_nothing_outlives_a_host_that_is_killed(ws, unique, number):
+    daemon = f"setsid sleep {unique} >/dev/null 2>&1 & sleep 0.05"
+    waits = f"(env -i sleep {unique} &); setsid sleep {unique} & sleep {unique}"
+    arguments = [sys.executable, "-c", HOST, str(ws), daemon, waits]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as host:
+        assert host.stdout is not None and host.stdout.readline() == "called\n"
+        assert wait_until(lambda: len(running(f"sleep {unique}")) >= 4)
+        host.send_signal(number)
+        host.wait()
+        assert wait_until(lambda: not running(unique))
+
+
+def test_a_host_that_ends_in_peace_takes_its_daemons_along(ws, unique):
+    daemon = f"setsid sleep {unique} >/dev/null 2>&1 & sleep 0.05"
+    subprocess.run([sys.executable, "-c", HOST, str(ws), daemon, "true"], check=True, capture_output=True)
+    assert wait_until(lambda: not running(unique))

@@ -1,0 +1,83 @@
+"""The set as a whole: small, quick to import, one ledger, keys for what conflicts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import caliban_tools_builtin
+from caliban_common.tool import Tool
+from caliban_tools_builtin import ToolOptions, builtin_tools
+
+
+def test_the_six_tools_are_what_they_say(ws):
+    tools: tuple[Tool, ...] = builtin_tools(ToolOptions(workspace=ws))
+    assert [(tool.spec.name, tool.spec.kind, tool.spec.main_argument) for tool in tools] == [
+        ("Read", "read", "path"),
+        ("Write", "edit", "path"),
+        ("Edit", "edit", "path"),
+        ("Glob", "read", "pattern"),
+        ("Grep", "read", "pattern"),
+        ("Bash", "execute", "command"),
+    ]
+    assert all(tool.spec is tool.spec and len(tool.spec.description) > 80 for tool in tools)
+
+
+def test_all_specs_together_stay_below_five_kilobytes(ws):
+    specs = [tool.spec for tool in builtin_tools(ToolOptions(workspace=ws))]
+    sent = [{"name": s.name, "description": s.description, "input_schema": s.input_schema} for s in specs]
+    assert len(json.dumps(sent).encode()) < 5_000
+
+
+def test_importing_and_building_the_tools_loads_nothing_heavy(ws):
+    code = (
+        "import sys; from pathlib import Path; from caliban_tools_builtin import ToolOptions, builtin_tools; "
+        f"builtin_tools(ToolOptions(workspace=Path({str(ws)!r}))); print(*sys.modules)"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    heavy = {
+        "anyio",
+        "asyncio",
+        "subprocess",
+        "pathspec",
+        "sysconfig",
+        "json",
+        "hashlib",
+        "difflib",
+        "base64",
+    }
+    assert heavy & set(loaded) <= {"difflib"}
+
+
+def test_writers_of_one_file_share_a_key_by_any_name(ws):
+    (ws / "a.txt").write_text("x")
+    (ws / "link").symlink_to("a.txt")
+    read, write, edit, glob, grep, bash = builtin_tools(ToolOptions(workspace=ws))
+    keys = {
+        tool.conflict_key({"path": path})
+        for tool in (write, edit)
+        for path in ("a.txt", "./x/../a.txt", "link")
+    }
+    assert len(keys) == 1 and None not in keys
+    assert write.conflict_key({"path": "b.txt"}) not in keys
+    assert [tool.conflict_key({"path": "a.txt"}) for tool in (read, glob, grep, bash)] == [None] * 4
+    assert [write.conflict_key(args) for args in ({}, {"path": 3}, {"path": "/etc/x"}, {"path": "a\0"})] == [
+        None
+    ] * 4
+
+
+def test_one_set_remembers_across_its_tools_and_two_sets_do_not(make, ws):
+    (ws / "f").write_text("a")
+    first, second = make(), make()
+    first("Read", path="f")
+    (ws / "f").write_text("b")
+    assert "stale" in first("Write", path="f", content="c").text
+    assert not second("Write", path="f", content="c").is_error
+
+
+def test_the_public_names_are_sorted_and_exist():
+    names = caliban_tools_builtin.__all__
+    assert names == sorted(names) and all(hasattr(caliban_tools_builtin, name) for name in names)
