@@ -366,3 +366,9 @@ def test_a_host_that_ends_in_peace_takes_its_daemons_along(ws, unique):
     daemon = f"setsid sleep {unique} >/dev/null 2>&1 & sleep 0.05"
     subprocess.run([sys.executable, "-c", HOST, str(ws), daemon, "true"], check=True, capture_output=True)
     assert wait_until(lambda: not running(unique))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="process limits per command are Linux only")
+def test_the_number_of_processes_of_a_command_is_bounded(sh):
+    limit = sh("sleep 0.05; ulimit -u")
+    assert limit.isdigit() and int(limit) < 100_000

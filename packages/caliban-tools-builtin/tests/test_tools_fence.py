@@ -15,7 +15,7 @@ from caliban_tools_builtin.errors import PathRefused, ToolFailed
 from caliban_tools_builtin.fence import Fence, path_fault
 from caliban_tools_builtin.fs.file import load, store
 
-TRIES = int(os.environ.get("CALIBAN_TEST_RACES", "3000"))
+TRIES = int(os.environ.get("CALIBAN_TEST_RACES", "1500"))
 ESCAPES = ("/etc/passwd", "../../etc/passwd", "sub/../../x", "{ws}-evil/x", "~/x", "~", "/", "..", "out/f")
 REFUSED = ["/etc", "../x", "~/x", "out", "a\0b", "file:///etc", "http://h/x", "", "\ud800"]
 WINDOWS = ["CON", "nul.txt", "d\\AUX", "com1", "a::$DATA", "c:\\ws\\f:s", ".env.", ".env ", "\\\\?\\C:\\x"]

@@ -173,6 +173,8 @@ class CompiledRule:
 
 
 def _pieces(text: str) -> Parts:
+    if _DRIVE.match(text):
+        text = text[0].upper() + text[1:].replace("\\", "/")
     return tuple(part for part in text.split("/") if part not in ("", "."))
 
 

@@ -43,9 +43,10 @@ SUBCOMMAND_PROGRAMS = frozenset(
 _MAX_LEADING = 6
 _VERSION = re.compile(r"[-.]?[0-9][0-9.]*$")
 _VERSIONED = frozenset(
-    "python pypy perl ruby irb php lua luajit node nodejs gcc g++ clang clang++ cpp rustc ghc ghci pip tclsh "
-    "wish erl gawk mawk make gmake bash dash ksh zsh fish emacs vim nvim gdb lldb java javac guile ocaml "
-    "julia psql pydoc idle ipython pytest easy_install expect octave swift kotlin scala gradle cargo go".split()
+    "python pypy perl ruby irb php lua luajit node nodejs gcc g++ clang clang++ cpp rustc ghc ghci "
+    "pip tclsh wish erl gawk mawk make gmake bash dash ksh zsh fish emacs vim nvim gdb lldb java "
+    "javac guile ocaml julia psql pydoc idle ipython pytest easy_install expect octave swift kotlin "
+    "scala gradle cargo go".split()
 )
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _SHELL_TEXT = re.compile(r"[ \t\n;|&<>()$`\\'\"]")

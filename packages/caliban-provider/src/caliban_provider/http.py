@@ -7,6 +7,7 @@ last bytes nobody waits for; ours (`connection`) stand in for them wherever no p
 from __future__ import annotations
 
 import ssl
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -123,6 +124,7 @@ class HttpClient:
         return self._client
 
     def _build(self) -> httpx.AsyncClient:
+        _without_command_line()
         from http.cookiejar import CookieJar, DefaultCookiePolicy
         from urllib.request import getproxies
 
@@ -195,6 +197,20 @@ async def _drain(pieces: AsyncIterator[bytes]) -> None:
                 pass
         except ProviderError:
             pass
+
+
+def _without_command_line() -> None:
+    """Import httpx without the command line that it loads wherever click and rich happen to be installed.
+
+    `None` in the table of modules makes that one import fail, which httpx is prepared for.
+    """
+    if "httpx" in sys.modules:
+        return
+    sys.modules["httpx._main"] = None  # type: ignore[assignment]
+    try:
+        import httpx  # noqa: F401
+    finally:
+        sys.modules.pop("httpx._main", None)
 
 
 def _transport(pool: Pool) -> httpx.AsyncBaseTransport:

@@ -10,15 +10,12 @@ from caliban_tools_builtin.errors import (
     ShellFailed,
     ToolFailed,
 )
-from caliban_tools_builtin.fence import Fence, Place
 
 __all__ = [
     "EditRefused",
-    "Fence",
     "FileMissing",
     "FileRefused",
     "PathRefused",
-    "Place",
     "SearchFailed",
     "ShellFailed",
     "ToolFailed",

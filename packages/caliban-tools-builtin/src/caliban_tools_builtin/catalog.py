@@ -1,22 +1,24 @@
-"""The built-in tools and what they are built from."""
+"""The built-in tools and what they are built from.
+
+Specs are data and leave with the first request; what does the work is loaded when a tool is first called.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
-from caliban_common.tool import Tool
-from caliban_tools_builtin.fence import Fence
-from caliban_tools_builtin.fs.edit import Edit
-from caliban_tools_builtin.fs.ledger import Ledger
-from caliban_tools_builtin.fs.read import Read
-from caliban_tools_builtin.fs.write import Write
-from caliban_tools_builtin.search.engine import Engine
-from caliban_tools_builtin.search.glob import Glob
-from caliban_tools_builtin.search.grep import Grep
-from caliban_tools_builtin.shell.bash import Bash
+from caliban_common.tool import Tool, ToolContext, ToolOutput, ToolSpec
+from caliban_tools_builtin.specs import NAMES, spec_of
+
+if TYPE_CHECKING:
+    from caliban_tools_builtin.fence import Fence
+    from caliban_tools_builtin.fs.ledger import Ledger
+    from caliban_tools_builtin.search.engine import Engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +44,89 @@ def builtin_tools(options: ToolOptions) -> tuple[Tool, ...]:
 
     They share one fence, and one ledger of what the session's model has read: make a set per session.
     """
-    fence = Fence(options.workspace, restrict=options.restrict_paths, extra_roots=options.extra_roots)
-    ledger = Ledger()
-    engine = Engine(fence.workspace)
-    return (
-        Read(fence, ledger),
-        Write(fence, ledger),
-        Edit(fence, ledger),
-        Glob(fence, engine, options.readable),
-        Grep(fence, engine, options.readable),
-        Bash(fence, options.host_environment, options.env),
-    )
+    parts = _Parts(options)
+    return tuple(_LazyTool(spec_of(name), parts) for name in NAMES)
+
+
+class _Work(Protocol):
+    """A tool without its spec."""
+
+    def conflict_key(self, args: Mapping[str, Any]) -> str | None: ...
+
+    async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput: ...
+
+
+class _LazyTool:
+    """A tool whose work is loaded with its first call."""
+
+    def __init__(self, spec: ToolSpec, parts: _Parts) -> None:
+        self.spec = spec
+        self._parts = parts
+
+    @cached_property
+    def _work(self) -> _Work:
+        return self._parts.work(self.spec.name)
+
+    def conflict_key(self, args: Mapping[str, Any]) -> str | None:
+        """See `Tool`."""
+        return self._work.conflict_key(args)
+
+    async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
+        """See `Tool`."""
+        return await self._work.invoke(args, context)
+
+
+class _Parts:
+    """What the tools of one set share."""
+
+    def __init__(self, options: ToolOptions) -> None:
+        self._options = options
+
+    @cached_property
+    def fence(self) -> Fence:
+        from caliban_tools_builtin.fence import Fence
+
+        options = self._options
+        return Fence(options.workspace, restrict=options.restrict_paths, extra_roots=options.extra_roots)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        from caliban_tools_builtin.fs.ledger import Ledger
+
+        return Ledger()
+
+    @cached_property
+    def engine(self) -> Engine:
+        from caliban_tools_builtin.search.engine import Engine
+
+        return Engine(self.fence.workspace)
+
+    def work(self, name: str) -> _Work:
+        """The working part of the tool `name`."""
+        match name:
+            case "Read":
+                from caliban_tools_builtin.fs.read import Read
+
+                return Read(self.fence, self.ledger)
+            case "Write":
+                from caliban_tools_builtin.fs.write import Write
+
+                return Write(self.fence, self.ledger)
+            case "Edit":
+                from caliban_tools_builtin.fs.edit import Edit
+
+                return Edit(self.fence, self.ledger)
+            case "Glob":
+                from caliban_tools_builtin.search.glob import Glob
+
+                return Glob(self.fence, self.engine, self._options.readable)
+            case "Grep":
+                from caliban_tools_builtin.search.grep import Grep
+
+                return Grep(self.fence, self.engine, self._options.readable)
+            case "Bash":
+                from caliban_tools_builtin.shell.bash import Bash
+
+                return Bash(self.fence, self._options.host_environment, self._options.env)
+            case _:
+                raise KeyError(name)

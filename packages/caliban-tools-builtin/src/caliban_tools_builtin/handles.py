@@ -2,7 +2,7 @@
 
 Between the check of a path and its use another process may swap a directory for a link. A walk that opens
 each component below the last handle cannot be led astray: it fails (security.md SB11). Where the system has
-no such calls (Windows), paths are opened by name.
+no such calls (Windows), the handle is `NO_HANDLE` and paths are opened by name.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from caliban_common.files import NOFOLLOW, NONBLOCK
+from caliban_common.files import BINARY, NOFOLLOW, NONBLOCK
 from caliban_tools_builtin.errors import FileMissing, FileRefused
 from caliban_tools_builtin.fence import Place
 
+NO_HANDLE = -1
 SUPPORTED = os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd and NOFOLLOW != 0
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 _WALK = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW | _CLOEXEC
-_REASONS = {
+_REASONS: Mapping[int, str] = {
     errno.EACCES: "may not be accessed (permission denied)",
     errno.EPERM: "may not be changed (operation not permitted)",
     errno.EISDIR: "is a directory",
@@ -39,6 +40,9 @@ def parent_of(place: Place, *, create: bool = False) -> Iterator[int]:
 
     Raises `FileRefused`, which is `FileMissing` when a directory is missing.
     """
+    if not SUPPORTED:
+        yield NO_HANDLE
+        return
     try:
         handle = _parent(place, create=create)
     except OSError as error:
@@ -52,6 +56,9 @@ def parent_of(place: Place, *, create: bool = False) -> Iterator[int]:
 @contextmanager
 def directory(place: Place) -> Iterator[int]:
     """A handle of the directory that `place` names. Raises `FileRefused`."""
+    if not SUPPORTED:
+        yield NO_HANDLE
+        return
     try:
         handle = _walk(place, place.path.relative_to(place.root).parts, create=False)
     except OSError as error:
@@ -68,7 +75,8 @@ def status_of(place: Place, parent: int) -> os.stat_result | None:
     A directory, device, socket or FIFO is refused without being opened. Raises `FileRefused`.
     """
     try:
-        status = os.stat(place.path.name, dir_fd=parent, follow_symlinks=False)
+        name, below = _at(place, parent)
+        status = os.stat(name, dir_fd=below, follow_symlinks=False)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -81,15 +89,25 @@ def status_of(place: Place, parent: int) -> os.stat_result | None:
 
 
 def open_file(place: Place, parent: int, flags: int) -> int:
-    """Open the file `place` below its parent's handle, without following a link. Raises `FileRefused`."""
+    """Open the regular file `place` below its parent's handle, without following a link.
+
+    Raises `FileRefused`.
+    """
+    name, below = _at(place, parent)
     try:
-        return os.open(place.path.name, flags | NONBLOCK | NOFOLLOW | _CLOEXEC, dir_fd=parent)
+        descriptor = os.open(name, flags | BINARY | NONBLOCK | NOFOLLOW | _CLOEXEC, dir_fd=below)
     except OSError as error:
         raise refused(place, error) from error
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise FileRefused(f"{place.shown} is not a regular file")
 
 
 def working_directory(place: Place, handle: int) -> str:
     """A path by which a child process enters the opened directory itself, where the system has one."""
+    if handle == NO_HANDLE:
+        return str(place.path)
     through_handle = Path(f"/proc/self/fd/{handle}")
     return str(through_handle if through_handle.is_dir() else place.path)
 
@@ -100,6 +118,11 @@ def refused(place: Place, error: OSError) -> FileRefused:
         return FileMissing(f"{place.shown} does not exist")
     reason = _REASONS.get(error.errno or 0) or f"failed: {(error.strerror or str(error)).lower()}"
     return FileRefused(f"{place.shown} {reason}")
+
+
+def _at(place: Place, parent: int) -> tuple[str, int | None]:
+    """The name of `place` and the handle that it is relative to."""
+    return (str(place.path), None) if parent == NO_HANDLE else (place.path.name, parent)
 
 
 def _parent(place: Place, *, create: bool) -> int:

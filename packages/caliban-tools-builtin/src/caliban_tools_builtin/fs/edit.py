@@ -17,7 +17,6 @@ from caliban_tools_builtin.fs.match import Found, TooMany, apply, find, line_ran
 from caliban_tools_builtin.fs.nearmiss import nearest
 from caliban_tools_builtin.fs.text import decode, encode
 from caliban_tools_builtin.fs.write import file_key, in_format_of, unicode_text
-from caliban_tools_builtin.spec import text, tool_spec
 
 MAX_BYTES = 5_000_000
 """Of a file that is edited."""
@@ -31,18 +30,6 @@ class Edit:
     def __init__(self, fence: Fence, ledger: Ledger) -> None:
         self._fence = fence
         self._ledger = ledger
-        self.spec = tool_spec(
-            "Edit",
-            {
-                "path": text("file to change"),
-                "old_string": text("text to replace, as the file has it"),
-                "new_string": text("text to put in its place"),
-                "replace_all": {"type": "boolean", "description": "replace every occurrence (default false)"},
-            },
-            required=("path", "old_string", "new_string"),
-            kind="edit",
-            main_argument="path",
-        )
 
     def conflict_key(self, args: Mapping[str, Any]) -> str | None:
         """The file: two changes of one file never run at once."""

@@ -52,8 +52,6 @@ def load(place: Place, *, max_bytes: int) -> Snapshot | None:
         return None
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise FileRefused(f"{place.shown} is not a regular file")
         if status.st_size > max_bytes:
             raise too_large(place, status.st_size, max_bytes)
         data = _read(descriptor, max_bytes + 1)
@@ -168,7 +166,7 @@ def _attributes(descriptor: int) -> list[str]:
 
 
 def _overwrite(place: Place, parent: int, data: bytes, old: Snapshot) -> None:
-    descriptor = handles.open_file(place, parent, os.O_WRONLY | BINARY)
+    descriptor = handles.open_file(place, parent, os.O_WRONLY)
     try:
         if not old.is_still(os.fstat(descriptor)):
             raise FileRefused(f"{place.shown} changed while it was being written", hint="Read it again")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from itertools import pairwise
 
 from caliban_tools_builtin.fs.match import BLANKS, Line, split_lines
@@ -43,6 +42,8 @@ def nearest(text: str, old: str) -> NearMiss | None:
 
 def _anchor(lines: list[str], wanted: list[str]) -> int | None:
     """The line of the file at which `wanted` would begin."""
+    from difflib import SequenceMatcher
+
     same = SequenceMatcher(None, lines, wanted, autojunk=False)
     if len(lines) * len(wanted) > 2_000_000:
         same = SequenceMatcher(None, lines, wanted)  # frequent lines are left out: no quadratic search
@@ -74,6 +75,8 @@ def _pairs(line: str) -> set[tuple[str, str]]:
 
 
 def _diff(wanted: list[str], window: list[str]) -> str:
+    from difflib import SequenceMatcher
+
     wanted, window = [line[:_SHOWN_CHARS] for line in wanted], [line[:_SHOWN_CHARS] for line in window]
     rows: list[str] = []
     for tag, a, b, c, d in SequenceMatcher(None, wanted, window, autojunk=False).get_opcodes():

@@ -19,7 +19,6 @@ from caliban_tools_builtin.fs.file import Snapshot, load, too_large
 from caliban_tools_builtin.fs.ledger import Ledger
 from caliban_tools_builtin.fs.text import decode, lines_of
 from caliban_tools_builtin.fs.window import Window, window
-from caliban_tools_builtin.spec import text, tool_spec, whole
 
 MAX_BYTES = 5_000_000
 """Above this a file is read by `offset` and `limit` only."""
@@ -36,17 +35,6 @@ class Read:
     def __init__(self, fence: Fence, ledger: Ledger) -> None:
         self._fence = fence
         self._ledger = ledger
-        self.spec = tool_spec(
-            "Read",
-            {
-                "path": text("file to read"),
-                "offset": whole("first line, from 1", low=1),
-                "limit": whole(f"lines to show (default {DEFAULT_LIMIT})", low=1),
-            },
-            required=("path",),
-            kind="read",
-            main_argument="path",
-        )
 
     def conflict_key(self, args: Mapping[str, Any]) -> str | None:
         """None: files are replaced as a whole, so a reader sees the old one or the new one."""
@@ -75,8 +63,6 @@ class Read:
 
 
 def _size(place: Place) -> int:
-    if not handles.SUPPORTED:
-        return place.path.stat().st_size if place.path.is_file() else 0
     with handles.parent_of(place) as parent:
         status = handles.status_of(place, parent)
     return 0 if status is None else status.st_size
@@ -146,9 +132,6 @@ def _page_of_large(place: Place, offset: int, limit: int) -> ToolOutput:
 
 
 def _scan(place: Place, first: int, last: int) -> tuple[Window, bool]:
-    if not handles.SUPPORTED:
-        with place.path.open("rb") as stream:
-            return _window_of(stream.fileno(), first, last)
     with handles.parent_of(place) as parent:
         handles.status_of(place, parent)
         descriptor = handles.open_file(place, parent, os.O_RDONLY)

@@ -13,7 +13,6 @@ from caliban_tools_builtin.fence import Fence, Place
 from caliban_tools_builtin.fs.file import Snapshot, load, store
 from caliban_tools_builtin.fs.ledger import Ledger
 from caliban_tools_builtin.fs.text import Decoded, TextFormat, decode, encode, with_line_end
-from caliban_tools_builtin.spec import text, tool_spec
 
 MAX_BYTES = 10_000_000
 """Of the content, and of an existing file that is written over."""
@@ -25,13 +24,6 @@ class Write:
     def __init__(self, fence: Fence, ledger: Ledger) -> None:
         self._fence = fence
         self._ledger = ledger
-        self.spec = tool_spec(
-            "Write",
-            {"path": text("file to write"), "content": text("the whole content")},
-            required=("path", "content"),
-            kind="edit",
-            main_argument="path",
-        )
 
     def conflict_key(self, args: Mapping[str, Any]) -> str | None:
         """The file: two changes of one file never run at once."""

@@ -18,7 +18,6 @@ from caliban_tools_builtin.errors import FileRefused, SearchFailed
 from caliban_tools_builtin.fence import Fence, Place
 from caliban_tools_builtin.search.engine import Engine, Query
 from caliban_tools_builtin.search.globs import Plan, compiled, plan
-from caliban_tools_builtin.spec import text, tool_spec
 
 MAX_FILES = 200
 DEADLINE_S = 4.0
@@ -32,13 +31,6 @@ class Glob:
         self._fence = fence
         self._engine = engine
         self._readable = readable
-        self.spec = tool_spec(
-            "Glob",
-            {"pattern": text("path glob"), "path": text("directory to start from")},
-            required=("pattern",),
-            kind="read",
-            main_argument="pattern",
-        )
 
     def conflict_key(self, args: Mapping[str, Any]) -> str | None:
         """None: it only looks."""

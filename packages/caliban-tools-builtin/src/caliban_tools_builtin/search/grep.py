@@ -19,7 +19,6 @@ from caliban_tools_builtin.fs.text import readable
 from caliban_tools_builtin.search.engine import Engine, Query
 from caliban_tools_builtin.search.glob import all_ignored
 from caliban_tools_builtin.search.globs import checked, compiled, name_for_rg
-from caliban_tools_builtin.spec import text, tool_spec, whole
 
 DEFAULT_MATCHES = 100
 MAX_MATCHES = 500
@@ -34,18 +33,6 @@ class Grep:
         self._fence = fence
         self._engine = engine
         self._readable = readable
-        self.spec = tool_spec(
-            "Grep",
-            {
-                "pattern": text("regular expression"),
-                "path": text("file or directory"),
-                "include": text("glob of the files to search"),
-                "max_matches": whole(f"default {DEFAULT_MATCHES}", low=1, high=MAX_MATCHES),
-            },
-            required=("pattern",),
-            kind="read",
-            main_argument="pattern",
-        )
 
     def conflict_key(self, args: Mapping[str, Any]) -> str | None:
         """None: it only looks."""

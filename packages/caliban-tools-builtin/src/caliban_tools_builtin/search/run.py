@@ -35,7 +35,7 @@ async def search(argv: Sequence[str], *, cwd: str, deadline_s: float, feed: Call
     if not SUPPORTED:
         return await anyio.to_thread.run_sync(_without_pipes, argv, cwd, deadline_s, feed)
     try:
-        child = start(argv, cwd=cwd, env=ENVIRONMENT)
+        child = start(argv, cwd=cwd, env=ENVIRONMENT, session=False)
     except ShellFailed as error:
         raise SearchFailed(error.message) from error
     errors = bytearray()

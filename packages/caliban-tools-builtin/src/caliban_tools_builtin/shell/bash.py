@@ -17,7 +17,6 @@ from caliban_tools_builtin.fence import Fence
 from caliban_tools_builtin.process import SUPPORTED
 from caliban_tools_builtin.shell.environ import child_environment
 from caliban_tools_builtin.shell.watchdog import Watchdog
-from caliban_tools_builtin.spec import text, tool_spec, whole
 
 if TYPE_CHECKING:
     from caliban_tools_builtin.shell.capture import Capture
@@ -49,17 +48,6 @@ class Bash:
         self._id = os.urandom(8).hex()
         self._calls = count(1)
         self._watchdog = Watchdog(f"{MARKER}={self._id}-")
-        self.spec = tool_spec(
-            "Bash",
-            {
-                "command": text("shell command"),
-                "timeout_seconds": whole("limit (default 60)", low=1, high=MAX_TIMEOUT_S),
-                "cwd": text("directory to run in (default: the workspace)"),
-            },
-            required=("command",),
-            kind="execute",
-            main_argument="command",
-        )
 
     def conflict_key(self, args: Mapping[str, Any]) -> str | None:
         """None: commands run in parallel, as in a terminal."""
