@@ -241,3 +241,17 @@ def test_the_prefix_is_the_same_bytes_from_turn_to_turn(cli):
 def no_process(words: str) -> bool:
     out = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout
     return not any(line.startswith(words) for line in out.splitlines())
+
+
+def test_a_tool_that_is_denied_altogether_is_not_offered(cli):
+    cli.script(wire.exchange(DONE))
+    done = cli.run("-p", "go", *STREAM, "--deny", "Bash", "--deny", "Write")
+    assert done.frames[0]["tools"] == ["Edit", "Glob", "Grep", "Read"]
+
+
+def test_searches_show_nothing_that_may_not_be_read(cli):
+    (cli.work / "open.txt").write_text("needle\n")
+    (cli.work / "secret.txt").write_text("needle\n")
+    uses = [wire.tool_use("Grep", {"pattern": "needle"}), wire.tool_use("Glob", {"pattern": "*.txt"})]
+    call(cli, *uses, flags=("--deny", "Read:secret.txt"))
+    assert all("open.txt" in text and "secret.txt" not in text for text in results(cli))

@@ -101,14 +101,8 @@ class Engine:
 
     def offers(self, tool: ToolSpec) -> bool:
         """Whether the model should be told of the tool: false when a rule denies every call of it."""
-        for rule in self._book.written:
-            if rule.bare and rule.names(tool.name) and rule.in_force(self._clock()):
-                return rule.action != "deny"
-            if rule.action == "allow" and rule.names(tool.name):
-                break
-        return not any(
-            rule.bare and rule.action == "deny" and rule.names(tool.name) for rule in self._policy.written
-        )
+        now = self._clock()
+        return not any(_denies_all(book, tool.name, now) for book in (self._book, self._policy))
 
     def _verdict(self, tool: ToolSpec, args: Mapping[str, Any]) -> tuple[Outcome, Verdict]:
         if self.mode == "plan":
@@ -143,6 +137,17 @@ class Engine:
         from caliban_permissions.judge_bash import judge_bash
 
         return judge_bash(command, cwd, book, self._place, now)
+
+
+def _denies_all(book: Book, tool: str, now: datetime) -> bool:
+    """Whether no rule can allow a call of the tool before a bare deny is reached."""
+    for rule in book.written:
+        if rule.names(tool) and rule.in_force(now):
+            if rule.bare:
+                return rule.action == "deny"
+            if rule.action != "deny":
+                return False
+    return False
 
 
 def _leaving_plan(outcome: Outcome) -> Outcome:

@@ -179,7 +179,8 @@ class _Judge:
                 continue
             rule = next(self._possible(unit), None)
             if rule is not None:
-                text = f"it may run what the rule {rule.rule.pattern} {rule.action}s"
+                verb = "denies" if rule.action == "deny" else "asks about"
+                text = f"it may run what the rule {rule.rule.pattern} {verb}"
                 unit = unit._replace(
                     action="ask", notes=(*unit.notes, text), floors=(*unit.floors, Floor("may match", text))
                 )

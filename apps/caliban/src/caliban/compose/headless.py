@@ -61,7 +61,7 @@ async def _answer(options: Options) -> int:
     permissions = build_permissions(options, settings, workspace)
     door = build_provider(options, settings, os.environ)
     try:
-        tools = _usable_tools(door, build_tools(options, settings, workspace))
+        tools = _usable_tools(door, build_tools(options, settings, workspace, permissions.engine))
         prompt = None if options.input_format == "stream-json" else await read_prompt(options, workspace)
         remembered = open_session(options, found, provider=door.provider.name, model=door.model)
         agent = build_agent(options, settings, door, permissions, tools, remembered.id)

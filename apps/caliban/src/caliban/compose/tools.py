@@ -7,19 +7,25 @@ from pathlib import Path
 from caliban.cli.options import Options
 from caliban.compose.permissions import roots_of
 from caliban_common.tool import Tool
+from caliban_permissions import Engine
 from caliban_settings import Settings
 from caliban_tools_builtin import ToolOptions, builtin_tools
 
 
-def build_tools(options: Options, settings: Settings, workspace: Path) -> tuple[Tool, ...]:
-    """The built-in tools, fenced to the workspace and the further roots of the settings."""
+def build_tools(options: Options, settings: Settings, workspace: Path, engine: Engine) -> tuple[Tool, ...]:
+    """The built-in tools, fenced to the workspace and the further roots of the settings.
+
+    A tool that the rules deny whatever it is asked is not offered; searches show nothing that may not be read.
+    """
     if options.no_tools:
         return ()
-    return builtin_tools(
+    tools = builtin_tools(
         ToolOptions(
             workspace=workspace,
             restrict_paths=options.restrict_paths,
             extra_roots=roots_of(settings, workspace),
             env=settings.get("env") or {},
+            readable=engine.may_read,
         )
     )
+    return tuple(tool for tool in tools if engine.offers(tool.spec))

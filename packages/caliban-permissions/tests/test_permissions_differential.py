@@ -1,0 +1,280 @@
+"""What real bash runs, against what we said it would run.
+
+Programs on the search path record their arguments. Whenever a generated command is allowed, every recorded
+run must be one of our leaves, and every file that appeared one of our redirect targets.
+"""
+
+from __future__ import annotations
+
+import collections
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from caliban_permissions.bash import Command
+from caliban_permissions.shell import parse_line
+
+BASH = shutil.which("bash")
+EXAMPLES = 600
+
+pytestmark = pytest.mark.skipif(BASH is None or sys.platform == "win32", reason="needs bash")
+
+FRAGMENTS = [
+    "a",
+    "b.txt",
+    "*",
+    "*.txt",
+    "?.txt",
+    "'x y'",
+    '"x y"',
+    "\\ ",
+    "\\;",
+    "$x",
+    "${x}",
+    "$(rec3)",
+    "`rec3`",
+    "~",
+    "~root",
+    "#",
+    "\\#",
+    "{a,b}",
+    "{a..c}",
+    "a{b}",
+    "@{1}",
+    "=",
+    "x=1",
+    "'",
+    '"',
+    "\\",
+    "\\\n",
+    "\n",
+    "!",
+    "-n",
+    "--",
+    "$'a'",
+    '$"b"',
+    "$",
+    '"$"',
+    '"\\$x"',
+    "'$x'",
+    '"a\\b"',
+    '"\\\n"',
+    "[ab]*",
+    "[!-]*",
+    "-",
+    "^",
+    "%",
+    "+",
+    ",",
+    "..",
+    "\u00e9",
+    "\u00a0",
+    "\uff1b",
+    "\t",
+    "*'.txt'",
+    "'*'",
+    "$\\\n{x}",
+    "$\\\n(rec3)",
+    "<(rec3)",
+    ">(rec3)",
+    '"`rec3`"',
+    '"$(rec3)"',
+    "\\'",
+    '"\'"',
+    "'\"'",
+    "&",
+    "|",
+    ";",
+    "(",
+    ")",
+    "{",
+    "}",
+    "<",
+    ">",
+]
+OPERATORS = [
+    ";",
+    " ; ",
+    "&&",
+    " && ",
+    "||",
+    "|",
+    " | ",
+    "\n",
+    "&",
+    " |& ",
+    "\n\n",
+    " &&\n",
+    "|\n",
+    ";;",
+    " & ",
+]
+REDIRECTS = [
+    " >f",
+    " > f",
+    " 2>&1",
+    " >/dev/null",
+    " >>f",
+    " <a.txt",
+    " <<<x",
+    " &>f",
+    " >&f",
+    " 2>f",
+    " >|f",
+    " <<'E'\nrec3 x\nE",
+    " <<E\nrec3\nE",
+    " <<-'E'\n\tx\n\tE",
+    " 3>&-",
+    " >&2",
+    " <>f",
+    " <<'A' <<'B'\nx\nA\ny\nB",
+    " >$x",
+    " >f*",
+]
+PROGRAMS = [
+    "rec1",
+    "rec2",
+    "rec1",
+    "rec3",
+    "r\\ec1",
+    "'rec1'",
+    "LC_ALL=C rec1",
+    "x=1 rec1",
+    "! rec1",
+    "if",
+    "$x",
+    "rec1\\\n",
+    "cd sub;",
+]
+COMPOUNDS = [
+    "if rec1; then rec3; fi",
+    "for i in a; do rec3; done",
+    "rec1() { rec3; }",
+    "[[ -n a ]] && rec1",
+    "((1)) && rec1",
+]
+FILES = ("a.txt", "b.txt", "sp ace", "-x")
+
+
+class Grammar:
+    """Random command lines: mostly sound, sometimes not."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+
+    def word(self) -> str:
+        if self.random.random() < 0.45:
+            return self.random.choice(["a", "b.txt", "-n", "'x y'", '"x y"', "x=1", "*.txt", "\\;"])
+        return "".join(self.random.choice(FRAGMENTS) for _ in range(self.random.choice([1, 1, 2, 3])))
+
+    def simple(self) -> str:
+        text = self.random.choice(PROGRAMS)
+        for _ in range(self.random.choice([0, 1, 1, 2, 3])):
+            text += self.random.choice([" ", "  ", "\t", " \\\n "]) + self.word()
+        if self.random.random() < 0.25:
+            text += self.random.choice(REDIRECTS)
+        if self.random.random() < 0.08:
+            text += self.random.choice([" # x; rec3", " #'", " #\\\n rec3"])
+        return text
+
+    def line(self, depth: int = 0) -> str:
+        text = ""
+        for number in range(self.random.choice([1, 1, 2, 2, 3])):
+            text += self.random.choice(OPERATORS) if number else ""
+            chance = self.random.random()
+            if depth < 2 and chance < 0.06:
+                text += "(" + self.line(depth + 1) + ")"
+            elif depth < 2 and chance < 0.12:
+                text += "{ " + self.line(depth + 1) + self.random.choice(["; }", " ;}", "\n}"])
+            elif chance < 0.15:
+                text += self.random.choice(COMPOUNDS)
+            else:
+                text += self.simple()
+        return text
+
+
+def recorder(path: Path) -> None:
+    path.write_text('#!/bin/sh\nprintf \'%s\\0\' "${0##*/}" "$@" > "$RECORDS/$$"\n')
+    path.chmod(0o755)
+
+
+def run(command: str, scene: Any) -> tuple[collections.Counter[tuple[str, ...]], set[str]]:
+    """The programs that bash ran, with their arguments, and the files that appeared."""
+    records = scene.root / "records"
+    for folder in (records, scene.workspace):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+    scene.add(*FILES, "sub/")
+    subprocess.run(
+        [BASH or "bash", "--noprofile", "--norc", "-c", command],
+        cwd=scene.workspace,
+        env={
+            "PATH": str(scene.root / "bin"),
+            "RECORDS": str(records),
+            "HOME": str(scene.home),
+            "LANG": "C.UTF-8",
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    runs = collections.Counter(
+        tuple(part.decode() for part in file.read_bytes().split(b"\0")[:-1]) for file in records.iterdir()
+    )
+    return runs, {file.name for file in scene.workspace.iterdir()} - {*FILES, "sub"}
+
+
+def expected(command: Command, home: Path) -> collections.Counter[tuple[str, ...]]:
+    found: collections.Counter[tuple[str, ...]] = collections.Counter()
+    for leaf in command.leaves:
+        assert leaf.expanded is not None
+        words = [
+            str(home) + text[1:] if leaf.leaf.words[index].raw.startswith("~") else text
+            for index, text in leaf.expanded
+        ]
+        found[tuple(words)] += 1
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_bash_runs_is_among_the_leaves(seed: int, scene: Any) -> None:
+    (scene.root / "bin").mkdir()
+    for name in ("rec1", "rec2", "rec3"):
+        recorder(scene.root / "bin" / name)
+    engine = scene.engine(
+        ("allow", "Bash:rec1 *"),
+        ("allow", "Bash:rec2 *"),
+        ("allow", "Bash(cd:*)"),
+        ("allow", "Write:{ws}/**"),
+    )
+    grammar, allowed = Grammar(seed), 0
+    for _ in range(EXAMPLES):
+        text = grammar.line()
+        if engine.explain(scene.spec("Bash"), {"command": text}).verdict != "allow":
+            continue
+        allowed += 1
+        scene.add(*FILES, "sub/")
+        command = Command(text, engine._place, str(scene.workspace))
+        leaves = expected(command, scene.home)
+        targets = {redirect.target.text for redirect in command.redirects if redirect.writes}
+        runs, files = run(text, scene)
+        assert files <= targets, text
+        if len({base for leaf in command.leaves for base in leaf.bases}) == 1:
+            assert not runs - leaves, (text, runs, leaves)
+        else:
+            assert {words[0] for words in runs} <= {words[0] for words in leaves}, text
+    assert allowed > EXAMPLES / 20
+
+
+def test_the_generator_meets_every_kind_of_line() -> None:
+    lines = [Grammar(seed).line() for seed in range(400)]
+    clear = [line for line in lines if parse_line(line).clear]
+    assert 40 < len(clear) < 360
+    assert any("|" in line for line in clear)
+    assert any("(" in line for line in clear)

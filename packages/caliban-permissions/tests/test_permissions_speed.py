@@ -1,0 +1,89 @@
+"""Decisions are quick, hostile input is not worse than linear, and importing is cheap."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+HOSTILE: dict[str, Callable[[int], str]] = {
+    "words": lambda n: "x " * n,
+    "leaves": lambda n: "a;" * n,
+    "distinct leaves": lambda n: ";".join(f"a{i}" for i in range(n // 3)),
+    "wrappers": lambda n: "sudo " * (n // 2),
+    "wrappers with words": lambda n: " ".join(f"sudo a{i}" for i in range(n // 5)),
+    "scripts": lambda n: "bash -c '" * (n // 4),
+    "globs": lambda n: "ls " + "*a " * (n // 2),
+    "directories": lambda n: ";".join(f"cd d{i}" for i in range(n // 5)),
+    "deletes": lambda n: "rm -rf " + " ".join(f"a{i}" for i in range(n // 3)),
+    "redirects": lambda n: "git log " + " ".join(f">f{i}" for i in range(n // 4)),
+    "variables": lambda n: "echo " + "$a " * (n // 2),
+    "slashes": lambda n: "cat " + "a/" * n,
+    "paths": lambda n: "cat " + " ".join(f"a{i}/b" for i in range(n // 4)),
+    "options": lambda n: "git " + "-c a=b " * (n // 4),
+    "sed": lambda n: "sed '" + "s/a/b/;" * (n // 4) + "'",
+    "awk": lambda n: "awk '" + "{print /a/}" * (n // 6) + "'",
+    "substitutions": lambda n: "$(" * (n // 2) + ")" * (n // 2),
+    "separators": lambda n: "field$IFS" * (n // 5),
+}
+RULES = (
+    ("deny", "Bash:~rm *"),
+    ("deny", "Read:**/.env"),
+    ("deny", "Bash:curl *"),
+    ("ask", "Bash(git push:*)"),
+    ("allow", "Bash:git *"),
+    ("allow", "Bash:ls*"),
+    ("allow", "Edit:src/**"),
+)
+
+
+def seconds(engine: Any, tool: Any, command: str) -> float:
+    best = 9.0
+    for _ in range(3):
+        started = time.perf_counter()
+        engine.decide(tool, {"command": command})
+        best = min(best, time.perf_counter() - started)
+    return best
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_decision_takes_time_linear_in_the_command(name: str, scene: Any) -> None:
+    engine, bash = scene.engine(*RULES, interactive=False), scene.spec("Bash")
+    small = seconds(engine, bash, HOSTILE[name](1_000))
+    large = seconds(engine, bash, HOSTILE[name](4_000)[:9_990])
+    assert large < 12 * small + 0.03
+
+
+@pytest.mark.parametrize("length", [20_000, 131_000])
+def test_a_command_beyond_the_checked_length_is_decided_quickly(length: int, scene: Any) -> None:
+    engine, bash = scene.engine(*RULES, interactive=False), scene.spec("Bash")
+    for command in ("x" * length, "x " * (length // 2), "$(a;" * (length // 4)):
+        assert seconds(engine, bash, command) < 1.0
+
+
+def test_an_everyday_decision_takes_less_than_a_millisecond(scene: Any) -> None:
+    engine = scene.engine(*RULES, interactive=False)
+    calls = [("Bash", {"command": "git status"}), ("Read", {"path": "a.py"}), ("Edit", {"path": "src/a.py"})]
+    for name, args in calls:
+        tool, spent = scene.spec(name), []
+        for _ in range(60):
+            started = time.perf_counter()
+            engine.decide(tool, args)
+            spent.append(time.perf_counter() - started)
+        assert sorted(spent)[30] < 0.003  # three times the promise: the machine is shared
+
+
+def test_importing_brings_in_nothing_heavy() -> None:
+    code = (
+        "import sys, caliban_permissions; "
+        "print([name for name in ('pydantic', 'httpx', 'asyncio', 'anyio', 'tree_sitter', 'caliban_permissions.delegation')"
+        " if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "[]"
