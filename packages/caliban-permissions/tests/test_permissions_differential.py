@@ -20,7 +20,7 @@ from caliban_permissions.bash import Command
 from caliban_permissions.shell import parse_line
 
 BASH = shutil.which("bash")
-EXAMPLES = 600
+EXAMPLES = 300
 
 pytestmark = pytest.mark.skipif(BASH is None or sys.platform == "win32", reason="needs bash")
 

@@ -74,6 +74,7 @@ WRAPPINGS = st.sampled_from(
         "bash <<'E'\n{}\nE",
     ]
 )
+RESERVED = ("!", "{", "(", "if", "for", "while", "time", "coproc", "f()", "#")
 PROGRAMS = st.sampled_from(
     [
         "rm",
@@ -110,6 +111,8 @@ def test_a_deny_beats_an_allow_under_any_wrapper_and_quoting(
     for wrapping in wrappings:
         if quotes and ("'{}'" in wrapping or '"' in wrapping or "`" in wrapping):
             continue
+        if wrapping in (">x {}", "X=1 {}") and command.startswith(RESERVED):
+            continue  # there a reserved word is a program's name
         quotes += wrapping.count("'") + wrapping.count('"') + wrapping.count("`") + wrapping.count("\\")
         command = wrapping.format(command)
     rules = RuleSet(user=(Rule(pattern=pattern, action="deny"), Rule(pattern="Bash", action="allow")))

@@ -6,7 +6,9 @@ import json
 import random
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,12 +108,15 @@ def test_tree_sitter_finds_the_same_commands() -> None:
     assert compared > 200
 
 
-@pytest.mark.skipif(shutil.which("shfmt") is None, reason="shfmt is not installed")
+SHFMT = shutil.which("shfmt", path=str(Path(sys.executable).parent)) or shutil.which("shfmt")
+
+
+@pytest.mark.skipif(SHFMT is None, reason="shfmt is not installed")
 def test_shfmt_finds_the_same_commands_and_words() -> None:
     texts = [text for text in lines(2, 60) if parse_line(text).clear]
     for text in texts:
         done = subprocess.run(
-            ["shfmt", "-ln=bash", "--to-json"],
+            [SHFMT or "shfmt", "-ln=bash", "--to-json"],
             input=text.encode(),
             capture_output=True,
             timeout=30,

@@ -146,7 +146,7 @@ async def test_b064_the_wait_that_a_429_asks_for_is_found(
 async def test_b068_calls_that_grow_in_turns_keep_their_own_input() -> None:
     first = wire.tool_use("Bash", {"command": "echo one"}, id="a", piece_chars=3)
     second = wire.tool_use("Bash", {"command": "echo two"}, id="b", piece_chars=3)
-    with LoopbackServer([wire.exchange(first, second, interleaved=True)]) as server:
+    with LoopbackServer([wire.exchange(wire.together(first, second))]) as server:
         (reply,) = await folded(server, ask())
     assert said(reply).tool_uses == (
         ToolUseBlock(id="a", name="Bash", input={"command": "echo one"}),

@@ -55,7 +55,7 @@ class AnthropicWire(Wire):
         return wire.error_body(KINDS[status], message)
 
     def interleaved(self, first: ToolUseBlock, second: ToolUseBlock) -> list[bytes]:
-        return wire.reply(as_wire(first), as_wire(second), interleaved=True)
+        return wire.reply(wire.together(as_wire(first), as_wire(second)))
 
     def overloaded(self) -> bytes:
         return wire.error_event("overloaded_error", "Overloaded")

@@ -117,7 +117,6 @@ def streams(draw: st.DrawFn) -> list[bytes]:
         wire.reply(
             *draw(st.lists(BLOCKS, max_size=4)),
             usage=draw(USAGES),
-            interleaved=False,
             stop_reason=draw(st.sampled_from([None, "max_tokens", "pause_turn", "refusal"])),
         )
     )
@@ -148,7 +147,7 @@ def test_a_reply_is_what_the_vendors_client_makes_of_it(chunks: list[bytes]) -> 
 @SLOW
 @given(st.lists(BLOCKS, max_size=4), st.data())
 def test_a_reply_does_not_depend_on_how_it_is_cut(blocks: list[wire.WireBlock], data: st.DataObject) -> None:
-    whole = b"".join(wire.reply(*blocks, interleaved=len(blocks) > 2))
+    whole = b"".join(wire.reply(*blocks, wire.together(*blocks)))
 
     def events(chunks: list[bytes]) -> list[Any]:
         sse, decoder = SSEDecoder(), Decoder()

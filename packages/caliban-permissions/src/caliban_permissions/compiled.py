@@ -20,12 +20,12 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
 class CompiledRule:
-    """One rule of an engine. `index` is its place in the order of evaluation."""
+    """One rule of an engine. `order` is its place in the order of evaluation."""
 
-    def __init__(self, rule: Rule, scope: Scope, index: int, place: Place) -> None:
+    def __init__(self, rule: Rule, scope: Scope, order: int, place: Place) -> None:
         self.rule = rule
         self.scope: Scope = scope
-        self.index = index
+        self.order = order
         self.place = place
         self.pattern: Pattern = parse_pattern(rule.pattern)
         self.action = rule.action

@@ -98,9 +98,9 @@ class Book:
         for rule in rules:
             if rule.action == "allow":
                 if rule.names(tools[0]) and rule.in_force(now) and subject.covered_by(rule):
-                    return Hit("allow", rule, rule.index)
+                    return Hit("allow", rule, rule.order)
             elif _named(rule, tools) and subject.touched_by(rule):
-                return Hit(rule.action, rule, rule.index)
+                return Hit(rule.action, rule, rule.order)
         return Hit("allow", None, len(self.all))
 
 

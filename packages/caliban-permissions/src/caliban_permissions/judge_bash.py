@@ -59,16 +59,15 @@ class _Judge:
     def _hits(self) -> tuple[list[Hit], Hit]:
         """The hit of each leaf and of the line, floors included."""
         hits, line = self._walk(self.book.all)
-        floors: list[Sequence[CompiledRule]] = [self.book.managed] if self.book.managed else []
         if self.book.user and any(hit.scope == "project" for hit in hits):
-            floors.append(self.book.user)
-        for rules in floors:
-            floor_hits, floor_line = self._walk(rules)
-            hits = [
-                _raised(hit, floor, rules is self.book.user)
-                for hit, floor in zip(hits, floor_hits, strict=True)
-            ]
-            line = _raised(line, floor_line, False)
+            floors, line_floor = self._walk(self.book.user)
+            pairs = zip(hits, floors, strict=True)
+            hits = [_raised(hit, floor) if hit.scope == "project" else hit for hit, floor in pairs]
+            line = _raised(line, line_floor)
+        if self.book.managed:
+            floors, line_floor = self._walk(self.book.managed)
+            hits = [_raised(hit, floor) for hit, floor in zip(hits, floors, strict=True)]
+            line = _raised(line, line_floor)
         return hits, line
 
     def _walk(self, rules: Sequence[CompiledRule]) -> tuple[list[Hit], Hit]:
@@ -80,7 +79,7 @@ class _Judge:
         limit = max(hit.order for hit in hits)
         if len(self.command.line.leaves) > len(hits):
             limit = len(book.all)
-        earlier = [rule for rule in rules if rule.index < limit and rule.action != "allow" and not rule.bare]
+        earlier = [rule for rule in rules if rule.order < limit and rule.action != "allow" and not rule.bare]
         return hits, book.first(earlier, self.line, now)
 
     def _blanket(self, hit: Hit) -> bool:
@@ -196,16 +195,15 @@ class _Judge:
             if rule.action == "allow" or not rule.names("Bash") or rule.pattern.problem is not None:
                 continue
             if unit.action == "allow":
-                relevant = rule.index < unit.hit.order or rule.scope == "managed"
+                above = rule.scope == "managed" or (rule.scope == "user" and unit.hit.scope == "project")
+                relevant = above or rule.order < unit.hit.order
             else:
                 relevant = rule.action == "deny"
             if relevant and self.command.may_match(rule):
                 yield rule
 
 
-def _raised(hit: Hit, floor: Hit, only_project: bool) -> Hit:
-    if only_project and hit.scope != "project":
-        return hit
+def _raised(hit: Hit, floor: Hit) -> Hit:
     if floor.rule is not None and STRICTNESS[floor.action] > STRICTNESS[hit.action]:
         return floor._replace(floor=True)
     return hit

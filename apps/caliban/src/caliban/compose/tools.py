@@ -15,7 +15,7 @@ from caliban_tools_builtin import ToolOptions, builtin_tools
 def build_tools(options: Options, settings: Settings, workspace: Path, engine: Engine) -> tuple[Tool, ...]:
     """The built-in tools, fenced to the workspace and the further roots of the settings.
 
-    A tool that the rules deny whatever it is asked is not offered; searches show nothing that may not be read.
+    A tool that the rules deny altogether is not offered; searches show nothing that may not be read.
     """
     if options.no_tools:
         return ()

@@ -15,6 +15,7 @@ _ANSI_C = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
 _FIELD_SEPARATOR = re.compile(r"\$\{IFS[^}]*\}|\$IFS(?:\$[0-9])?")
 _VARIABLE = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?!$-]|\{[A-Za-z0-9_]+\})")
 _CUT = re.compile(r"[;&|\n(){}<>`\x00]+")
+_REDIRECT = re.compile(r"[0-9]*(?:&>>?|>>|>&|>\||<>|<&|<<<|<<-?|[<>])(?!\()[ \t]*[^ \t\n;&|()<>`{}]*")
 _BLANKS = re.compile(r"[ \t]+")
 _LEADING = re.compile(
     r"(?:(?:!|if|then|elif|else|fi|for|while|until|do|done|case|esac|in|coproc|\[\[|time(?:\s+-p)?(?:\s+--)?)(?=\s|$)"
@@ -37,7 +38,11 @@ def loose_commands(text: str) -> tuple[str, ...]:
     """The candidate commands in a text, blanks collapsed, assignments and reserved words cut off."""
     found: dict[str, None] = {}
     braces = "{" in text
-    for part in _CUT.split(dequoted(text)):
+    plain = dequoted(text)
+    parts = _CUT.split(plain)
+    if "<" in plain or ">" in plain:
+        parts += _CUT.split(_REDIRECT.sub(" ", plain))
+    for part in parts:
         leading = _LEADING.match(part)
         command = part[leading.end() :].strip(" ") if leading else part.strip(" ")
         if command:

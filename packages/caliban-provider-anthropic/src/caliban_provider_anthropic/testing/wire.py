@@ -33,6 +33,18 @@ class WireBlock:
     whole: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Blocks that all begin before any of them ends."""
+
+    blocks: tuple[WireBlock, ...]
+
+
+def together(*blocks: WireBlock) -> Together:
+    """Blocks that are opened first and then grow in turns."""
+    return Together(blocks)
+
+
 def text(*pieces: str, piece_chars: int | None = None) -> WireBlock:
     """Text in one delta per piece, or cut into pieces of `piece_chars` characters."""
     cut = _cut("".join(pieces), piece_chars) if piece_chars else pieces
@@ -84,24 +96,27 @@ def server_block(content: Mapping[str, Any], *, input: Mapping[str, Any] | None 
 
 
 def reply(
-    *blocks: WireBlock,
+    *blocks: WireBlock | Together,
     stop_reason: str | None = None,
     usage: Usage = USAGE,
     model: str = MODEL,
     id: str = "",
     detail: str | None = None,
-    interleaved: bool = False,
 ) -> list[bytes]:
     """The events of a whole reply, one item each.
 
     `stop_reason` `None` is `tool_use` when there is a call, else `end_turn`. `detail` explains a refusal.
-    `interleaved` opens all blocks first and lets them grow in turns.
     """
+    groups = [block.blocks if isinstance(block, Together) else (block,) for block in blocks]
     if stop_reason is None:
-        calls = any(block.start.get("type") == "tool_use" for block in blocks)
+        calls = any(block.start.get("type") == "tool_use" for group in groups for block in group)
         stop_reason = "tool_use" if calls else "end_turn"
     details = {"type": "refusal", "category": None, "explanation": detail} if detail else None
-    body = _interleaved(blocks) if interleaved else _in_order(blocks)
+    body: list[bytes] = []
+    index = 0
+    for group in groups:
+        body += _blocks(group, index)
+        index += len(group)
     return [
         message_start(usage=usage, model=model, id=id),
         event("ping"),
@@ -115,12 +130,14 @@ def reply(
     ]
 
 
-def exchange(*blocks: WireBlock, bytewise: bool = False, **options: Any) -> Exchange:
+def exchange(*blocks: WireBlock | Together, bytewise: bool = False, **options: Any) -> Exchange:
     """An answer that streams `blocks`, one flush per event; `options` are those of `reply`."""
     return sse(*reply(*blocks, **options), bytewise=bytewise, headers=_stream_headers())
 
 
-def broken(*blocks: WireBlock, after: int, end: Step | bytes | None = None, **options: Any) -> Exchange:
+def broken(
+    *blocks: WireBlock | Together, after: int, end: Step | bytes | None = None, **options: Any
+) -> Exchange:
     """An answer that ends after `after` events: closed in the middle, or as `end` says.
 
     `end` may be an event, such as `error_event("overloaded_error")`; the answer then ends as it should.
@@ -174,17 +191,9 @@ def models(*ids: str, has_more: bool = False) -> Exchange:
     return answer(200, _json(page), content_type="application/json")
 
 
-def _in_order(blocks: Sequence[WireBlock]) -> list[bytes]:
-    out = []
-    for index, block in enumerate(blocks):
-        out.append(event("content_block_start", index=index, content_block=block.start))
-        out += [event("content_block_delta", index=index, delta=delta) for delta in block.deltas]
-        out.append(event("content_block_stop", index=index))
-    return out
-
-
-def _interleaved(blocks: Sequence[WireBlock]) -> list[bytes]:
-    numbered = list(enumerate(blocks))
+def _blocks(blocks: Sequence[WireBlock], first: int) -> list[bytes]:
+    """The events of blocks that grow in turns, numbered from `first`."""
+    numbered = list(enumerate(blocks, first))
     out = [event("content_block_start", index=index, content_block=block.start) for index, block in numbered]
     for turn in range(max((len(block.deltas) for block in blocks), default=0)):
         for index, block in numbered:
