@@ -108,8 +108,12 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.headless": "schemas are loaded for --json-schema only",
     "caliban.compose.prompt": "files are attached for prompts with an @ only",
     "caliban_agent_core.compaction": "most runs end before a history is too long",
+    "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
     "caliban_provider_anthropic.factory": "the facts of a provider are read without making one",
+    "caliban_provider_bedrock.factory": "the facts of a provider are read without making one",
     "caliban_provider_local.factory": "the facts of a provider are read without making one",
+    "caliban_provider_vertex.factory": "the facts of a provider are read without making one",
+    "caliban_provider_vertex.foundry": "the facts of a provider are read without making one",
     "caliban_tools_builtin.catalog": "a tool's work is loaded with its first call",
     "caliban_tools_builtin.search.glob": "what runs a search is loaded with the first one",
     "caliban_tools_builtin.search.grep": "what runs a search is loaded with the first one",
@@ -122,7 +126,10 @@ OUTSIDE_ENVIRONMENT: Mapping[str, str] = {
     "caliban_common.paths": "XDG_* and HOME say where a person's files are",
     "caliban_provider.registry": "`connect` spares embedders the look-up of keys and addresses",
     "caliban_provider.tls": "SSL_CERT_FILE and SSL_CERT_DIR, as every TLS client reads them",
+    "caliban_provider_bedrock.factory": "AWS_* say who asks and where, as every AWS client reads them",
     "caliban_provider_local.factory": "CALIBAN_LOCAL_* are options that only this provider knows",
+    "caliban_provider_vertex.factory": "GOOGLE_CLOUD_PROJECT, CLOUD_ML_REGION, as the vendor's client does",
+    "caliban_provider_vertex.foundry": "ANTHROPIC_FOUNDRY_RESOURCE, as the vendor's client reads it",
     "caliban_tools_builtin.catalog": "commands inherit the process's environment unless told otherwise",
     "caliban_tools_builtin.search.engine": "PATH, to find ripgrep",
 }
@@ -135,12 +142,20 @@ PROGRAMS: Mapping[str, str] = {
 
 WALLS: Mapping[str, str] = {
     "caliban.main:run": "the end of the program: a fault of ours is told in the format asked for",
+    "caliban.compose.provider:_make": "the making of a provider: its fault is an error that names it",
+    "caliban.compose.provider:close_provider": "the run has its result: what fails after it is only told",
+    "caliban_agent_core.dispatch:_conflict_key": "the call of a tool: without a word, the worst is assumed",
+    "caliban_agent_core.gate:_ruled": "the call of the rules: what they cannot judge is denied",
+    "caliban_agent_core.hooks:_ask": "the call of hooks: those that fail object",
+    "caliban_agent_core.reply:Replier._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.dispatch:invoke": "the call of a tool: its fault is a result that the model reads",
     "caliban_provider.registry:_load": "the load of a plugin: its fault is an unknown provider that says why",
 }
 """`module:function` that catches every exception -> what it walls off."""
 
-SIZES: Mapping[str, str] = {}
+SIZES: Mapping[str, str] = {
+    "caliban_permissions.engine:Engine.__init__": "keyword-only: all that a decision depends on, in one place",
+}
 """Module, or `module:function`, beyond the limits of size -> why it is better whole. Starts empty."""
 
 DATACLASSES: Mapping[str, str] = {

@@ -193,3 +193,60 @@ def test_two_runs_in_different_sessions_do_not_disturb_each_other(cli):
     processes = [cli.start("-p", "x", "--session", name) for name in ("one", "two")]
     assert [p.communicate(timeout=30)[0] for p in processes] == [b"a\n", b"a\n"]
     assert {head.name for head in store(cli).list()} == {"one", "two"}
+
+
+def system_of(body) -> str:
+    return "".join(block["text"] for block in body["system"])
+
+
+def test_a_resumed_session_is_told_where_it_works_now(cli):
+    (cli.work / "sub").mkdir()
+    cli.script(*(wire.exchange(wire.text("x")) for _ in range(3)))
+    cli.run("-p", "a", "--session", "work")
+    cli.run("-p", "b", "-r", "work", "--workspace", "sub")
+    cli.run("-p", "c", "-r", "work", "--no-tools")
+    assert [str(cli.work / "sub") in system_of(body) for body in cli.bodies()] == [False, True, False]
+    assert "calling tools" not in system_of(cli.bodies()[2])
+
+
+def test_a_system_prompt_of_ones_own_outlives_a_resume(cli):
+    cli.script(*(wire.exchange(wire.text("x")) for _ in range(4)))
+    cli.run("-p", "a", "--session", "pirate", "--system", "Speak like a pirate.")
+    cli.run("-p", "b", "-r", "pirate")
+    cli.run("-p", "a", "--session", "bare", "--no-system")
+    cli.run("-p", "b", "-r", "bare")
+    assert system_of(cli.bodies()[1]) == "Speak like a pirate."
+    assert "system" not in cli.bodies()[3]
+
+
+def test_a_session_goes_on_with_the_model_it_was_used_with_last(cli):
+    cli.script(*(wire.exchange(wire.text("x")) for _ in range(3)))
+    cli.run("-p", "a", "--session", "work")
+    cli.run("-p", "b", "-r", "work", "--model", "claude-haiku-4-5")
+    cli.run("-p", "c", "-r", "work")
+    assert [body["model"] for body in cli.bodies()[1:]] == ["claude-haiku-4-5"] * 2
+
+
+def test_naming_the_provider_of_a_session_keeps_its_model(cli):
+    cli.script(*(wire.exchange(wire.text("x")) for _ in range(2)))
+    cli.run("-p", "a", "--session", "work", "--model", "claude-opus-4-1")
+    cli.run("-p", "b", "-r", "work", "--provider", "anthropic")
+    assert [body["model"] for body in cli.bodies()] == ["claude-opus-4-1"] * 2
+
+
+@pytest.mark.parametrize("place", ["file", "missing parent"])
+def test_sessions_that_cannot_be_stored_are_a_matter_of_configuration(cli, place):
+    (cli.work / "file").write_text("x")
+    directory = {"file": "file", "missing parent": "file/sub"}[place]
+    done = cli.run("-p", "hi", "--sessions-dir", directory)
+    assert done.code == 78
+    assert "--no-save" in done.err
+    assert cli.server.requests == ()
+
+
+def test_what_a_failed_run_cost_is_in_the_session(cli):
+    cli.script(wire.broken(wire.text("partial words"), after=4))
+    assert cli.run("-p", "hi", "--session", "work").code == 1
+    state = store(cli).load("work")
+    assert [message.role for message in state.messages] == ["system", "user", "assistant"]
+    assert state.total_usage.input_tokens > 0

@@ -11,6 +11,7 @@ from caliban_common.event import HistoryReplaced, MessageAdded, ToolCallReady, W
 from caliban_common.message import Message, ToolUseBlock, system, user
 from caliban_common.usage import Usage
 from caliban_drive import Session
+from caliban_provider.errors import StreamInterrupted
 from caliban_provider.testing.scripted import ScriptedProvider, reply, tool_call
 
 pytestmark = pytest.mark.anyio
@@ -124,3 +125,45 @@ async def test_a_cancelled_submission_leaves_a_session_that_goes_on():
     assert submission.outcome.stop.kind == "cancelled"
     await submit(session, "again")
     assert session.messages[-1].text == "fine"
+
+
+async def test_what_nobody_read_is_remembered_too():
+    store = Memory()
+    session = session_of([reply("first", tool_call("nope", id="t1")), reply("done")], store)
+    async with session.submit(user("go")) as submission:
+        async for _ in submission.events:
+            break
+    assert tuple(store.messages) == session.messages
+    assert store.usage == submission.outcome.usage
+    assert submission.outcome.stop.kind == "cancelled"
+
+
+async def test_a_reply_that_fails_is_paid_for_in_the_store():
+    store = Memory()
+    failing = reply("half of it", error=StreamInterrupted("cut"), error_after=4)
+    session = session_of([failing], store)
+    await submit(session, "go")
+    assert session.messages[-1].role == "assistant"
+    assert tuple(store.messages) == session.messages
+
+
+async def test_the_same_system_prompt_is_not_written_again():
+    store = Memory()
+    session = session_of([], store)
+    session.set_system(system("Be brief."))
+    before = list(store.messages)
+    store.replace = None  # type: ignore[assignment, method-assign]
+    session.set_system(system("Be brief."))
+    assert store.messages == before == list(session.messages)
+
+
+async def test_a_store_that_fails_last_is_told_of_at_the_close():
+    store = Memory(room=1)
+    session = session_of([reply("one")], store)
+    async with session.submit(user("go")):
+        pass
+    session.messages = (*session.messages, user("more"))
+    session.record_rest(session.messages, session.messages[:-1], Usage())
+    told = session.close()
+    assert isinstance(told, Warned)
+    assert "the disk is full" in told.message

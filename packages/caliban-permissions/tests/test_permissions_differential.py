@@ -7,6 +7,8 @@ run must be one of our leaves, and every file that appeared one of our redirect 
 from __future__ import annotations
 
 import collections
+import json
+import os
 import random
 import shutil
 import subprocess
@@ -270,6 +272,54 @@ def test_what_bash_runs_is_among_the_leaves(seed: int, scene: Any) -> None:
         else:
             assert {words[0] for words in runs} <= {words[0] for words in leaves}, text
     assert allowed > EXAMPLES / 20
+
+
+REAL = {
+    "env": "/usr/bin/env",
+    "xargs": "/usr/bin/xargs",
+    "nice": "/usr/bin/nice",
+    "sh": "/bin/sh",
+    "bash": "/bin/bash",
+}
+HIDDEN: list[str] = json.loads((Path(__file__).parent / "corpus" / "hidden.json").read_text())
+DENIES = ("Bash:~rec3 *", "Bash:rec3 *", "Bash(rec3:*)", "Bash(*rec3*)")
+
+
+def nested(pick: random.Random, line: str, hidden: str) -> str:
+    """A line with a hidden run of rec3 somewhere in it."""
+    forms = (
+        f"{line}\n{hidden}",
+        f"{hidden} | {line}",
+        f"({hidden}){line}",
+        f"rec1 $({hidden})",
+        f"if true; then {hidden}\nfi",
+        f"{{ {hidden}\n}}",
+        f"x=1 {hidden}",
+        f"for i in a; do {hidden}\ndone",
+        'echo "`' + hidden.replace("`", "\\`") + '`"',
+    )
+    return pick.choice(forms)
+
+
+@pytest.mark.skipif(not all(map(os.path.exists, REAL.values())), reason="needs the usual programs")
+def test_what_a_deny_names_never_runs_while_nobody_looks(scene: Any) -> None:
+    (scene.root / "bin").mkdir()
+    for name in ("rec1", "rec2", "rec3"):
+        recorder(scene.root / "bin" / name)
+    for name, target in REAL.items():
+        (scene.root / "bin" / name).symlink_to(target)
+    engines = [scene.engine(("deny", pattern), mode="dontAsk") for pattern in DENIES]
+    grammar, pick = Grammar(7), random.Random(7)
+    lines = HIDDEN + [nested(pick, grammar.line(), pick.choice(HIDDEN)) for _ in range(150)]
+    lines += [grammar.line().replace("rec2", "rec3") for _ in range(100)]
+    denied = 0
+    for text in lines:
+        verdicts = [engine.explain(scene.spec("Bash"), {"command": text}).verdict for engine in engines]
+        denied += verdicts.count("deny")
+        if set(verdicts) != {"deny"}:
+            runs, _ = run(text, scene)
+            assert not any(words[0] == "rec3" for words in runs), (text, verdicts)
+    assert denied > 2 * len(lines)
 
 
 def test_the_generator_meets_every_kind_of_line() -> None:

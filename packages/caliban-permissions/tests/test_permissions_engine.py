@@ -190,6 +190,7 @@ class TestReasons:
             {"command": None},
             {"command": "ls", "cwd": 5},
             {"command": "ls", "cwd": "a\x00"},
+            {"command": "ls", "cwd": "\ud800"},
         ],
     )
     def test_a_call_without_a_command_is_refused(self, args: dict[str, Any], scene: Any) -> None:
@@ -301,6 +302,15 @@ class TestCommands:
     def test_a_deny_may_span_commands(self, pattern: str, command: str, verdict: str, scene: Any) -> None:
         assert scene.verdict(command, ("deny", pattern), ("allow", "Bash")) == verdict
 
+    def test_a_bare_rule_covers_redirects_inside_the_workspace(self, scene: Any) -> None:
+        bare = ("allow", "Bash")
+        assert scene.verdict("a > b", bare) == "allow"
+        assert scene.verdict("a > ../b", bare) == "ask"
+        assert scene.verdict("a > ../b", ("allow", "Bash:a > ../b")) == "allow"
+        assert scene.verdict("a > .git/config", ("allow", "Bash:a > .git/config")) == "ask"
+        assert scene.verdict("a > b", ("ask", "Write:b"), bare) == "ask"
+        assert scene.verdict("a > .git/config", bare) == "ask"
+
     def test_a_rule_without_wildcards_allows_exactly_its_command(self, scene: Any) -> None:
         command = 'for f in *.py; do wc -l "$f"; done > out.txt'
         assert scene.verdict(command, ("allow", "Bash:" + command.replace("*", "\\*"))) == "allow"
@@ -326,6 +336,88 @@ class TestCommands:
         assert scene.verdict("uniq *", uniq) == "allow"
         scene.add("b")
         assert scene.verdict("uniq *", uniq) == "ask"
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "rm -rf /",
+            "rm -rf /*",
+            "rm -fr ~",
+            "rm -rf $HOME",
+            'rm -rf "${HOME}/"',
+            "sudo rm -r --no-preserve-root /",
+            "rm -rf .",
+            "rm -rf ..",
+            "rm -rf *",
+            'rm -rf "$X"/*',
+            "bash -c 'rm -rf /'",
+            "find / -delete",
+            "find . -delete",
+            "chmod -R 777 /",
+            "dd if=x of=/dev/sda",
+            "mkfs.ext4 /dev/sdb",
+            "echo x > /dev/sda",
+            "rm -rf /usr/../etc",
+            "chown -R x {home}",
+        ],
+    )
+    def test_destruction_keeps_a_last_question(self, command: str, scene: Any) -> None:
+        text = scene.fill(command) if "{home}" in command else command
+        for mode in ("default", "bypassPermissions"):
+            assert scene.verdict(text, ("allow", "Bash"), mode=mode) == "ask"
+            assert (
+                scene.decide(
+                    "Bash", {"command": text}, ("allow", "Bash"), mode=mode, interactive=False
+                ).action
+                == "deny"
+            )
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "rm -rf build",
+            "rm -rf ./build/*",
+            "rm a",
+            "find . -name '*.pyc' -delete",
+            "chmod -R u+w build",
+            'rm -rf "$X"',
+            "rm /tmp/x",
+        ],
+    )
+    def test_an_ordinary_delete_does_not(self, command: str, scene: Any) -> None:
+        assert scene.verdict(command, ("allow", "Bash")) == "allow"
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "cp a app/.env",
+            "mv a app/.env",
+            "mv app/.env a",
+            "tee app/.env",
+            "sed -i s/a/b/ app/.env",
+            "perl -pi -e x app/.env",
+            "sort -o app/.env a",
+            "curl -o app/.env u",
+            "git checkout app/.env",
+            "echo a > app/.env",
+            "truncate -s0 app/.env",
+            "cp -t app x/.env",
+            "sudo tee app/.env" and "tee -a app/.env",
+            "ln -sf x app/.env",
+            "uniq a app/.env",
+        ],
+    )
+    def test_a_deny_of_a_file_binds_what_commands_write(self, command: str, scene: Any) -> None:
+        for tool in ("Write", "Edit"):
+            assert scene.verdict(command, ("deny", f"{tool}:**/.env"), ("allow", "Bash")) == "deny"
+
+    def test_a_deny_to_write_a_file_leaves_reading_it(self, scene: Any) -> None:
+        assert scene.verdict("cat app/.env", ("deny", "Write:**/.env"), ("allow", "Bash")) == "allow"
+
+    def test_a_file_that_reads_as_an_option_is_not_made_in_passing(self, scene: Any) -> None:
+        rules = (("allow", "Bash:git *"), ("allow", "Bash:touch *"), ("allow", "Write:./**"))
+        assert scene.verdict("git log > --output=x; git diff *", *rules) == "ask"
+        assert scene.verdict("touch -- --output=x; git diff *", *rules) == "ask"
 
     def test_global_options_do_not_hide_a_sub_command(self, scene: Any) -> None:
         for command in (
@@ -368,6 +460,19 @@ class TestExplanations:
             ("write", "x", "deny", "Write:x", "user"),
         ]
         assert (found.verdict, found.rule, found.mode) == ("deny", "Write:x", "default")
+
+    def test_the_rules_are_listed_in_the_order_in_which_they_were_asked(self, scene: Any) -> None:
+        found = scene.explain(
+            "Bash",
+            {"command": "ls | wc"},
+            ("allow", "Bash:ls*"),
+            cli=[("deny", "Edit")],
+            project=[("allow", "Bash"), ("ask", "Write")],
+        )
+        listed = [(scope, [rule.pattern for rule in rules]) for scope, rules in found.layers]
+        assert listed[:-1] == [("cli", ["Edit"]), ("project", ["Write"]), ("user", ["Bash:ls*"])]
+        assert (listed[-1][0], listed[-1][1][-1]) == ("default", "*")
+        assert [part.text for part in found.leaves] == ["ls", "wc"]
 
     def test_doubts_and_what_needs_a_person_are_listed(self, scene: Any) -> None:
         found = scene.explain("Bash", {"command": "x=rm; $x a"}, ("deny", "Bash:rm *"))

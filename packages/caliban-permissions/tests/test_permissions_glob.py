@@ -108,17 +108,17 @@ def test_a_deny_covers_what_is_below_a_plain_name(pattern: str, path: str, expec
 
 def test_forty_stars_are_matched_in_linear_time() -> None:
     glob = compile_text("*a" * 40 + "*b")
-    started = time.perf_counter()
+    started = time.process_time()
     assert not glob.matches("a" * 9_000)
     assert not glob.occurs_in("a" * 9_000)
-    assert time.perf_counter() - started < 0.05
+    assert time.process_time() - started < 0.05
 
 
 def test_many_double_stars_are_matched_quickly() -> None:
     glob = compile_path(("**", "a") * 40)
-    started = time.perf_counter()
+    started = time.process_time()
     assert not glob.matches(("a",) * 200 + ("b",))
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 plain = st.text(alphabet="ab?*", max_size=8)

@@ -102,6 +102,14 @@ def test_a_rule_that_never_counts_is_named(
     assert kinds(*pairs) == found
 
 
+def test_a_guard_that_an_allowed_program_can_walk_past_is_named() -> None:
+    assert kinds(("deny", "Read:**/.env"), ("allow", "Bash:python3 *")) == [
+        ("not enforced", 0),
+        ("grants code", 1),
+    ]
+    assert kinds(("deny", "Read:**/.env"), ("allow", "Bash:git *")) == []
+
+
 def test_an_open_host_and_an_unreadable_expiry_are_named() -> None:
     assert kinds(("allow", "WebFetch:https://docs.*")) == [("open host", 0)]
     assert [finding.kind for finding in lint([Rule(pattern="Edit", action="allow", expires_at="soon")])] == [

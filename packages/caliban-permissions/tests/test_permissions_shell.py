@@ -259,10 +259,10 @@ def test_reading_takes_linear_time(name: str) -> None:
         command = HOSTILE[name](count)[:9_900]
         best = 9.0
         for _ in range(3):
-            started = time.perf_counter()
+            started = time.process_time()
             parse_line(command)
             loose_commands(command)
-            best = min(best, time.perf_counter() - started)
+            best = min(best, time.process_time() - started)
         return best
 
     small, large = seconds(400), seconds(1_600)

@@ -29,6 +29,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "awk": lambda n: "awk '" + "{print /a/}" * (n // 6) + "'",
     "substitutions": lambda n: "$(" * (n // 2) + ")" * (n // 2),
     "separators": lambda n: "field$IFS" * (n // 5),
+    "brackets": lambda n: "ls " + "[" * n,
 }
 RULES = (
     ("deny", "Bash:~rm *"),
@@ -44,9 +45,9 @@ RULES = (
 def seconds(engine: Any, tool: Any, command: str) -> float:
     best = 9.0
     for _ in range(3):
-        started = time.perf_counter()
+        started = time.process_time()
         engine.decide(tool, {"command": command})
-        best = min(best, time.perf_counter() - started)
+        best = min(best, time.process_time() - started)
     return best
 
 
@@ -71,9 +72,9 @@ def test_an_everyday_decision_takes_less_than_a_millisecond(scene: Any) -> None:
     for name, args in calls:
         tool, spent = scene.spec(name), []
         for _ in range(60):
-            started = time.perf_counter()
+            started = time.process_time()
             engine.decide(tool, args)
-            spent.append(time.perf_counter() - started)
+            spent.append(time.process_time() - started)
         assert sorted(spent)[30] < 0.003  # three times the promise: the machine is shared
 
 

@@ -5,19 +5,26 @@ from __future__ import annotations
 import os
 import sys
 
+from caliban.arrivals import Arrivals
+from caliban.streams import hold_standard_descriptors
+
 ASCII = ("ascii", "us-ascii", "ansi_x3.4-1968")
+ABOUT = frozenset(("-V", "--version", "-h", "--help"))
 
 
 def main() -> None:
     """Run the command line and leave the process with its exit code."""
     arguments = sys.argv[1:]
     flags = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    if flags[:1] != ["perms"] and {"-V", "--version", "-h", "--help"}.intersection(flags):
+    hold_standard_descriptors()
+    if flags == ["help"] or (flags[:1] != ["perms"] and ABOUT.intersection(flags)):
         from caliban.about import about
 
         _leave(about(arguments))
     if sys.getfilesystemencoding() in ASCII:
         _start_again_in_utf8()
+    arrivals = Arrivals()
+    arrivals.listen()
     import gc
 
     gc.disable()  # nothing of what is imported now ever becomes garbage
@@ -25,7 +32,7 @@ def main() -> None:
 
     gc.freeze()
     gc.enable()
-    _leave(run(arguments))
+    _leave(run(arguments, arrivals))
 
 
 def _start_again_in_utf8() -> None:

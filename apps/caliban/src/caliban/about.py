@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+
+from caliban.streams import write_out
 
 
 def about(arguments: Sequence[str]) -> int:
     """Say what was asked for; the exit code. Where both were, help it is."""
-    if "-h" in arguments or "--help" in arguments:
+    if {"-h", "--help", "help"}.intersection(arguments):
         from caliban.cli.help import build_parser
 
         text = build_parser().format_help()
@@ -16,10 +17,4 @@ def about(arguments: Sequence[str]) -> int:
         from caliban.version import version_line
 
         text = f"{version_line()}\n"
-    view = memoryview(text.encode("utf-8"))
-    try:
-        while view:
-            view = view[os.write(1, view) :]
-    except OSError:
-        return 141
-    return 0
+    return write_out(text.encode("utf-8"))

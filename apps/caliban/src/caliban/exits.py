@@ -8,7 +8,7 @@ from caliban_drive.errors import AttachmentRefused
 from caliban_headless import exit
 from caliban_headless.errors import HeadlessError
 from caliban_provider.errors import UnknownProvider
-from caliban_sessions import InvalidSessionName, SessionNotFound
+from caliban_sessions import InvalidSessionName, SessionNotFound, SessionWriteError
 from caliban_settings import SettingsError
 
 CODES: tuple[tuple[type[CalibanError], int], ...] = (
@@ -16,8 +16,14 @@ CODES: tuple[tuple[type[CalibanError], int], ...] = (
     (AttachmentRefused, exit.USAGE),
     (UnknownProvider, exit.USAGE),
     (SessionNotFound, exit.NO_INPUT),
+    (SessionWriteError, exit.CONFIG),
     (SettingsError, exit.CONFIG),
 )
+
+
+def subtype(code: int) -> exit.Subtype:
+    """What a result frame calls an end with `code` before there was a run."""
+    return "cancelled" if code == exit.CANCELLED else "error"
 
 
 def exit_code(error: CalibanError) -> int:

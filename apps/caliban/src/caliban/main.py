@@ -6,19 +6,26 @@ import os
 import sys
 from collections.abc import Sequence
 
+from caliban.arrivals import Arrivals
 from caliban.cli.options import Options
 from caliban.cli.parser import parse
 from caliban.errors import UsageError
+from caliban.streams import complain, write_out
 from caliban_common.errors import CalibanError
 
 JSON_FORMATS = ("json", "stream-json")
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Do what `arguments` say; the exit code. No error of ours or of the environment gets past this."""
+def run(arguments: Sequence[str], arrivals: Arrivals | None = None) -> int:
+    """Do what `arguments` say; the exit code. No error of ours or of the environment gets past this.
+
+    `arrivals` holds the signals that came before a run could be cancelled.
+    """
     _make_streams_utf8()
+    if os.environ.get("CALIBAN_DEBUG"):
+        _show_faults()
     try:
-        return _dispatch(arguments)
+        return _dispatch(arguments, arrivals or Arrivals())
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -29,12 +36,20 @@ def run(arguments: Sequence[str]) -> int:
         return report(_fault(error), wanted_format(arguments))
 
 
+def _show_faults() -> None:
+    """Let the log say where a provider failed: its fault ends a run in words only."""
+    import logging
+
+    logging.basicConfig(format="%(name)s: %(message)s")
+    logging.getLogger("caliban_agent_core").setLevel(logging.DEBUG)
+
+
 def _fault(error: Exception) -> CalibanError:
     """A fault of ours in words; with `CALIBAN_DEBUG` set, its traceback stands on standard error first."""
     if os.environ.get("CALIBAN_DEBUG"):
         import traceback
 
-        _complain("".join(traceback.format_exception(error)))
+        complain("".join(traceback.format_exception(error)))
     said = " ".join(str(error).split())[:300]
     return CalibanError(
         f"this is a fault in caliban: {type(error).__name__}: {said}",
@@ -44,17 +59,17 @@ def _fault(error: Exception) -> CalibanError:
 
 def report(error: CalibanError, output_format: str | None) -> int:
     """Say `error` where its reader looks: standard error, and a result object for a program."""
-    from caliban.exits import exit_code
+    from caliban.exits import exit_code, subtype
 
     code = exit_code(error)
     if output_format in JSON_FORMATS:
         from caliban_headless.json import JsonEncoder
         from caliban_headless.summary import Summary
 
-        result = Summary(model="").failed(error.message, code, 0.0, hint=error.hint)
-        _write(JsonEncoder().result(result))
+        result = Summary(model="").failed(error.message, code, 0.0, subtype=subtype(code), hint=error.hint)
+        code = write_out(JsonEncoder().result(result)) or code
     hint = f"\nhint: {error.hint}" if error.hint else ""
-    _complain(f"caliban: {error.message}{hint}\n")
+    complain(f"caliban: {error.message}{hint}\n")
     return code
 
 
@@ -71,7 +86,7 @@ def wanted_format(arguments: Sequence[str]) -> str | None:
     return found
 
 
-def _dispatch(arguments: Sequence[str]) -> int:
+def _dispatch(arguments: Sequence[str], arrivals: Arrivals) -> int:
     if arguments and arguments[0] == "perms":
         from caliban.commands.perms import perms
 
@@ -80,7 +95,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
     _choose_face(options)
     from caliban.compose.headless import answer
 
-    return answer(options)
+    return answer(options, arrivals)
 
 
 def _choose_face(options: Options) -> None:
@@ -97,7 +112,7 @@ def _choose_face(options: Options) -> None:
     if options.no_auto_print:
         raise UsageError("--no-auto-print needs the terminal interface, which is not part of this version")
     if at_terminal:
-        _complain("[caliban: the terminal interface is not part of this version; answering once]\n")
+        complain("[caliban: the terminal interface is not part of this version; answering once]\n")
 
 
 def _make_streams_utf8() -> None:
@@ -106,19 +121,3 @@ def _make_streams_utf8() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
-
-
-def _write(data: bytes) -> None:
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(1, view) :]
-    except OSError as error:
-        raise BrokenPipeError from error
-
-
-def _complain(text: str) -> None:
-    try:
-        sys.stderr.write(text)
-    except (OSError, ValueError, AttributeError):
-        pass

@@ -86,6 +86,9 @@ class Dispatcher:
         async with anyio.create_task_group() as group:
             for chain in _chains(allowed):
                 group.start_soon(self._run_chain, chain, work, limiter)
+        for call in work.open_calls():
+            # A tool that cancelled itself: nothing was raised, and there is no result.
+            await self._trace.emit(interruption(call, work.turn))
 
     async def _prepare(self, place: int, call: ToolUseBlock, work: Dispatch) -> Allowed | None:
         """Look the tool up and pass the gate; a call that may not run gets its result here."""
@@ -160,10 +163,13 @@ class Dispatcher:
 async def invoke(tool: Tool, call: ToolUseBlock, context: ToolContext) -> ToolOutput:
     """Run one call. The wall: whatever a tool raises becomes an output that the model can read."""
     try:
-        return await tool.invoke(call.input, context)
+        output = await tool.invoke(call.input, context)
+        if not isinstance(output, ToolOutput):
+            raise TypeError(f"the tool returned {type(output).__name__}, not a ToolOutput")
+        return output
     except ArgumentError as error:
         return ToolOutput.of(f"Error: invalid input: {call.name}: {error.message}", is_error=True)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         said = one_line(str(error), max_chars=2000)
         return ToolOutput.of(f"Error: execution failed: {type(error).__name__}: {said}", is_error=True)
 
@@ -180,6 +186,8 @@ def _conflict_key(tool: Tool, call: ToolUseBlock) -> str | None:
         return tool.conflict_key(call.input)
     except ArgumentError:
         return None  # the tool itself will tell the model what is wrong
+    except Exception:
+        return f"every call of {tool.spec.name}"  # nobody knows what it touches: one at a time
 
 
 def _chains(allowed: list[Allowed]) -> list[list[Allowed]]:

@@ -9,6 +9,7 @@ from caliban_agent_core.ports import ApprovalRequest, Approver, Rules
 from caliban_common.hook import Hooks
 from caliban_common.message import ToolUseBlock
 from caliban_common.permission import Decision
+from caliban_common.text import one_line
 from caliban_common.tool import Tool, ToolContext
 
 
@@ -48,10 +49,19 @@ async def judge(
 async def _decide(gate: Gate, call: ToolUseBlock, tool: Tool) -> Decision:
     if gate.rules is None:
         return Decision(action="allow")
-    decision = gate.rules.decide(tool.spec, call.input)
+    decision = _ruled(gate.rules, call, tool)
     if decision.action != "ask":
         return decision
     if gate.approver is None:
         return replace(decision, action="deny", reason=decision.reason or "nobody is there to be asked")
     answer = await gate.approver.approve(ApprovalRequest(call=call, tool=tool.spec, reason=decision.reason))
     return answer if answer.action == "allow" else replace(answer, action="deny")
+
+
+def _ruled(rules: Rules, call: ToolUseBlock, tool: Tool) -> Decision:
+    """What the rules say. The wall: an input that they cannot judge must not run, nor end the run."""
+    try:
+        return rules.decide(tool.spec, call.input)
+    except Exception as error:
+        said = one_line(f"{type(error).__name__}: {error}")
+        return Decision(action="deny", reason=f"the rules could not judge this call: {said}")

@@ -9,6 +9,7 @@ from caliban_agent_core.trace import Trace
 from caliban_common.event import HookFired
 from caliban_common.hook import HookEvent, HookName, Hooks, HookVerdict
 from caliban_common.message import ToolResultBlock, ToolUseBlock
+from caliban_common.text import one_line
 from caliban_common.tool import ToolContext
 
 NO_OBJECTION = HookVerdict()
@@ -48,9 +49,18 @@ class HookCaller:
             return NO_OBJECTION
         payload = {"hookEventName": name, "session_id": self._session_id, **facts}
         event = HookEvent(name=name, session_id=self._session_id, payload=payload)
-        verdict = await self._hooks.fire(event)
+        verdict = await _ask(self._hooks, event)
         await self._trace.emit(HookFired(name=name, payload=_shown(facts, verdict)))
         return verdict
+
+
+async def _ask(hooks: Hooks, event: HookEvent) -> HookVerdict:
+    """The hooks' answer. The wall: hooks that fail object, for they would have been asked for a reason."""
+    try:
+        return await hooks.fire(event)
+    except Exception as error:
+        said = one_line(f"{type(error).__name__}: {error}")
+        return HookVerdict(deny=True, reason=f"a hook failed: {said}")
 
 
 def _tool(call: ToolUseBlock) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from caliban_common.history import Repairer
 from caliban_common.message import user
 from caliban_common.stop import Stop
 from caliban_common.tool import ToolSpec
-from caliban_provider.errors import ContextTooLong, ProviderError, StreamIdle
+from caliban_provider.errors import BudgetSpent, ContextTooLong, ProviderError, StreamIdle
 from caliban_provider.request import CompletionRequest
 
 
@@ -115,6 +115,8 @@ class Loop:
 
 def stop_for(error: ProviderError) -> Stop:
     """The end that a provider's failure puts to a run."""
+    if isinstance(error, BudgetSpent):
+        return error.stop
     kind = "stream_idle" if isinstance(error, StreamIdle) else "provider_error"
     return Stop(
         kind=kind,  # type: ignore[arg-type]

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from caliban_common.event import Warned
 from caliban_common.message import Message, ToolUseBlock
 from caliban_common.permission import Decision
+from caliban_common.stop import Stop
 from caliban_common.tool import ToolSpec
 from caliban_common.usage import Usage
 from caliban_provider.provider import Provider
@@ -53,5 +55,25 @@ class Compactor(Protocol):
         """A shorter history that means the same; `spent` is told what that cost.
 
         Raises `CompactionFailed`; the old history is then kept.
+        """
+        ...
+
+
+class Ledger(Protocol):
+    """May this model call be paid for? Asked before each call of every agent, and told after it."""
+
+    async def before_call(
+        self, *, provider: str, model: str, prompt_tokens: int, max_tokens: int, agent: str = ""
+    ) -> int | Stop:
+        """Leave to make a call, as the number to settle it by, or how the run ends instead.
+
+        May wait for other calls to end. Cancelling the wait leaves nothing to settle.
+        """
+        ...
+
+    def after_call(self, number: int, usage: Usage, *, seen_output_tokens: int = 0) -> Warned | None:
+        """Call `number` ended, well or not; `seen_output_tokens` estimates a reply whose usage was not told.
+
+        Returns what a person should know of it.
         """
         ...

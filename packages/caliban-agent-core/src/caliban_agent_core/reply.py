@@ -26,9 +26,17 @@ from caliban_common.event import (
 from caliban_common.history import is_same_model
 from caliban_common.message import Message, TextBlock
 from caliban_common.stop import StopReason
+from caliban_common.text import one_line
 from caliban_common.usage import Usage
 from caliban_provider.assemble import Assembler
-from caliban_provider.errors import Overloaded, ProviderError, RateLimited, ServerError
+from caliban_provider.errors import (
+    BadResponse,
+    Overloaded,
+    ProviderError,
+    RateLimited,
+    ServerError,
+    StreamInterrupted,
+)
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
 from caliban_provider.retry import RetryPolicy
@@ -127,9 +135,17 @@ class Replier:
                         if thinking_left < 0:
                             raise ThinkingOverflow
                     await self._tell(event, request.model, turn)
+        except (ProviderError, ThinkingOverflow):
+            raise
+        except (Exception, SystemExit) as error:
+            raise _fault(self._provider.name, error) from error
         finally:
             self.api_ms += (perf_counter() - started) * 1000
             self._trace.spend(assembler.usage)
+        if assembler.stop_reason is None and not assembler.complete:
+            raise StreamInterrupted(
+                "the stream ended before the reply did", hint="The connection was lost: ask again."
+            )
         reply = Reply(
             message=self._message(assembler, request.model),
             stop_reason=assembler.stop_reason or "other",
@@ -184,3 +200,18 @@ class Replier:
                 status=error.status,
             )
         )
+
+
+def _fault(name: str, error: BaseException) -> ProviderError:
+    """What a provider raises that is no `ProviderError`, in words; the log has where it happened."""
+    if isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        # A provider with a task group of its own: what matters is what went wrong inside.
+        inner = error.exceptions[0]
+        return inner if isinstance(inner, ProviderError) else _fault(name, inner)
+    import logging
+
+    logging.getLogger(__name__).debug("the provider %r failed", name, exc_info=error)
+    said = one_line(f"{type(error).__name__}: {error}")
+    return BadResponse(
+        f"the provider {name!r} failed: {said}", hint="This is a fault of the provider itself."
+    )

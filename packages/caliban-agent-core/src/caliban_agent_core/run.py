@@ -47,6 +47,8 @@ class Run:
         self._scope.cancel()
 
     async def __aenter__(self) -> Run:
+        if self._group is not None:
+            raise RuntimeError("a run can be entered once; ask the agent for another one")
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         self._group.start_soon(self._work)

@@ -6,7 +6,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from types import TracebackType
 from typing import Protocol
 
@@ -59,6 +59,7 @@ class Session:
         self.messages = messages
         self.store_error: CalibanError | None = None
         self._store = store
+        self._untold: Warned | None = None
         closed = close_open_calls(messages)
         if len(closed) != len(messages):
             self.messages = closed
@@ -66,9 +67,10 @@ class Session:
 
     def set_system(self, system: Message | None) -> None:
         """Put `system` in the place of the leading system messages; `None` takes them away."""
+        there = tuple(message.content for message in self.messages if message.role == "system")
         rest = tuple(message for message in self.messages if message.role != "system")
         messages = (system, *rest) if system is not None else rest
-        if messages != self.messages:
+        if there != (() if system is None else (system.content,)):
             self.messages = messages
             self.record(HistoryReplaced(messages=messages, reason="the system prompt changed"))
 
@@ -80,21 +82,29 @@ class Session:
 
     def record(self, event: AgentEvent) -> Warned | None:
         """Fold `event` into the store; the event to show when that failed for the first time."""
-        if self._store is None or self.store_error is not None:
-            return None
-        try:
-            match event:
-                case MessageAdded():
-                    self._store.append(event.message)
-                case HistoryReplaced():
-                    self._store.replace(event.messages)
-                case TurnEnd():
-                    self._store.add_usage(event.usage)
-                case _:
-                    pass
-        except CalibanError as error:
-            return self._failed(error)
-        return None
+        match event:
+            case MessageAdded():
+                return self._write(lambda store: store.append(event.message))
+            case HistoryReplaced():
+                return self._write(lambda store: store.replace(event.messages))
+            case TurnEnd():
+                return self._write(lambda store: store.add_usage(event.usage))
+            case _:
+                return None
+
+    def record_rest(self, messages: tuple[Message, ...], recorded: Sequence[Message], usage: Usage) -> None:
+        """Remember what no event told: the history is `messages`, of which `recorded` is remembered already.
+
+        `usage` is what no turn that came to its end has cost. A failure is told by `close`.
+        """
+        known = len(recorded)
+        if messages[:known] == tuple(recorded):
+            failures = [self.record(MessageAdded(message=message)) for message in messages[known:]]
+        else:
+            failures = [self.record(HistoryReplaced(messages=messages, reason="nobody read the events"))]
+        if usage != Usage():
+            failures.append(self._write(lambda store: store.add_usage(usage)))
+        self._untold = next((failure for failure in failures if failure is not None), None)
 
     def close(self) -> Warned | None:
         """Let go of the store; the event to show when the last write failed."""
@@ -103,6 +113,15 @@ class Session:
             return None
         try:
             store.close()
+        except CalibanError as error:
+            return self._failed(error)
+        return self._untold
+
+    def _write(self, action: Callable[[Store], None]) -> Warned | None:
+        if self._store is None or self.store_error is not None:
+            return None
+        try:
+            action(self._store)
         except CalibanError as error:
             return self._failed(error)
         return None
@@ -122,6 +141,8 @@ class Submission:
         self._session = session
         self._run = run
         self._failure = failure
+        self._recorded = list(session.messages)
+        self._spent = Usage()
 
     @property
     def outcome(self) -> RunEnd:
@@ -145,14 +166,25 @@ class Submission:
     async def _events(self) -> AsyncIterator[AgentEvent]:
         if self._failure is not None:
             yield self._failure
-        record = self._session.record
         async for event in self._run.events:
             kind = type(event)
             if kind is MessageAdded or kind is HistoryReplaced or kind is TurnEnd:
-                failure = record(event)
+                failure = self._record(event)
                 if failure is not None:
                     yield failure
             yield event
+
+    def _record(self, event: AgentEvent) -> Warned | None:
+        match event:
+            case MessageAdded():
+                self._recorded.append(event.message)
+            case HistoryReplaced():
+                self._recorded = list(event.messages)
+            case TurnEnd():
+                self._spent += event.usage
+            case _:
+                pass
+        return self._session.record(event)
 
     async def __aenter__(self) -> Submission:
         await self._run.__aenter__()
@@ -167,4 +199,6 @@ class Submission:
         try:
             return await self._run.__aexit__(kind, error, traceback)
         finally:
-            self._session.messages = self._run.outcome.messages
+            outcome = self._run.outcome
+            self._session.messages = outcome.messages
+            self._session.record_rest(outcome.messages, self._recorded, outcome.usage - self._spent)

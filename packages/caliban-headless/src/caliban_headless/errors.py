@@ -4,7 +4,9 @@ HeadlessError            carries the exit code of its kind
 ├── BadInput             64: a frame that is not of the documented shape, an empty prompt
 ├── MissingInput         66: standard input held no prompt
 ├── InputTooLarge        78: standard input above its bound
-├── OutputClosed         141: whoever read standard output went away
+├── Cancelled            124: a signal came before there was a run to cancel
+├── OutputFailed         1: standard output does not take what is written, for instance a full disk
+│   └── OutputClosed     141: whoever read standard output went away
 └── SchemaMismatch       2: the answer does not fit its JSON Schema
 """
 
@@ -40,7 +42,17 @@ class InputTooLarge(HeadlessError):
     code = exit.CONFIG
 
 
-class OutputClosed(HeadlessError):
+class Cancelled(HeadlessError):
+    """A signal came before there was a run to cancel."""
+
+    code = exit.CANCELLED
+
+
+class OutputFailed(HeadlessError):
+    """Standard output does not take what is written; the message says why."""
+
+
+class OutputClosed(OutputFailed):
     """Nobody reads standard output any more."""
 
     code = exit.BROKEN_PIPE

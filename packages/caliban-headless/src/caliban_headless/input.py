@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import anyio
 
-from caliban_common.message import Message, user
+from caliban_common.message import Message, TextBlock
 from caliban_common.text import one_line
 from caliban_headless.errors import BadInput, HeadlessError, InputTooLarge, MissingInput
 from caliban_headless.stdin import Stdin
@@ -34,6 +33,12 @@ class PromptSource(Protocol):
         ...
 
 
+class Interrupt(Protocol):
+    """Ends the run in progress, or the next one if a prompt for it is `waiting`."""
+
+    def __call__(self, *, waiting: bool) -> None: ...
+
+
 class OnePrompt:
     """A source of a single prompt."""
 
@@ -53,11 +58,11 @@ class OnePrompt:
 class FrameSource:
     """Prompts out of stream-json frames, read as they arrive.
 
-    `pump` runs beside the runs and fills the queue; an `interrupt` frame calls `on_interrupt` at once. What
-    is malformed ends the input: the frames before it are still answered.
+    `pump` runs beside the runs and fills the queue; an `interrupt` frame calls `on_interrupt` at once and
+    says whether a prompt waits. What is malformed ends the input: the frames before it are still answered.
     """
 
-    def __init__(self, stdin: Stdin, on_interrupt: Callable[[], None]) -> None:
+    def __init__(self, stdin: Stdin, on_interrupt: Interrupt) -> None:
         self._stdin = stdin
         self._on_interrupt = on_interrupt
         self._queue: deque[Message] = deque()
@@ -115,7 +120,7 @@ class FrameSource:
             return
         prompt = parse_frame(line)
         if prompt is None:
-            self._on_interrupt()
+            self._on_interrupt(waiting=bool(self._queue))
             return
         self._queue.append(prompt)
         self._tell()
@@ -156,7 +161,7 @@ def parse_frame(line: bytes) -> Message | None:
     match frame.get("type"):
         case "user":
             _only(frame, ("type", "content"))
-            return user(_prompt_text(frame.get("content")))
+            return Message(role="user", content=_prompt_blocks(frame.get("content")))
         case "control":
             _only(frame, ("type", "subtype"))
             if frame.get("subtype") != "interrupt":
@@ -175,16 +180,17 @@ def _only(frame: dict[str, Any], known: tuple[str, ...]) -> None:
         )
 
 
-def _prompt_text(content: object) -> str:
+def _prompt_blocks(content: object) -> tuple[TextBlock, ...]:
     if isinstance(content, str):
-        text = content
+        texts = [content]
     elif isinstance(content, list):
-        text = "".join(_text_of(block) for block in content)
+        texts = [_text_of(block) for block in content]
     else:
         raise BadInput("a user frame's content must be a string or a list of text blocks")
-    if not text.strip():
+    blocks = tuple(TextBlock(text=text) for text in texts if text.strip())
+    if not blocks:
         raise BadInput("a user frame's content is empty")
-    return text
+    return blocks
 
 
 def _text_of(block: object) -> str:

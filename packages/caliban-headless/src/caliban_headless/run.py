@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,13 +16,14 @@ from caliban_common.message import Message, user
 from caliban_common.stop import Stop
 from caliban_drive.session import Session, Submission
 from caliban_headless import exit
-from caliban_headless.errors import HeadlessError, OutputClosed, SchemaMismatch
+from caliban_headless.errors import HeadlessError, OutputClosed, OutputFailed, SchemaMismatch
 from caliban_headless.frames import Init
 from caliban_headless.input import PromptSource
 from caliban_headless.notices import Notices
 from caliban_headless.output import Output
 from caliban_headless.summary import Result, Summary, with_structured
 
+GRACE_S = 3.0
 CANCELLED = Stop(kind="cancelled", message="the run was cancelled")
 
 
@@ -63,9 +65,11 @@ class Encoder(Protocol):
 
 
 def say(text: str) -> None:
-    """Write `text` to standard error; nobody listening is no reason to fail."""
+    """Write `text` to standard error; nobody listening is no reason to fail, or to wait."""
     if text:
         try:
+            if sys.platform != "win32" and not select.select([], [sys.stderr.fileno()], [], 0)[1]:
+                return
             sys.stderr.write(text)
             sys.stderr.flush()
         except (OSError, ValueError, UnicodeError):
@@ -86,6 +90,7 @@ class Driver:
     say: Callable[[str], None] = say
     _current: Submission | None = None
     _cancelled: bool = False
+    _interrupt_next: bool = False
     _waiting: anyio.CancelScope | None = None
     _summary: Summary = field(init=False)
     _started: float = field(init=False, default=0.0)
@@ -94,18 +99,15 @@ class Driver:
     async def run(self, source: PromptSource) -> int:
         """Answer every prompt of `source`; the exit code of the last result."""
         self._begin_prompt()
-        code = exit.SUCCESS
         try:
-            self.output.write(self.encoder.begin(self.init))
-            await self.output.flush()
-            code = await self._answer_all(source, code)
-        except OutputClosed as error:
-            code = error.code
-        except HeadlessError as error:
-            code = await self._finish(self._failed(error))
-        closing = self.session.close()
-        if closing is not None:
-            self.say((self.notices or Notices(announce=False)).event(closing))
+            code = await self._run(source)
+        except OutputFailed as error:
+            code = self._unwritten(error)
+        except anyio.get_cancelled_exc_class():
+            self._last_words()
+            raise
+        finally:
+            self._close()
         if self.session.store_error is not None and code == exit.SUCCESS:
             code = exit.CONFIG
         return code
@@ -113,45 +115,49 @@ class Driver:
     def cancel(self) -> None:
         """End the run in progress, and the wait for a further prompt."""
         self._cancelled = True
+        self.output.hurry(GRACE_S)
         if self._current is not None:
             self._current.cancel()
         if self._waiting is not None:
             self._waiting.cancel()
 
-    def interrupt(self) -> None:
-        """End the run in progress; the conversation may go on."""
+    def interrupt(self, *, waiting: bool = False) -> None:
+        """End the run in progress, or that of the prompt that is `waiting`; the conversation may go on."""
         if self._current is not None:
             self._current.cancel()
+        elif waiting:
+            self._interrupt_next = True
 
-    async def _answer_all(self, source: PromptSource, code: int) -> int:
+    async def _run(self, source: PromptSource) -> int:
+        try:
+            self.output.write(self.encoder.begin(self.init))
+            await self.output.flush()
+            return await self._answer_all(source)
+        except OutputFailed:
+            raise
+        except HeadlessError as error:
+            return await self._finish(self._failed(error))
+
+    async def _answer_all(self, source: PromptSource) -> int:
+        code: int = exit.SUCCESS
+        shared: Result | None = None  # the result so far of prompts that one result answers together
         while True:
             prompt = await self._next(source)
             if self._cancelled:
-                return await self._finish(self._summary.result(CANCELLED, self._elapsed_ms()))
+                cancelled = self._summary.result(CANCELLED, self._elapsed_ms())
+                return await self._finish(cancelled) if self._owed else cancelled.code
             if prompt is None:
-                return code
+                return code if shared is None else await self._finish(shared)
             if not self._owed:
                 self._begin_prompt()
             result = await self._answer(prompt)
+            # One result answers all prompts of an input that had ended before they were.
             last = await source.last()
-            if last and not result.is_error and not self._cancelled:
-                further = await self._next(source)
-                if further is not None:
-                    # The input had ended before this prompt was answered: one result answers them all.
-                    result = await self._answer_rest(further, source)
-                return await self._finish(result)
-            code = await self._finish(result)
-            if last or self._cancelled:
-                return code
-
-    async def _answer_rest(self, prompt: Message | None, source: PromptSource) -> Result:
-        result = self._summary.result(Stop(kind="end_of_turn"), self._elapsed_ms())
-        while prompt is not None:
-            result = await self._answer(prompt)
-            if result.is_error:
-                return result
-            prompt = await self._next(source)
-        return result
+            shared = result if last and not result.is_error and not self._cancelled else None
+            if shared is None:
+                code = await self._finish(result)
+                if self._cancelled or (last and result.subtype != "cancelled"):
+                    return code
 
     async def _next(self, source: PromptSource) -> Message | None:
         with anyio.CancelScope() as self._waiting:
@@ -184,6 +190,9 @@ class Driver:
     async def _submit(self, prompt: Message) -> Stop:
         async with self.session.submit(prompt) as submission:
             self._current = submission
+            if self._cancelled or self._interrupt_next:
+                submission.cancel()
+            self._interrupt_next = False
             try:
                 await self._show(submission)
             finally:
@@ -211,6 +220,27 @@ class Driver:
             self.say(self.notices.result(result))
         self._owed = False
         return result.code
+
+    def _unwritten(self, error: OutputFailed) -> int:
+        """The exit code when standard output takes no more; a reader that went away needs no words."""
+        if self._cancelled:
+            return exit.CANCELLED
+        if not isinstance(error, OutputClosed):
+            hint = f"\n[hint: {error.hint}]" if error.hint else ""
+            self.say(f"[caliban: {error.message}]{hint}\n")
+        return error.code
+
+    def _last_words(self) -> None:
+        """The result of a run that may not wait any more."""
+        if self._owed:
+            self._owed = False
+            self.output.write(self.encoder.result(self._summary.result(CANCELLED, self._elapsed_ms())))
+            self.output.push()
+
+    def _close(self) -> None:
+        failure = self.session.close()
+        if failure is not None:
+            self.say((self.notices or Notices(announce=False)).event(failure))
 
     def _failed(self, error: HeadlessError) -> Result:
         if not self._owed:

@@ -1,20 +1,24 @@
 """Reading standard input without ever holding up the loop.
 
-Pipes, sockets and terminals are waited for; regular files are just read. A closed descriptor is an empty
-input.
+Pipes, sockets and terminals are waited for; files and what no selector takes are just read. A closed
+descriptor is an empty input.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
-from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import anyio.to_thread
 
+from caliban_headless.errors import MissingInput
+
 CHUNK_BYTES = 1 << 16
+NO_INPUT = (errno.EBADF, errno.EIO)
 
 
 class Stdin:
@@ -22,37 +26,40 @@ class Stdin:
 
     def __init__(self, descriptor: int = 0) -> None:
         self._descriptor = descriptor
-        self._mode = _mode(descriptor)
+        self._waits = sys.platform != "win32" and _can_wait(descriptor)
 
     async def read(self) -> bytes | None:
-        """The next bytes, or `None` at the end."""
-        if self._mode is None:
-            return None
+        """The next bytes, or `None` at the end. Raises `MissingInput` when reading fails."""
+        while True:
+            try:
+                if sys.platform == "win32":
+                    data = await anyio.to_thread.run_sync(self._read, abandon_on_cancel=True)
+                else:
+                    await self._ready()
+                    data = self._read()
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                if error.errno in NO_INPUT:
+                    return None
+                raise MissingInput(f"standard input cannot be read: {error.strerror}") from error
+            return data or None
+
+    async def _ready(self) -> None:
+        if not self._waits:
+            await anyio.lowlevel.checkpoint()
+            return
         try:
-            if sys.platform == "win32":
-                data = await anyio.to_thread.run_sync(self._read, abandon_on_cancel=True)
-            else:
-                if not stat.S_ISREG(self._mode) and not _is_null(self._descriptor):
-                    await anyio.wait_readable(self._descriptor)
-                data = self._read()
-        except OSError:
-            return None
-        return data or None
+            await anyio.wait_readable(self._descriptor)
+        except PermissionError:
+            self._waits = False  # how a selector refuses the null device and its like: no read of them waits
 
     def _read(self) -> bytes:
         return os.read(self._descriptor, CHUNK_BYTES)
 
 
-def _mode(descriptor: int) -> int | None:
+def _can_wait(descriptor: int) -> bool:
     try:
-        return os.fstat(descriptor).st_mode
-    except OSError:
-        return None
-
-
-def _is_null(descriptor: int) -> bool:
-    """Whether it is the null device, which no selector takes and no read waits for."""
-    try:
-        return os.fstat(descriptor).st_rdev == Path(os.devnull).stat().st_rdev
+        return not stat.S_ISREG(os.fstat(descriptor).st_mode)
     except OSError:
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
@@ -27,7 +27,8 @@ class Schema:
         value = extract(reply)
         import jsonschema_rs
 
-        error = next(iter(jsonschema_rs.validator_for(self.data).iter_errors(value)), None)
+        validator = jsonschema_rs.validator_for(self.data, retriever=_fetch_nothing)
+        error = next(iter(validator.iter_errors(value)), None)
         if error is not None:
             place = "".join(
                 f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path
@@ -68,10 +69,14 @@ def load_schema(argument: str) -> Schema:
     import jsonschema_rs
 
     try:
-        jsonschema_rs.validator_for(data)
+        jsonschema_rs.validator_for(data, retriever=_fetch_nothing)
     except (ValueError, TypeError) as error:
         raise BadInput(f"--json-schema is not a JSON Schema: {str(error).splitlines()[0]}") from error
     return Schema(data=data)
+
+
+def _fetch_nothing(uri: str) -> NoReturn:
+    raise ValueError(f"{uri} is not part of the schema, and nothing is fetched")
 
 
 def extract(reply: str) -> Any:

@@ -54,7 +54,8 @@ class Summary:
     turns: int = 0
     usage: Usage = field(default_factory=Usage)
     api_ms: float = 0.0
-    calls: dict[str, ToolUseBlock] = field(default_factory=dict)
+    calls_seen: int = 0
+    open_calls: dict[str, ToolUseBlock] = field(default_factory=dict)
     denials: list[dict[str, Any]] = field(default_factory=list)
     turns_without_edit: int = 0
     no_edit_nudge_emitted: bool = False
@@ -65,10 +66,12 @@ class Summary:
             case MessageAdded() if event.message.role == "assistant" and event.message.text:
                 self.text = event.message.text
             case ToolCallReady():
-                self.calls[event.call.id] = event.call
+                self.calls_seen += 1
+                self.open_calls[event.call.id] = event.call
             case ToolCallEnd() if event.outcome == "denied":
                 self.denials.append(self._denial(event))
             case TurnEnd():
+                self.open_calls.clear()
                 self.api_ms += event.api_ms
             case RunEnd():
                 self.turns += event.turns
@@ -102,17 +105,17 @@ class Summary:
             session_id=self.session_id,
             turns=self.turns,
             usage=self.usage,
-            model_usage=((self.model, self.usage),) if self.turns else (),
+            model_usage=((self.model, self.usage),) if self.turns or self.usage != Usage() else (),
             duration_ms=duration_ms,
             api_ms=self.api_ms,
-            tool_calls_seen=len(self.calls),
+            tool_calls_seen=self.calls_seen,
             denials=tuple(self.denials),
             turns_without_edit=self.turns_without_edit,
             no_edit_nudge_emitted=self.no_edit_nudge_emitted,
         )
 
     def _denial(self, event: ToolCallEnd) -> dict[str, Any]:
-        call = self.calls.get(event.result.tool_use_id)
+        call = self.open_calls.get(event.result.tool_use_id)
         return {
             "tool_name": event.name,
             "tool_use_id": event.result.tool_use_id,

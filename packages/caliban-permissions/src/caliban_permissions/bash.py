@@ -8,17 +8,18 @@ from functools import cached_property
 
 from caliban_permissions.compiled import CompiledRule
 from caliban_permissions.filenames import Directories
-from caliban_permissions.forms import Forms, command_forms, fed_from_outside
+from caliban_permissions.forms import Forms, doubt_forms, text_forms
 from caliban_permissions.leaf import LeafSubject
 from caliban_permissions.paths import Place, resolve
 from caliban_permissions.pattern import Anywhere, Bare
 from caliban_permissions.shell import HOLE, Leaf, Line, Opacity, Redirect, loose_commands, parse_line
 from caliban_permissions.shell.loose import dequoted
+from caliban_permissions.suggest_bash import leaf_patterns
 
 _BLANKS = re.compile(r"[ \t]+")
 _WORD_START = re.compile(" ")
 _NETWORK = ("/dev/tcp/", "/dev/udp/")
-_MAX_LEAVES = 256
+_MAX_LEAVES = 128
 _MAX_BASES = 4
 
 
@@ -66,10 +67,20 @@ class Command:
         return tuple(found)
 
     @cached_property
-    def unknown(self) -> tuple[Opacity, ...]:
-        """What is opaque, and what runs commands that come from another command's output."""
-        fed = (fed_from_outside(leaf) for leaf in self.line.leaves[:_MAX_LEAVES])
-        return (*self.opaque, *(opacity for opacity in fed if opacity is not None))
+    def doubtful(self) -> bool:
+        """Whether the leaves are not all that the line may run."""
+        return not self.line.clear or len(self.line.leaves) > _MAX_LEAVES
+
+    @cached_property
+    def unsure(self) -> bool:
+        """Whether the command is opaque, or may run what does not stand in it."""
+        return bool(self.opaque) or any(forms.unknown for forms in self.forms)
+
+    @cached_property
+    def forms(self) -> tuple[Forms, ...]:
+        """Every form of every leaf, of the doubts about the line, and of what a doubtful line may run."""
+        own = tuple(leaf.forms for leaf in self.leaves)
+        return (*own, doubt_forms(self.line.opaque, self.cwd, self.place.home), *self.loose)
 
     @cached_property
     def redirects(self) -> tuple[Redirect, ...]:
@@ -81,27 +92,30 @@ class Command:
     def raw_texts(self) -> tuple[str, ...]:
         """The whole text as typed, without quotes, and cut into what a doubtful line may run."""
         texts = [_BLANKS.sub(" ", self.text), dequoted(self.text)]
-        if not self.line.clear:
+        if self.doubtful:
             texts += loose_commands(self.text)
-            texts += (text + " " for forms in self.loose for text in forms.texts)
+            texts += (text + " " for forms in self.forms for text in forms.texts)
         return tuple(dict.fromkeys(texts))
 
     @cached_property
     def loose(self) -> tuple[Forms, ...]:
         """The forms of every candidate command of a doubtful line, inner commands included."""
-        return tuple(
-            command_forms(tuple(text.split(" ")), self.cwd, self.place.home)
-            for text in loose_commands(self.text)[:_MAX_LEAVES]
-        )
+        if not self.doubtful:
+            return ()
+        texts = loose_commands(self.text)[:_MAX_LEAVES]
+        return tuple(text_forms(text, self.cwd, self.place.home) for text in texts)
+
+    def patterns(self, settled: frozenset[str]) -> tuple[str, ...]:
+        """The rules that "always allow" would write for what is not `settled`; none for an opaque command."""
+        return () if self.opaque else leaf_patterns(self.leaves, settled)
 
     def may_match(self, rule: CompiledRule) -> bool:
-        """Whether the command, which is not clear, may do what the rule is about when it runs."""
-        if rule.bare or any(opacity.runs for opacity in self.unknown):
+        """Whether the command, of which one is unsure, may do what the rule is about when it runs."""
+        if rule.bare or any(opacity.runs for opacity in self.opaque):
             return True
-        forms = (*(leaf.forms for leaf in self.leaves), *self.loose)
-        if any(found.overflow for found in forms):
+        if any(forms.unknown for forms in self.forms):
             return True
-        texts = (text for found in forms for text in found.texts)
+        texts = (text for forms in self.forms for text in forms.texts)
         anywhere = isinstance(rule.pattern.argument, Anywhere)
         return any(_may_begin(rule, text, anywhere=anywhere) for text in texts)
 
@@ -120,9 +134,11 @@ class LineSubject:
         self.command = command
 
     def covered_by(self, rule: CompiledRule) -> bool:
+        """Whether an allow rule covers the command whatever it does."""
         return rule.bare or rule.spells_out(self.command.text)
 
     def touched_by(self, rule: CompiledRule) -> bool:
+        """Whether a deny or ask rule means the text, as typed or taken apart."""
         if rule.pattern.problem is not None:
             return False
         match rule.pattern.argument:

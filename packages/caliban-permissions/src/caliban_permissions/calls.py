@@ -1,5 +1,7 @@
 """Calls of every tool but the shell, as subjects for rules: paths, URLs, plain text, named fields."""
 
+# ruff: noqa: SIM905 - a table of words reads best as words
+
 from __future__ import annotations
 
 import re
@@ -41,6 +43,7 @@ class PathSubject:
         return tuple(folded(parts) for parts in self.names.names)
 
     def covered_by(self, rule: CompiledRule) -> bool:
+        """Whether an allow rule covers every canonical name."""
         if rule.pattern.problem is not None or self.names.uncertain is not None:
             return False
         if isinstance(rule.pattern.argument, Bare):
@@ -50,6 +53,7 @@ class PathSubject:
         return all(_any(rule.path_globs, split(canonical)) for canonical in self.names.canonicals)
 
     def touched_by(self, rule: CompiledRule) -> bool:
+        """Whether a deny or ask rule means any name."""
         certain = self.names.uncertain is None
         return self._meant(rule, plain=certain or not self.names.unexpanded, forgiving=certain)
 
@@ -89,6 +93,7 @@ class CallSubject:
         return parse_url(self.main)
 
     def covered_by(self, rule: CompiledRule) -> bool:
+        """Whether an allow rule covers the call."""
         if rule.pattern.problem is not None:
             return False
         match rule.pattern.argument:
@@ -102,6 +107,7 @@ class CallSubject:
                 return False
 
     def touched_by(self, rule: CompiledRule) -> bool:
+        """Whether a deny or ask rule means the call."""
         if rule.pattern.problem is not None:
             return False
         match rule.pattern.argument:

@@ -8,14 +8,13 @@ from datetime import datetime
 from functools import cached_property
 
 from caliban_permissions.gate import fold
-from caliban_permissions.glob import PathGlob, TextGlob, compile_path, compile_text, literal_text
+from caliban_permissions.glob import PathGlob, TextGlob, compile_path, compile_text, escaped, literal_text
 from caliban_permissions.paths import Parts, Place, folded, split
 from caliban_permissions.pattern import Anywhere, Bare, Glob, Keys, Pattern, Prefix, parse_pattern
 from caliban_permissions.rule import Rule, Scope
 from caliban_permissions.url import UrlGlob, compile_url
 
 _BLANKS = re.compile(r"[ \t]+")
-_WILD = re.compile(r"[*?\[\]{}]")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
@@ -61,8 +60,10 @@ class CompiledRule:
 
     @cached_property
     def start_glob(self) -> TextGlob:
-        """What a leaf must begin with to be covered by `~glob`: only a wrapper could stand before it, and an
-        allow rule does not reach through wrappers."""
+        """What a leaf must begin with to be covered by `~glob`.
+
+        Only a wrapper could stand before it, and an allow rule does not reach through wrappers.
+        """
         return compile_text(self.spec.rstrip("*") + "*")
 
     @cached_property
@@ -116,7 +117,8 @@ class CompiledRule:
 
     def spells_out(self, command: str) -> bool:
         """Whether the rule has no wildcard and is this whole command, character for character."""
-        return self.literal is not None and command in (self.spec, self.literal)
+        readable = self.pattern.problem is None and self.literal is not None
+        return readable and command in (self.spec, self.literal)
 
     def may_begin(self, text: str, start: int) -> bool:
         """Whether a command that begins with `text[start:]` and goes on unknown could match a wide glob."""
@@ -145,21 +147,21 @@ class CompiledRule:
         text = self.spec
         place = self.place
         if text.startswith("//"):
-            return self._absolute(text[1:], wide=wide)
+            return self._absolute(text[1:])
         if text == "~" or text.startswith("~/"):
             return _normal([(*_literal(place.home), *_pieces(text[2:]))])
         if text.startswith("./"):
             bases = dict.fromkeys((place.workspace, place.cwd) if wide else (place.workspace,))
             return _normal([(*_literal(base), *_pieces(text[2:])) for base in bases])
         if text.startswith("/") or _DRIVE.match(text):
-            return self._absolute(text, wide=wide)
+            return self._absolute(text)
         pieces = _pieces(text)
         anchored = [(*_literal(root), "**", *pieces) for root in (place.workspace, *place.roots)]
         if wide and pieces[:1] == ("**",):
             anchored.append(pieces)
         return anchored if ".." not in pieces or wide else []
 
-    def _absolute(self, text: str, *, wide: bool) -> list[Parts]:
+    def _absolute(self, text: str) -> list[Parts]:
         pieces = _pieces(text)
         found = [pieces]
         for given, real in self.place.aliases:
@@ -167,8 +169,6 @@ class CompiledRule:
             if pieces[: len(top)] == top:
                 found.append((*_literal(real), *pieces[len(top) :]))
         found += _system_alias(pieces)
-        if wide and pieces[:1] == ("**",):
-            found.append(pieces)
         return _normal(found)
 
 
@@ -217,4 +217,4 @@ def _compiled(patterns: list[Parts]) -> tuple[PathGlob, ...]:
 
 def _literal(path: str) -> Parts:
     """The components of a real path as a pattern that means only them."""
-    return tuple(_WILD.sub(r"\\\g<0>", part) for part in split(path))
+    return tuple(escaped(part) for part in split(path))

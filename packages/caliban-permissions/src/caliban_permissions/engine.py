@@ -13,6 +13,7 @@ from caliban_common.tool import ToolSpec
 from caliban_permissions.calls import PathSubject
 from caliban_permissions.evaluate import Book
 from caliban_permissions.explain import Explanation, parts_of
+from caliban_permissions.gate import refused_text
 from caliban_permissions.judge import judge_call
 from caliban_permissions.modes import Verdict, plan_refusal, settle
 from caliban_permissions.outcome import Floor, Outcome, refusal
@@ -83,6 +84,7 @@ class Engine:
             opaque=outcome.opaque,
             person=tuple(floor.text for floor in outcome.floors if floor.kind != "outside"),
             suggestions=suggest(tool, args, self._place, outcome) if verdict.action == "ask" else (),
+            layers=(self._policy if self.mode == "disabled" else self._book).layers(),
         )
 
     def suggest(self, tool: ToolSpec, args: Mapping[str, Any]) -> tuple[str, ...]:
@@ -129,7 +131,7 @@ class Engine:
             return refusal("Bash", "the command is missing or not text")
         if directory is None:
             cwd = self._place.cwd
-        elif isinstance(directory, str) and "\x00" not in directory:
+        elif isinstance(directory, str) and refused_text(directory) is None:
             cwd = os.path.realpath(Path(self._place.cwd, directory))
         else:
             return refusal("Bash", "the working directory is not a path")

@@ -6,7 +6,7 @@ writes) is the subject's own business.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
@@ -14,9 +14,9 @@ from caliban_common.permission import Action
 from caliban_permissions.compiled import CompiledRule
 from caliban_permissions.defaults import DEFAULT_RULES
 from caliban_permissions.paths import Place
-from caliban_permissions.rule import RuleSet, Scope
+from caliban_permissions.rule import Rule, RuleSet, Scope
 
-STRICTNESS: dict[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
+STRICTNESS: Mapping[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
 class Subject(Protocol):
@@ -37,8 +37,10 @@ class Subject(Protocol):
 
 
 class Hit(NamedTuple):
-    """The outcome for one subject. `order` is the place of the rule in the order; `floor` says that the rule
-    holds in spite of an earlier one."""
+    """The outcome for one subject.
+
+    `order` is the place of the rule in the order; `floor` says that it holds in spite of an earlier one.
+    """
 
     action: Action
     rule: CompiledRule | None
@@ -47,6 +49,7 @@ class Hit(NamedTuple):
 
     @property
     def scope(self) -> Scope:
+        """Where the rule stands."""
         return "default" if self.rule is None else self.rule.scope
 
     @property
@@ -78,6 +81,13 @@ class Book:
 
         self.guards_reads = any(
             rule.action != "allow" and not rule.bare and rule.names("Read") for rule in ordered
+        )
+
+    def layers(self) -> tuple[tuple[Scope, tuple[Rule, ...]], ...]:
+        """The rules that count, by scope, in the order of evaluation."""
+        scopes = dict.fromkeys(rule.scope for rule in self.all)
+        return tuple(
+            (scope, tuple(rule.rule for rule in self.all if rule.scope == scope)) for scope in scopes
         )
 
     def decide(self, subject: Subject, now: datetime) -> Hit:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from caliban_common.permission import Action, PermissionMode
 from caliban_permissions.outcome import Outcome, UnitKind
-from caliban_permissions.rule import Scope
+from caliban_permissions.rule import Rule, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +31,7 @@ class Explanation:
     """Everything behind a decision.
 
     `verdict` is the action after rules and mode, before a face without a person turns an ask into a deny.
+    `layers` are the rules that were asked, in the order of evaluation, the built-in ones last.
     `opaque` names what in a shell command cannot be read off its text. `person` lists why only a person may
     approve: while it is not empty, no classifier and no mode but bypass may. `suggestions` are the rules that
     "always allow" would write.
@@ -44,6 +45,12 @@ class Explanation:
     opaque: tuple[str, ...]
     person: tuple[str, ...]
     suggestions: tuple[str, ...]
+    layers: tuple[tuple[Scope, tuple[Rule, ...]], ...]
+
+    @property
+    def leaves(self) -> tuple[Part, ...]:
+        """The parts that are commands: the leaves of a shell command."""
+        return tuple(part for part in self.parts if part.kind == "command")
 
 
 def parts_of(outcome: Outcome) -> tuple[Part, ...]:

@@ -1,7 +1,7 @@
 """All the ways in which a simple command can be spelled: what deny and ask rules are compared with.
 
 The command itself, its program without the directory, every command that a wrapper in it may run, and every
-command in a script that it hands to a shell.
+command in a script or a substitution in it, to a bounded depth.
 """
 
 from __future__ import annotations
@@ -9,20 +9,14 @@ from __future__ import annotations
 import os
 import posixpath
 from collections import deque
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from caliban_permissions.shell import (
-    HOLE,
-    Leaf,
-    Opacity,
-    Redirect,
-    loose_commands,
-    names_a_loader,
-    parse_line,
-)
+from caliban_permissions.shell import HOLE, Leaf, Line, Opacity, loose_commands, names_a_loader, parse_line
 from caliban_permissions.wrappers import (
     SHELLS,
     WRAPPERS,
+    evaluated,
     inner_commands,
     program,
     reads_commands,
@@ -34,67 +28,130 @@ _REBINDS = frozenset({"hash", "alias", "enable", "bind"})
 _DECLARES = frozenset({"export", "declare", "typeset", "readonly", "local"})
 _MAX_FORMS = 128
 _MAX_INNER = 64
-_MAX_DEPTH = 6
+_MAX_SCRIPTS = 64
+_MAX_DEPTH = 8
+_MAX_CHARS = 40_000
 
 
 class Forms(NamedTuple):
-    """The texts; `overflow` when there were too many to list, so that anything may be among them."""
+    """The texts. `unknown` is set when something not among them may run as well."""
 
     texts: tuple[str, ...]
-    overflow: bool = False
+    unknown: bool = False
 
 
-def command_forms(argv: tuple[str, ...], base: str, home: str, redirects: tuple[Redirect, ...] = ()) -> Forms:
-    """The forms of one command, nested scripts included, at most a few hundred texts."""
-    texts: dict[str, None] = {}
-    seen: set[tuple[str, ...]] = set()
-    queue: deque[tuple[tuple[str, ...], int]] = deque([(argv, 0)])
-    for redirect in redirects:
-        script = redirect.target.text if redirect.op == "<<<" else redirect.body
-        if script is not None and argv and program(argv[0]) in SHELLS | WRAPPERS:
-            queue.extend((inner, 1) for inner in _commands(script))
-    while queue:
-        words, depth = queue.popleft()
-        if not words or words in seen:
-            continue
-        if len(seen) >= _MAX_FORMS or depth > _MAX_DEPTH:
-            return Forms(tuple(texts), overflow=True)
-        seen.add(words)
-        for form in (words, *without_leading_options(words)):
-            texts.update(dict.fromkeys(_spellings(form, base, home)))
+def leaf_forms(leaf: Leaf, base: str, home: str) -> Forms:
+    """The forms of a leaf that would run in `base`."""
+    explorer = _Explorer(base, home)
+    explorer.add_leaf(leaf, 0)
+    return explorer.explored()
+
+
+def text_forms(text: str, base: str, home: str) -> Forms:
+    """The forms of a command that is known as plain text only."""
+    explorer = _Explorer(base, home)
+    explorer.queue.append((tuple(text.split(" ")), 0))
+    return explorer.explored()
+
+
+def doubt_forms(opacities: tuple[Opacity, ...], base: str, home: str) -> Forms:
+    """The forms of what stands in doubts about a whole line."""
+    explorer = _Explorer(base, home)
+    explorer.add_doubts(opacities, 0)
+    return explorer.explored()
+
+
+class _Explorer:
+    """Collects the forms of commands; what exceeds a bound makes the result unknown."""
+
+    def __init__(self, base: str, home: str) -> None:
+        self.base = base
+        self.home = home
+        self.queue: deque[tuple[tuple[str, ...], int]] = deque()
+        self.texts: dict[str, None] = {}
+        self.scripts = self.spent = 0
+        self.unknown = False
+
+    def explored(self) -> Forms:
+        seen: set[tuple[str, ...]] = set()
+        while self.queue:
+            words, depth = self.queue.popleft()
+            if not words or words in seen:
+                continue
+            self.spent += sum(map(len, words))
+            if len(seen) >= _MAX_FORMS or self.spent > _MAX_CHARS:
+                self.unknown = True
+                break
+            seen.add(words)
+            for form in (words, *without_leading_options(words)):
+                self.texts.update(dict.fromkeys(_spellings(form, self.base, self.home)))
+            self._inner(words, depth)
+        return Forms(tuple(self.texts), self.unknown)
+
+    def add_leaf(self, leaf: Leaf, depth: int) -> None:
+        argv = leaf.argv
+        if argv:
+            self.queue.append((argv, depth))
+            if program(argv[0]) in SHELLS or program(argv[0]) in WRAPPERS:
+                for redirect in leaf.redirects:
+                    script = redirect.target.text if redirect.op == "<<<" else redirect.body
+                    if script is not None:
+                        self._script(script, depth + 1)
+        self.unknown = self.unknown or _fed_from_outside(leaf)
+        self.add_doubts(leaf.opaque, depth)
+
+    def _line(self, line: Line, depth: int) -> None:
+        for leaf in line.leaves[:_MAX_FORMS]:
+            self.add_leaf(leaf, depth)
+        self.add_doubts(line.opaque, depth)
+        self.unknown = self.unknown or len(line.leaves) > _MAX_FORMS
+        if not line.clear:
+            self.queue.extend(
+                (tuple(text.split(" ")), depth) for text in loose_commands(line.text)[:_MAX_FORMS]
+            )
+
+    def _script(self, text: str, depth: int) -> None:
+        self.scripts += 1
+        self.spent += len(text)
+        if depth > _MAX_DEPTH or self.scripts > _MAX_SCRIPTS or self.spent > _MAX_CHARS:
+            self.unknown = True
+        else:
+            self._line(parse_line(text), depth)
+
+    def add_doubts(self, opacities: Iterable[Opacity], depth: int) -> None:
+        for opacity in opacities:
+            self.unknown = self.unknown or opacity.runs
+            if opacity.script is not None:
+                self._script(opacity.script, depth + 1)
+
+    def _inner(self, words: tuple[str, ...], depth: int) -> None:
+        """What a wrapper, a shell or a builtin that evaluates its arguments runs besides itself."""
         name = program(words[0])
-        if name in WRAPPERS or name in SHELLS:
-            inner = inner_commands(words, _MAX_INNER + 1)
-            if len(inner) > _MAX_INNER:
-                return Forms(tuple(texts), overflow=True)
-            queue.extend((command, depth + (name in SHELLS)) for command in inner)
-            queue.extend((command, depth + 1) for script in scripts(words) for command in _commands(script))
-    return Forms(tuple(texts))
+        for script in evaluated(words):
+            self._script(script, depth + 1)
+        if name not in WRAPPERS and name not in SHELLS:
+            return
+        inner = inner_commands(words, _MAX_INNER + 1)
+        self.unknown = self.unknown or len(inner) > _MAX_INNER
+        self.queue.extend((command, depth) for command in inner)
+        for script in scripts(words):
+            self._script(script, depth + 1)
 
 
-def fed_from_outside(leaf: Leaf) -> Opacity | None:
-    """The doubt about a leaf that takes commands or arguments from its input."""
+def _fed_from_outside(leaf: Leaf) -> bool:
+    """Whether a leaf runs commands that come from its input, or changes what later names mean."""
     argv = leaf.argv
     if not argv:
-        return None
-    given = any(redirect.op == "<<<" or redirect.body is not None for redirect in leaf.redirects)
-    if reads_commands(argv) and not given:
-        return Opacity("a shell that reads its commands", leaf.raw, runs=True)
+        return False
     if argv[0] in _REBINDS or (argv[0] in _DECLARES and any(names_a_loader(word) for word in argv[1:])):
-        return Opacity("a change of what names mean", leaf.raw, runs=True)
+        return True
+    if reads_commands(argv):
+        return not any(redirect.op == "<<<" or redirect.body is not None for redirect in leaf.redirects)
     if program(argv[0]) not in ("xargs", "gxargs", "parallel"):
-        return None
+        return False
     replaces = any(word.startswith(("-I", "-i", "--replace")) or "{" in word for word in argv[1:])
-    shells = any(program(word) in SHELLS for word in argv[1:])
-    return Opacity("arguments from another command", leaf.raw, runs=replaces or shells)
-
-
-def _commands(script: str) -> list[tuple[str, ...]]:
-    line = parse_line(script)
-    found = [leaf.argv for leaf in line.leaves if leaf.words]
-    if not line.clear:
-        found += (tuple(command.split(" ")) for command in loose_commands(script)[:_MAX_FORMS])
-    return found
+    named = any(not word.startswith("-") for word in argv[1:])
+    return replaces or not named or any(program(word) in SHELLS for word in argv[1:])
 
 
 def _spellings(words: tuple[str, ...], base: str, home: str) -> list[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 MAX_ARGUMENT_BYTES = 131_071
 """Linux carries one argument of at most 128 KiB, its closing NUL included."""
@@ -92,9 +91,3 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-
-
-def tool_strings(args: Mapping[str, Any], key: str | None) -> str | None:
-    """The main argument when it is text."""
-    value = args.get(key) if key else None
-    return value if isinstance(value, str) else None

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 _ESCAPABLE = frozenset("*?[]{}\\")
 _UNSUPPORTED = frozenset("[]{}")
+_WILD = re.compile(r"[*?\[\]{}]")
 _WORD_CHARACTER = re.compile(r"[A-Za-z0-9_]")
 
 Piece: TypeAlias = "str | re.Pattern[str]"
@@ -89,6 +90,11 @@ def literal_text(pattern: str) -> str | None:
 
 
 _NOTHING = TextGlob((), (), "", False)
+
+
+def escaped(text: str) -> str:
+    """The text as a pattern that means only itself."""
+    return _WILD.sub(r"\\\g<0>", text)
 
 
 class PathGlob(NamedTuple):

@@ -87,7 +87,8 @@ def conclude(units: tuple[Unit, ...], command: Command | None = None) -> Outcome
     """The outcome of several units: the strictest, and why."""
     units = tuple(_with_managed_floor(unit) for unit in units)
     decisive = strictest(units)
-    rule = decisive.hit.rule.rule.pattern if decisive.hit.rule is not None else None
+    hit = decisive.hit
+    rule = hit.rule.rule.pattern if hit.rule is not None and hit.action == decisive.action else None
     reason = "" if decisive.action == "allow" else explain_unit(decisive)
     return Outcome(decisive.action, reason, units, rule, command)
 

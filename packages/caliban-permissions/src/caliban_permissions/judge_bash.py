@@ -9,7 +9,7 @@ from itertools import chain
 from caliban_permissions.bash import Command, LineSubject
 from caliban_permissions.calls import EDIT_TOOLS, PathSubject
 from caliban_permissions.compiled import CompiledRule
-from caliban_permissions.effects import catastrophic, unknown_delete
+from caliban_permissions.destruction import dangers
 from caliban_permissions.evaluate import STRICTNESS, Book, Hit
 from caliban_permissions.gate import refused_command
 from caliban_permissions.judge import conclude, guarded, judge_path, unreadable
@@ -17,10 +17,7 @@ from caliban_permissions.leaf import LeafSubject
 from caliban_permissions.outcome import Floor, Outcome, Unit, refusal
 from caliban_permissions.paths import Place, resolve
 from caliban_permissions.protected import protection
-from caliban_permissions.shell import HOLE
 from caliban_permissions.shell.line import excerpt
-
-_DESTROYERS = frozenset("rm find chmod chown chgrp dd tee shred cp fdisk sfdisk parted sgdisk wipefs".split())
 
 
 def judge_bash(text: str, cwd: str, book: Book, place: Place, now: datetime) -> Outcome:
@@ -50,7 +47,8 @@ class _Judge:
         if not leaves or line.rule is not None:
             units.append(Unit("line", self.command.text, line.action, line, self._doubts(leaves)))
         units += self._destruction()
-        units += self._writes(blanket=blanket)
+        exact = all(self._exact(hit) for hit in hits) if leaves else self._exact(line)
+        units += self._writes(blanket=blanket, exact=exact)
         units += self._reads()
         units = [unreadable("Bash", unit, self.book) for unit in units]
         units = self._with_may_match(units)
@@ -59,7 +57,7 @@ class _Judge:
     def _hits(self) -> tuple[list[Hit], Hit]:
         """The hit of each leaf and of the line, floors included."""
         hits, line = self._walk(self.book.all)
-        if self.book.user and any(hit.scope == "project" for hit in hits):
+        if self.book.user and any(hit.scope == "project" for hit in (*hits, line)):
             floors, line_floor = self._walk(self.book.user)
             pairs = zip(hits, floors, strict=True)
             hits = [_raised(hit, floor) if hit.scope == "project" else hit for hit, floor in pairs]
@@ -114,31 +112,26 @@ class _Judge:
         return (f"it cannot be analysed because of: {doubts}",) if doubts else ()
 
     def _destruction(self) -> Iterator[Unit]:
-        """Deletes that keep a last prompt in every mode."""
-        command = self.command
+        """Units for commands that keep a last question, or of which nobody can say what they delete."""
         nobody = Hit("allow", None, len(self.book.all))
-        for forms in (*(leaf.forms for leaf in command.leaves), *(command.loose if command.opaque else ())):
-            for text in forms.texts:
-                argv = tuple(text.split(" "))
-                if argv[0] not in _DESTROYERS and not argv[0].startswith(
-                    ("mkfs", "mke2fs", "mkswap", "blkdiscard")
-                ):
-                    continue
-                why = catastrophic(argv, self.place, command.cwd)
-                if why is None and unknown_delete(argv, HOLE):
-                    why = "what it deletes is known only when it runs"
-                    yield Unit(
-                        "command", text.replace(HOLE, "?"), "allow", nobody, (), (Floor("uncertain", why),)
-                    )
-                elif why is not None:
-                    yield Unit("command", text, "ask", nobody, (), (Floor("catastrophic", why),))
+        for danger in dangers(self.command):
+            if danger.certain:
+                floor = Floor("catastrophic", danger.why)
+                yield Unit("command", danger.text, "ask", nobody, (), (floor,))
+            else:
+                yield Unit("command", danger.text, "allow", nobody, (), (Floor("uncertain", danger.why),))
 
-    def _writes(self, *, blanket: bool) -> Iterator[Unit]:
-        """Redirects are Write decisions; what a known command writes must pass deny rules and the floor."""
+    def _writes(self, *, blanket: bool, exact: bool) -> Iterator[Unit]:
+        """Redirects are Write decisions; what a known command writes must pass deny rules and the floor.
+
+        A rule for the whole tool covers redirects in the workspace, a rule that is the whole command
+        (`exact`) those outside as well.
+        """
         for subject in self._redirect_targets():
             unit = judge_path(subject, "edit", self.book, self.place, self.now)
-            if blanket and unit.action == "ask" and not unit.hit.explicit and not unit.floors:
-                unit = unit._replace(action="allow")
+            passable = not unit.floors or (exact and all(floor.kind == "outside" for floor in unit.floors))
+            if blanket and passable and unit.action == "ask" and not unit.hit.explicit:
+                unit = unit._replace(action="allow", floors=())
             yield unit
         for subject in chain.from_iterable(leaf.written() for leaf in self.command.leaves):
             hit = self.book.decide(subject, self.now)
@@ -169,7 +162,7 @@ class _Judge:
 
     def _with_may_match(self, units: list[Unit]) -> list[Unit]:
         """A command that is not clear is not waved on past a deny rule that it may match."""
-        if not self.command.unknown or any(unit.action == "deny" for unit in units):
+        if not self.command.unsure or any(unit.action == "deny" for unit in units):
             return units
         found = []
         for unit in units:

@@ -1,5 +1,7 @@
 """One simple command of a shell command, as a subject for rules."""
 
+# ruff: noqa: SIM905 - a table of words reads best as words
+
 from __future__ import annotations
 
 import os
@@ -15,7 +17,7 @@ from caliban_permissions.delegation.git import ELSEWHERE
 from caliban_permissions.delegation.row import RUNS, WRITES, whole
 from caliban_permissions.effects import read_candidates, shared_device, write_targets
 from caliban_permissions.filenames import Directories, expand
-from caliban_permissions.forms import Forms, command_forms
+from caliban_permissions.forms import Forms, leaf_forms
 from caliban_permissions.glob import TextGlob
 from caliban_permissions.paths import ANY_PATH, PathNames, Place, resolve
 from caliban_permissions.pattern import Anywhere, Bare, Glob, Keys, Prefix
@@ -65,6 +67,7 @@ class LeafSubject:
         self.known = known
 
     def covered_by(self, rule: CompiledRule) -> bool:
+        """Whether an allow rule covers the leaf; within an opaque command only one that spells it out."""
         argument = rule.pattern.argument
         if rule.spells_out(self.command.text):
             return True
@@ -101,6 +104,7 @@ class LeafSubject:
         return tuple(item for item in self.evidence if view.reaches(item, canonical=canonical) > reach)
 
     def touched_by(self, rule: CompiledRule) -> bool:
+        """Whether a deny or ask rule means any form of the leaf."""
         if rule.pattern.problem is not None:
             return False
         texts = (*self.forms.texts, *self.raw_texts)
@@ -128,7 +132,7 @@ class LeafSubject:
     @cached_property
     def forms(self) -> Forms:
         """Every command that the leaf is or may run, as text for deny and ask rules."""
-        return command_forms(self.leaf.argv, self.bases[0], self.command.place.home, self.leaf.redirects)
+        return leaf_forms(self.leaf, self.bases[0], self.command.place.home)
 
     @cached_property
     def expanded(self) -> tuple[tuple[int, str], ...] | None:
@@ -157,6 +161,11 @@ class LeafSubject:
                 for index, name in self.expanded
                 if name.startswith("-") and self.leaf.words[index].glob is not None
             )
+        found += (
+            Opacity("file name that reads as an option", redirect.target.text)
+            for redirect in self.leaf.redirects
+            if redirect.writes and _like_an_option(redirect.target.text)
+        )
         away = next((base for base in self.bases[1:] if not self.command.place.inside(base)), None)
         if away is not None and self.leaf.argv[:1] != ("cd",):
             found.append(Opacity("change to a directory outside the workspace", away))
@@ -238,6 +247,8 @@ class LeafSubject:
             names = self._names(target)
             if any(not self.command.place.inside(canonical) for canonical in names.canonicals):
                 yield whole(argv, index, WRITES + " outside the workspace")
+            elif _like_an_option(target):
+                yield whole(argv, index, WRITES + " whose name reads as an option")
 
     def _local_program(self, argv: tuple[str, ...]) -> Iterator[Evidence]:
         """A program given by a path that is not where programs are installed."""
@@ -253,6 +264,11 @@ class LeafSubject:
             (glob, view) for view in self.views for glob in rule.command_globs if glob.matches(view.text)
         ]
         return max(found, key=lambda pair: (pair[0].exact, len(pair[0].prefix)), default=None)
+
+
+def _like_an_option(path: str) -> bool:
+    """Whether a later wildcard could turn the file into an option."""
+    return path.rpartition("/")[2].startswith("-")
 
 
 def _view(words: tuple[str, ...]) -> View:

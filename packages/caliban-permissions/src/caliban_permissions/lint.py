@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from caliban_permissions.calls import EDIT_TOOLS
 from caliban_permissions.delegation import delegations
 from caliban_permissions.delegation.interpreters import interpreter_evidence
 from caliban_permissions.glob import TextGlob, compile_text
@@ -15,7 +16,7 @@ from caliban_permissions.url import open_host
 from caliban_permissions.wrappers import SHELLS, WRAPPERS, program
 
 FindingKind: TypeAlias = Literal[
-    "unreadable", "duplicate", "unreachable", "grants code", "open host", "expiry"
+    "unreadable", "duplicate", "unreachable", "grants code", "open host", "expiry", "not enforced"
 ]
 
 _PROBE = ("__argument__",)
@@ -35,6 +36,7 @@ def lint(rules: Sequence[Rule]) -> tuple[Finding, ...]:
     """Every finding about rules in the order of evaluation; empty when there is nothing to say."""
     patterns = [parse_pattern(rule.pattern) for rule in rules]
     found: list[Finding] = []
+    code = next((index for index, rule in enumerate(rules) if _runs_code(rule)), None)
     for index, (rule, pattern) in enumerate(zip(rules, patterns, strict=True)):
         found += (
             Finding(kind=kind, index=index, pattern=rule.pattern, message=message)
@@ -45,6 +47,10 @@ def lint(rules: Sequence[Rule]) -> tuple[Finding, ...]:
             kind: FindingKind = "duplicate" if rules[earlier].pattern == rule.pattern else "unreachable"
             text = f"rule {earlier + 1} ({rules[earlier].pattern}) already decides every call that it matches"
             found.append(Finding(kind=kind, index=index, pattern=rule.pattern, message=text))
+        if code is not None and _guards_files(rule, pattern):
+            allowed = f"rule {code + 1} ({rules[code].pattern})"
+            text = f"programs that {allowed} allows can open the file; only a sandbox stops them"
+            found.append(Finding(kind="not enforced", index=index, pattern=rule.pattern, message=text))
     return tuple(found)
 
 
@@ -80,6 +86,16 @@ def describe(rule: Rule) -> str:
             return f"commands that match `{text}`, each command of a line on its own"
         case Glob(text):
             return f"calls of {tool} whose main argument matches `{text}`"
+
+
+def _runs_code(rule: Rule) -> bool:
+    return parse_pattern(rule.pattern).names_tool("Bash") and grants_code(rule) is not None
+
+
+def _guards_files(rule: Rule, pattern: Pattern) -> bool:
+    """Whether the rule denies or asks about single files."""
+    guards = rule.action != "allow" and isinstance(pattern.argument, Glob)
+    return guards and pattern.tool.prefix in ("Read", *EDIT_TOOLS)
 
 
 def _tool_part(pattern: Pattern) -> str:

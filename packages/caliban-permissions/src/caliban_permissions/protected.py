@@ -5,6 +5,8 @@ that names the file exactly covers them. *Build* files run code at the next buil
 covers them, an allow rule of the user does.
 """
 
+# ruff: noqa: SIM905 - a table of words reads best as words
+
 from __future__ import annotations
 
 from fnmatch import fnmatchcase

@@ -46,11 +46,11 @@ class Rule:
         return _instant(self.expires_at)
 
     def in_force(self, now: datetime) -> bool:
-        """Whether the rule counts at `now`, a time with an offset."""
+        """Whether the rule counts at `now`; without an offset it is UTC."""
         if self.expires_at is None or self.action != "allow":
             return True
         until = self.granted_until()
-        return until is not None and now < until
+        return until is not None and (_instant(now) or now) < until
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from caliban_common.tool import ToolSpec
 from caliban_permissions.calls import path_names
+from caliban_permissions.glob import escaped
 from caliban_permissions.outcome import Outcome
 from caliban_permissions.paths import Place
 from caliban_permissions.url import parse_url
-
-_WILD = re.compile(r"[*?\[\]{}]")
 
 
 def suggest(tool: ToolSpec, args: Mapping[str, Any], place: Place, outcome: Outcome) -> tuple[str, ...]:
@@ -23,10 +21,8 @@ def suggest(tool: ToolSpec, args: Mapping[str, Any], place: Place, outcome: Outc
     if any(floor.kind != "outside" for floor in outcome.floors):
         return ()
     if tool.name == "Bash":
-        from caliban_permissions.suggest_bash import suggest_for_command
-
         settled = frozenset(unit.text for unit in outcome.units if unit.action == "allow")
-        return () if outcome.command is None else suggest_for_command(outcome.command, settled)
+        return () if outcome.command is None else outcome.command.patterns(settled)
     names = path_names(tool, args, place)
     if names is not None:
         usable = names.refused is None and names.uncertain is None
@@ -37,8 +33,3 @@ def suggest(tool: ToolSpec, args: Mapping[str, Any], place: Place, outcome: Outc
         port = f":{url.port}" if url.port else ""
         return () if url.refused or url.userinfo else (f"{tool.name}:{url.scheme}://{url.host}{port}/*",)
     return (tool.name,)
-
-
-def escaped(text: str) -> str:
-    """The text as a pattern that means only itself."""
-    return _WILD.sub(r"\\\g<0>", text)

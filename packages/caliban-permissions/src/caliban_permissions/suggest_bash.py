@@ -1,16 +1,21 @@
 """The rules that "always allow" proposes for a shell command: one for each leaf that is not yet allowed."""
 
+# ruff: noqa: SIM905 - a table of words reads best as words
+
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from caliban_permissions.bash import Command
+from caliban_permissions.glob import escaped
 from caliban_permissions.leaf import LeafSubject
 from caliban_permissions.pattern import parse_pattern
-from caliban_permissions.suggest import escaped
 from caliban_permissions.wrappers import SUBCOMMAND_PROGRAMS, program
 
-_NESTED = {"npm": ("run",), "pnpm": ("run",), "yarn": ("run",), "bun": ("run",), "git": ("stash", "remote")}
+_NESTED: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), ("run",)),
+    "git": ("stash", "remote"),
+}
 _EXACT_ONLY = frozenset(
     "rm rmdir mv cp ln dd tee truncate shred chmod chown chgrp kill pkill killall curl wget nc scp rsync ssh "
     "mount umount shutdown reboot halt install touch mkdir".split()
@@ -20,12 +25,10 @@ _EXACT_ONLY = frozenset(
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_.:@/+=,-]+")
 
 
-def suggest_for_command(command: Command, settled: frozenset[str]) -> tuple[str, ...]:
-    """Patterns for the leaves and redirects that are not `settled`; none for an opaque line."""
-    if command.opaque:
-        return ()
+def leaf_patterns(leaves: tuple[LeafSubject, ...], settled: frozenset[str]) -> tuple[str, ...]:
+    """Patterns for the leaves and their redirects that are not `settled`; none where one leaf gets none."""
     found: dict[str, None] = {}
-    for leaf in command.leaves:
+    for leaf in leaves:
         if leaf.leaf.raw in settled:
             continue
         pattern = _for_leaf(leaf)
@@ -34,7 +37,7 @@ def suggest_for_command(command: Command, settled: frozenset[str]) -> tuple[str,
         found.setdefault(pattern)
     found.update(
         (f"Write:{escaped(subject.names.canonical)}", None)
-        for leaf in command.leaves
+        for leaf in leaves
         for subject in leaf.redirected()
         if subject.names.uncertain is None and subject.names.given not in settled
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from caliban_permissions.gate import hidden_character
@@ -16,7 +17,7 @@ from caliban_permissions.glob import TextGlob, compile_text
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://)?(.*)", re.DOTALL)
 _AUTHORITY_END = re.compile(r"[/?#]")
 _TRAILING_LABELS = 2
-_DEFAULT_PORTS = {"http": "80", "https": "443", "ws": "80", "wss": "443"}
+_DEFAULT_PORTS: Mapping[str, str] = {"http": "80", "https": "443", "ws": "80", "wss": "443"}
 _DOMAIN = "domain:"
 
 

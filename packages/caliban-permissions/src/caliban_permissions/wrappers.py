@@ -4,10 +4,13 @@ For deny and ask rules every word after a wrapper may begin the inner command: n
 For allow rules the grammar of the common wrappers is known, so that a rule can name the inner program.
 """
 
+# ruff: noqa: SIM905 - a table of words reads best as words
+
 from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 SHELLS = frozenset(
@@ -17,19 +20,20 @@ SHELLS = frozenset(
 """Programs whose script is shell text: an operand file, the value of `-c`, or standard input."""
 
 WRAPPERS = frozenset(
-    "sudo doas su runuser pkexec gosu su-exec setpriv capsh env nice ionice chrt taskset numactl timeout "
-    "gtimeout nohup setsid stdbuf unbuffer time gtime command builtin exec xargs gxargs parallel busybox "
-    "toybox watch script scriptreplay strace ltrace dtruss ktrace truss perf valgrind rr gdb catchsegv "
-    "chroot unshare nsenter bwrap firejail proot fakeroot fakechroot eatmydata flock prlimit setarch linux32 "
-    "linux64 i386 x86_64 arch tini dumb-init catatonit cgexec systemd-run systemd-inhibit caffeinate "
-    "dbus-run-session dbus-launch xvfb-run rlwrap torify torsocks proxychains proxychains4 tsocks ssh-agent "
-    "sg newgrp daemonize start-stop-daemon chpst softlimit envdir s6-setuidgid execlineb ld.so "
-    "ld-linux-x86-64.so.2 ld-linux.so.2 ld-musl-x86_64.so.1 entr watchexec nodemon chronic ts ifne "
-    "sem retry hyperfine multitime pexec find fd fdfind ssh mosh eval trap npx bunx pnpx uvx pipx poetry "
-    "pipenv pdm hatch rye uv mise asdf direnv dotenv bundle rbenv pyenv nvm conda mamba micromamba docker "
-    "podman nerdctl kubectl oc nix nix-shell guix tmux screen at batch coproc lldb script.exe wsl cmd "
-    "cmd.exe "
-    "faketime aoss padsp optirun primusrun primus dtach abduco setuidgid sshpass expect socat ncat".split()
+    "source . sudo doas su runuser pkexec gosu su-exec setpriv capsh env nice ionice chrt taskset "
+    "numactl timeout gtimeout nohup setsid stdbuf unbuffer time gtime command builtin exec xargs "
+    "gxargs parallel busybox toybox watch script scriptreplay strace ltrace dtruss ktrace truss perf "
+    "valgrind rr gdb catchsegv chroot unshare nsenter bwrap firejail proot fakeroot fakechroot "
+    "eatmydata flock prlimit setarch linux32 linux64 i386 x86_64 arch tini dumb-init catatonit "
+    "cgexec systemd-run systemd-inhibit caffeinate dbus-run-session dbus-launch xvfb-run rlwrap "
+    "torify torsocks proxychains proxychains4 tsocks ssh-agent sg newgrp daemonize start-stop-daemon "
+    "chpst softlimit envdir s6-setuidgid execlineb ld.so ld-linux-x86-64.so.2 ld-linux.so.2 "
+    "ld-musl-x86_64.so.1 entr watchexec nodemon chronic ts ifne sem retry hyperfine multitime pexec "
+    "find fd fdfind ssh mosh eval trap npx bunx pnpx uvx pipx poetry pipenv pdm hatch rye uv mise "
+    "asdf direnv dotenv bundle rbenv pyenv nvm conda mamba micromamba docker podman nerdctl kubectl "
+    "oc nix nix-shell guix tmux screen at batch coproc lldb script.exe wsl cmd cmd.exe faketime aoss "
+    "padsp optirun primusrun primus dtach abduco setuidgid sshpass expect socat ncat compgen "
+    "complete mapfile readarray".split()
 )
 """Programs of which every later word may begin a command that they run."""
 
@@ -41,6 +45,10 @@ SUBCOMMAND_PROGRAMS = frozenset(
 """Programs whose first operand says what they do; options may stand before it."""
 
 _MAX_LEADING = 6
+_EVALUATORS = frozenset(
+    "let unset read declare typeset local export readonly test [ [[ printf wait mapfile readarray compgen "
+    "complete getopts".split()
+)
 _VERSION = re.compile(r"[-.]?[0-9][0-9.]*$")
 _VERSIONED = frozenset(
     "python pypy perl ruby irb php lua luajit node nodejs gcc g++ clang clang++ cpp rustc ghc ghci "
@@ -62,7 +70,7 @@ class WrapperGrammar(NamedTuple):
     assigns: bool = False
 
 
-GRAMMARS: dict[str, WrapperGrammar] = {
+GRAMMARS: Mapping[str, WrapperGrammar] = {
     "sudo": WrapperGrammar("ughpCcrtTURD", "user group host prompt chdir close-from role type", 0, True),
     "doas": WrapperGrammar("uC"),
     "env": WrapperGrammar("uC", "unset chdir", 0, True),
@@ -154,6 +162,13 @@ def scripts(argv: tuple[str, ...]) -> tuple[str, ...]:
     if program(argv[0]) == "eval":
         found.append(" ".join(argv[1:]))
     return tuple(found)
+
+
+def evaluated(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """The arguments with a substitution in them that a builtin expands although they are quoted."""
+    if argv[0] not in _EVALUATORS:
+        return ()
+    return tuple(word for word in argv[1:] if "$(" in word or "`" in word)
 
 
 def reads_commands(argv: tuple[str, ...]) -> bool:

@@ -29,7 +29,7 @@ from caliban_provider.stream import (
     TextDelta,
     ThinkingDelta,
 )
-from caliban_provider_anthropic.models import FAMILY, same_model
+from caliban_provider_anthropic.models import FAMILY, is_opaque, same_model
 from caliban_provider_anthropic.received import OpenBlock, index_of, member, parse, string
 
 STOP_REASONS: Mapping[str, StopReason] = MappingProxyType(
@@ -66,19 +66,26 @@ _NO_PREFIX = b"\0"
 class Decoder:
     """Takes the events of one reply; `stopped` says that `message_stop` came, after which all is skipped.
 
-    `model` is the one asked for: it stands for its own snapshots, so that a history names one model. `names`
-    maps tool names of the wire to ours, where they differ. `secrets` never show in an error. Raises
-    `BadResponse` for what is not of the format, `StreamInterrupted`, and the errors that the vendor sends.
+    `model` is the one asked for: it stands for its own snapshots and, if opaque, for any, so that a history
+    names one model. `names` maps tool names of the wire to ours, where they differ. `secrets` never show in
+    an error, which names `provider`. Raises `BadResponse` for what is not of the format, `StreamInterrupted`,
+    and the errors that the vendor sends.
     """
 
     def __init__(
-        self, *, model: str = "", names: Mapping[str, str] | None = None, secrets: Collection[str] = ()
+        self,
+        *,
+        model: str = "",
+        names: Mapping[str, str] | None = None,
+        secrets: Collection[str] = (),
+        provider: str = FAMILY,
     ) -> None:
         self.stopped = False
         self._started = False
         self._model = model
         self._names = names or {}
         self._secrets = secrets
+        self._provider = provider
         self._open: dict[int, OpenBlock] = {}
         self._counts: dict[str, int] = {}
         self._prefix = _NO_PREFIX
@@ -131,7 +138,7 @@ class Decoder:
             case "message_stop":
                 return self._stop()
             case "error":
-                raise stream_error(data, secrets=self._secrets)
+                raise stream_error(data, secrets=self._secrets, provider=self._provider)
             case _:
                 return []
 
@@ -142,7 +149,8 @@ class Decoder:
             )
         self._started = True
         told = string(message, "model")
-        model = self._model if not told or same_model(told, self._model) else told
+        stands = not told or is_opaque(self._model) or same_model(told, self._model)
+        model = self._model if stands else told
         return [MessageStart(string(message, "id"), model, self._usage(message.get("usage")))]
 
     def _start_block(self, index: int, content: dict[str, Any]) -> list[StreamEvent]:
@@ -248,7 +256,9 @@ class Decoder:
         )
 
 
-def stream_error(data: Mapping[str, Any], *, secrets: Collection[str] = ()) -> ProviderError:
+def stream_error(
+    data: Mapping[str, Any], *, secrets: Collection[str] = (), provider: str = FAMILY
+) -> ProviderError:
     """The error in an error object of the wire, as it comes inside a stream or with a status of 200.
 
     Whatever is in `secrets` is kept out of the message.
@@ -256,6 +266,6 @@ def stream_error(data: Mapping[str, Any], *, secrets: Collection[str] = ()) -> P
     inner = data.get("error")
     told = inner if isinstance(inner, dict) else {}
     message = string(told, "message") or "the provider reported an error without saying which"
-    error = error_for_type(string(told, "type") or "api_error", message, provider=FAMILY, secrets=secrets)
+    error = error_for_type(string(told, "type") or "api_error", message, provider=provider, secrets=secrets)
     error.request_id = error.request_id or string(data, "request_id") or None
     return error

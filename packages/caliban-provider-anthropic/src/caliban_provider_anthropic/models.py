@@ -153,6 +153,11 @@ def same_model(left: str | None, right: str | None) -> bool:
     return left == right or _SNAPSHOT.sub("", _core(left)) == _SNAPSHOT.sub("", _core(right))
 
 
+def is_opaque(model: str) -> bool:
+    """Whether a name says nothing of the model behind it: a cloud's resource name may."""
+    return model.startswith("arn:") and "claude-" not in model
+
+
 def capabilities(model: str) -> Capabilities:
     """What `model` can do, from its row."""
     row = facts(model)

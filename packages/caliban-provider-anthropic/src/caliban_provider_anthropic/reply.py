@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 from caliban_provider.errors import BadResponse, ProviderError, StreamInterrupted
 from caliban_provider.http import HttpResponse
-from caliban_provider.sse import SSEDecoder, SSEEvent
+from caliban_provider.sse import SSEEvent
 from caliban_provider.stream import StreamEvent
 from caliban_provider.watchdog import watched
 from caliban_provider_anthropic.decode import Decoder
+from caliban_provider_anthropic.transport import Framing
+
+_REQUEST_IDS = ("request-id", "x-amzn-requestid")
 
 
 class Reply:
@@ -19,10 +22,20 @@ class Reply:
     Nothing is awaited while decoded events are left. After the reply's last event nothing more is read.
     """
 
-    def __init__(self, answer: HttpResponse, decoder: Decoder, *, first_byte_s: float, idle_s: float) -> None:
-        self._request_id = answer.headers.get("request-id")
+    def __init__(
+        self,
+        answer: HttpResponse,
+        framing: Framing,
+        decoder: Decoder,
+        *,
+        first_byte_s: float,
+        idle_s: float,
+    ) -> None:
+        self._request_id = next(
+            (answer.headers[name] for name in _REQUEST_IDS if name in answer.headers), None
+        )
         self._chunks = watched(answer.chunks(), first_byte_s=first_byte_s, idle_s=idle_s)
-        self._sse = SSEDecoder()
+        self._framing = framing
         self._decoder = decoder
         self._ready: deque[StreamEvent] = deque()
         self._failure: ProviderError | None = None
@@ -51,11 +64,11 @@ class Reply:
             self._fail(error)
         else:
             try:
-                self._take(self._sse.feed(chunk))
+                self._take(self._framing.feed(chunk))
             except ProviderError as error:
                 self._fail(error)
 
-    def _take(self, events: list[SSEEvent]) -> None:
+    def _take(self, events: Iterable[SSEEvent]) -> None:
         feed = self._decoder.feed
         ready = self._ready
         for event in events:
@@ -65,7 +78,7 @@ class Reply:
         """The body has ended, by itself or not: its last event may be cut, or lack its blank line only."""
         self._ended = True
         try:
-            self._take(self._sse.close())
+            self._take(self._framing.close())
         except BadResponse:
             pass  # a cut event: `finish` says that the reply is not complete
         except ProviderError as error:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import urlencode, urlsplit
 
-from caliban_provider.errors import AuthenticationError, InvalidRequest
+from caliban_provider.classify import error_for
+from caliban_provider.errors import AuthenticationError, BadResponse, InvalidRequest, ProviderError
 from caliban_provider.provider import ProviderOptions
+from caliban_provider.sse import SSEDecoder, SSEEvent
 from caliban_provider_anthropic.encode import Body
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
@@ -30,6 +33,21 @@ class Prepared:
     body: bytes = b""
 
 
+class Framing(Protocol):
+    """Cuts the bytes of one answer into events, wherever its chunks end. Raises `BadResponse`.
+
+    What was complete before a fault is given out before the fault is raised.
+    """
+
+    def feed(self, chunk: bytes) -> Iterable[SSEEvent]:
+        """The events that `chunk` completes."""
+        ...
+
+    def close(self) -> Iterable[SSEEvent]:
+        """The event that the end of the answer leaves open, if any."""
+        ...
+
+
 class Transport(Protocol):
     """Turns bodies into requests; a cloud has another one over the same bodies."""
 
@@ -38,12 +56,38 @@ class Transport(Protocol):
         """What must not show in a message."""
         ...
 
+    def lease(self) -> AbstractAsyncContextManager[None]:
+        """Around one exchange: entering waits for the credentials that `prepare` needs.
+
+        They may be renewed while it lasts. Raises `ProviderError` when there are none.
+        """
+        ...
+
+    async def renew(self) -> bool:
+        """Get other credentials than those that were refused; false when there are none."""
+        ...
+
+    def framing(self) -> Framing:
+        """What cuts the answer to one request into events."""
+        ...
+
+    def error(self, status: int, headers: Mapping[str, str], body: bytes, *, provider: str) -> ProviderError:
+        """The error that an answer of `status` means; `headers` have lower-case names."""
+        ...
+
     def prepare(self, body: Body) -> Prepared:
         """The request for one reply. Raises `ProviderError` when there is no way to send it."""
         ...
 
     def prepare_models(self, after_id: str | None, limit: int) -> Prepared | None:
         """The request for one page of models; `None` where the service has no such list."""
+        ...
+
+    def read_models(self, page: Mapping[str, Any]) -> tuple[Sequence[Any], str]:
+        """The models of a page as the API writes them, and what the next page comes after; empty: nothing.
+
+        Raises `BadResponse` for what is no such page.
+        """
         ...
 
 
@@ -65,6 +109,22 @@ class ApiTransport:
         """The key, if there is one."""
         return (self._key,) if self._key else ()
 
+    def lease(self) -> AbstractAsyncContextManager[None]:
+        """Nothing to wait for: the key is given."""
+        return nullcontext()
+
+    async def renew(self) -> bool:
+        """There is no other key."""
+        return False
+
+    def framing(self) -> Framing:
+        """Server-sent events."""
+        return SSEDecoder()
+
+    def error(self, status: int, headers: Mapping[str, str], body: bytes, *, provider: str) -> ProviderError:
+        """The error that the vendor's answer means."""
+        return error_for(status, headers, body, provider=provider, secrets=self.secrets)
+
     def prepare(self, body: Body) -> Prepared:
         """The request for one reply. Raises `AuthenticationError` when the vendor would get no key."""
         self._check()
@@ -78,6 +138,14 @@ class ApiTransport:
         query = {"limit": str(limit), **({"after_id": after_id} if after_id else {})}
         headers = {name: value for name, value in self._headers.items() if name != "content-type"}
         return Prepared(method="GET", url=f"{self._root}/v1/models?{urlencode(query)}", headers=headers)
+
+    def read_models(self, page: Mapping[str, Any]) -> tuple[Sequence[Any], str]:
+        """The models of a page as they are."""
+        items = page.get("data")
+        if not isinstance(items, list):
+            raise BadResponse("the list of models has no 'data'", hint="Check the base URL.")
+        last = page.get("last_id")
+        return items, last if page.get("has_more") is True and isinstance(last, str) else ""
 
     def _check(self) -> None:
         if self._root == DEFAULT_BASE_URL and not self._headers.keys() & {"x-api-key", "authorization"}:

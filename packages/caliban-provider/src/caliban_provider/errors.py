@@ -14,7 +14,8 @@
     ├── StreamInterrupted        the stream ended before the message did
     ├── StreamIdle               nothing came for too long
     ├── BadResponse              bytes that are not the wire's format
-    └── UnknownProvider          no provider of that name is installed
+    ├── UnknownProvider          no provider of that name is installed
+    └── BudgetSpent              the call was not made: the operator's budget does not allow it
 
 `retryable` says whether the same request may succeed later: a class has the usual answer, and one error
 another one where the server said so. `retry_after_s` is what the server asked for.
@@ -25,6 +26,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal, TypeAlias
 
 from caliban_common.errors import CalibanError
+from caliban_common.stop import Stop
 
 ErrorCategory: TypeAlias = Literal[
     "authentication",
@@ -40,6 +42,7 @@ ErrorCategory: TypeAlias = Literal[
     "timeout",
     "bad_response",
     "unknown_provider",
+    "budget",
     "other",
 ]
 
@@ -156,3 +159,13 @@ class UnknownProvider(ProviderError):
     """No installed package offers the provider."""
 
     category = "unknown_provider"
+
+
+class BudgetSpent(ProviderError):
+    """The call was not made, because of what the operator allows to spend; `stop` is how the run ends."""
+
+    category = "budget"
+
+    def __init__(self, stop: Stop) -> None:
+        super().__init__(stop.message, hint=stop.hint)
+        self.stop = stop

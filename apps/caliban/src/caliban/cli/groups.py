@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+MAX_DIGITS = 18
 MODES = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
 
 
@@ -36,10 +37,18 @@ def _switch(*names: str, **how: Any) -> Flag:
 
 
 def _whole(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdigit() else -1
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}")
-    return number
+    if not (text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS):
+        shown = text if len(text) <= 2 * MAX_DIGITS else f"{text[: 2 * MAX_DIGITS]}…"
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number of at most {MAX_DIGITS} digits, not {shown!r}"
+        )
+    return int(text)
+
+
+def _words(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
 
 
 def _positive(text: str) -> int:
@@ -74,7 +83,7 @@ GROUPS: Final = (
                 "--print",
                 dest="print_prompt",
                 nargs="?",
-                const="",
+                const=True,
                 metavar="PROMPT",
                 help="answer without a terminal interface and exit",
             ),
@@ -87,7 +96,12 @@ GROUPS: Final = (
             ),
             _switch("--no-auto-print", help="never choose print mode because of a pipe"),
             _switch("--bare", help="built-in tools and the given flags only; no settings of user or project"),
-            _flag("--json-schema", metavar="FILE_OR_JSON", help="the answer must fit this JSON Schema"),
+            _flag(
+                "--json-schema",
+                type=_words,
+                metavar="FILE_OR_JSON",
+                help="the answer must fit this JSON Schema",
+            ),
             _switch("--include-partial-messages", help="stream-json: text and thinking as they come"),
             _switch("--include-hook-events", help="stream-json: a frame per hook event"),
             _switch("--include-dispatch-events", help="stream-json: t_ms in tool results"),
@@ -98,10 +112,10 @@ GROUPS: Final = (
         "session",
         (
             _switch("-c", "--continue", dest="continue_session", help="resume the session used last"),
-            _flag("-r", "--resume", metavar="NAME", help="resume a session"),
-            _flag("--session", metavar="NAME", help="resume a session, or begin it"),
+            _flag("-r", "--resume", type=_words, metavar="NAME", help="resume a session"),
+            _flag("--session", type=_words, metavar="NAME", help="resume a session, or begin it"),
             _switch("--no-save", help="write nothing to the session"),
-            _flag("--sessions-dir", metavar="DIR", help="where sessions are kept"),
+            _flag("--sessions-dir", type=_words, metavar="DIR", help="where sessions are kept"),
         ),
     ),
     Group(
@@ -109,10 +123,11 @@ GROUPS: Final = (
         (
             _flag(
                 "--provider",
+                type=_words,
                 metavar="NAME",
                 help="anthropic, local, or an installed one (default: anthropic)",
             ),
-            _flag("--model", metavar="NAME", help="default: the provider's"),
+            _flag("--model", type=_words, metavar="NAME", help="default: the provider's"),
             _flag("--max-tokens", type=_positive, metavar="N", help="limit of one reply (default: 8192)"),
             _flag("--max-turns", type=_whole, metavar="N", help="limit of the loop (default: 50)"),
             _flag(
@@ -124,7 +139,12 @@ GROUPS: Final = (
     Group(
         "workspace and tools",
         (
-            _flag("--workspace", metavar="DIR", help="root for file and shell tools (default: here)"),
+            _flag(
+                "--workspace",
+                type=_words,
+                metavar="DIR",
+                help="root for file and shell tools (default: here)",
+            ),
             _switch("--no-tools", help="chat only"),
             _flag(
                 "--restrict-paths",
@@ -150,7 +170,7 @@ GROUPS: Final = (
         "system prompt",
         (
             _flag("--system", metavar="TEXT", help="in place of the default one"),
-            _flag("--system-file", metavar="PATH", help="the same, from a file"),
+            _flag("--system-file", type=_words, metavar="PATH", help="the same, from a file"),
             _switch("--no-system", help="none at all"),
         ),
     ),
@@ -158,11 +178,15 @@ GROUPS: Final = (
         "permissions",
         (
             _flag(
-                "--allow", action="append", metavar="PATTERN", help="allow matching calls, e.g. 'Bash:git *'"
+                "--allow",
+                type=_words,
+                action="append",
+                metavar="PATTERN",
+                help="allow matching calls, e.g. 'Bash:git *'",
             ),
-            _flag("--deny", action="append", metavar="PATTERN", help="deny matching calls"),
-            _flag("--ask", action="append", metavar="PATTERN", help="ask about matching calls"),
-            _flag("--permission-mode", metavar="MODE", help=", ".join(MODES)),
+            _flag("--deny", type=_words, action="append", metavar="PATTERN", help="deny matching calls"),
+            _flag("--ask", type=_words, action="append", metavar="PATTERN", help="ask about matching calls"),
+            _flag("--permission-mode", type=_words, metavar="MODE", help=", ".join(MODES)),
             _switch("--auto-allow", help="dangerous: allow what would be asked"),
             _switch("--no-permissions", help="dangerous: no rules at all"),
             _switch(
@@ -188,7 +212,9 @@ GROUPS: Final = (
     Group(
         "settings",
         (
-            _flag("--settings", metavar="FILE_OR_JSON", help="settings above those of every file"),
+            _flag(
+                "--settings", type=_words, metavar="FILE_OR_JSON", help="settings above those of every file"
+            ),
             _flag("--setting-sources", metavar="CSV", help="of managed,user,project,local"),
         ),
     ),
@@ -216,3 +242,9 @@ LATER: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Flags of the guide that are refused until what they need is there, with the reason."""
+
+LATER_COMMANDS: Final = (
+    *("agents", "attach", "config", "daemon", "doctor", "kill", "logs", "mcp", "plugin", "respawn", "rm"),
+    *("router", "settings", "stop"),
+)
+"""Commands of the guide that this version does not have: never sent to a model as a prompt by mistake."""

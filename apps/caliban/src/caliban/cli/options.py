@@ -11,6 +11,7 @@ class Options:
 
     prompt: str | None = None
     prompt_flag: str | None = None
+    print_flag: bool = False
     print_prompt: str | None = None
     output_format: str | None = None
     input_format: str = "text"
@@ -58,8 +59,4 @@ class Options:
     @property
     def prints(self) -> bool:
         """Whether a flag asked for the headless face."""
-        return (
-            self.print_prompt is not None
-            or self.output_format is not None
-            or self.input_format == "stream-json"
-        )
+        return self.print_flag or self.output_format is not None or self.input_format == "stream-json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from caliban.cli.groups import LATER
+from caliban.cli.groups import LATER, LATER_COMMANDS, MAX_DIGITS, MODES
 from caliban.cli.help import build_parser
 from caliban.cli.options import Options
 from caliban.errors import UsageError
@@ -13,6 +13,12 @@ from caliban.errors import UsageError
 
 def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Options:
     """The options of a run, environment variables included. Raises `UsageError`."""
+    if arguments and arguments[0] in LATER_COMMANDS:
+        word = arguments[0]
+        raise UsageError(
+            f"there is no command {word!r} in this version",
+            hint=f'to ask a model about it: caliban -p "{word} …"',
+        )
     for argument in arguments:
         name = argument.split("=", 1)[0]
         if argument == "--":
@@ -25,6 +31,8 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Options:
         values.pop(name)
     for name in ("allow", "deny", "ask"):
         values[name] = tuple(values[name] or ())
+    said = values["print_prompt"]
+    values |= {"print_flag": said is not None, "print_prompt": None if said is True else said}
     options = Options(**_with_environment(values, environ))
     _check(options)
     return options
@@ -39,7 +47,7 @@ def _with_environment(values: dict[str, Any], environ: Mapping[str, str]) -> dic
         "no_parallel_tools": "CALIBAN_NO_PARALLEL_TOOLS",
     }
     for name, variable in switches.items():
-        values[name] = values[name] or bool(environ.get(variable))
+        values[name] = values[name] or _switched_on(variable, environ.get(variable, ""))
     numbers = {
         "parallel_tool_limit": "CALIBAN_PARALLEL_TOOL_LIMIT",
         "max_attach_bytes": "CALIBAN_MAX_ATTACH_BYTES",
@@ -56,13 +64,32 @@ def _with_environment(values: dict[str, Any], environ: Mapping[str, str]) -> dic
     for name, default in defaults.items():
         values[name] = default if values[name] is None else values[name]
     if values["permission_mode"] is None:
-        values["permission_mode"] = environ.get("CALIBAN_DEFAULT_PERMISSION_MODE") or None
+        values["permission_mode"] = _mode(environ.get("CALIBAN_DEFAULT_PERMISSION_MODE"))
     values["provider"] = environ.get("CALIBAN_PROVIDER") or values["provider"]
     return values
 
 
+def _mode(text: str | None) -> str | None:
+    if text and text not in MODES:
+        raise UsageError(
+            f"CALIBAN_DEFAULT_PERMISSION_MODE: unknown permission mode {text!r}",
+            hint=f"one of {', '.join(MODES)}",
+        )
+    return text or None
+
+
+def _switched_on(name: str, text: str) -> bool:
+    """Whether an environment variable says yes. A doubtful word could loosen what runs: it is refused."""
+    word = text.strip().lower()
+    if word in ("", "0", "false", "no", "off", "n", "f"):
+        return False
+    if word in ("1", "true", "yes", "on", "y", "t"):
+        return True
+    raise UsageError(f"{name} must be 1 or 0, not {text!r}")
+
+
 def _positive(name: str, text: str) -> int:
-    if text.isascii() and text.isdigit() and int(text) > 0:
+    if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS and int(text) > 0:
         return int(text)
     raise UsageError(f"{name} must be a whole number above 0, not {text!r}")
 
@@ -77,7 +104,10 @@ def _check(options: Options) -> None:
         raise UsageError("--continue, --resume and --session exclude each other")
     ruled = options.allow or options.deny or options.ask or options.auto_allow
     if options.no_permissions and ruled:
-        raise UsageError("--no-permissions contradicts --allow, --deny, --ask and --auto-allow")
+        raise UsageError(
+            "--no-permissions contradicts --allow, --deny, --ask and --auto-allow",
+            hint="CALIBAN_NO_PERMISSIONS and CALIBAN_AUTO_ALLOW count as their flags",
+        )
     if options.input_format == "stream-json":
         _check_frames(options)
 

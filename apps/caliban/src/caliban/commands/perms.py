@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +15,9 @@ from caliban.compose.permissions import build_rules, resolve_mode, roots_of
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
+from caliban.streams import write_out
 from caliban_common.permission import Action
+from caliban_common.text import clean
 from caliban_common.tool import ToolKind, ToolSpec
 from caliban_permissions import Engine, Explanation
 from caliban_tools_builtin import ToolOptions, builtin_tools
@@ -38,8 +39,7 @@ def perms(arguments: Sequence[str]) -> int:
     """Judge one call. The exit code is the verdict: 0 allow, 1 deny, 2 ask."""
     parser = _parser()
     if not arguments or "-h" in arguments or "--help" in arguments:
-        sys.stdout.write(parser.format_help())
-        return 0
+        return write_out(parser.format_help().encode())
     said = parser.parse_args(list(arguments))
     options = Options(
         workspace=said.workspace,
@@ -55,8 +55,8 @@ def perms(arguments: Sequence[str]) -> int:
     )
     workspace = build_workspace(options)
     explanation = _explain(options, workspace, said.tool, _arguments(said.input))
-    sys.stdout.write(_full(explanation) if said.verb == "explain" else _line(explanation))
-    return EXITS[explanation.verdict]
+    text = _full(explanation) if said.verb == "explain" else _line(explanation)
+    return write_out(clean(text).encode()) or EXITS[explanation.verdict]
 
 
 def _parser() -> Parser:

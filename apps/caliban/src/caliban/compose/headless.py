@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from caliban.arrivals import Arrivals
 from caliban.cli.options import Options
 from caliban.compose.agent import build_agent
 from caliban.compose.permissions import build_permissions
 from caliban.compose.prompt import read_prompt
-from caliban.compose.provider import Door, build_provider
+from caliban.compose.provider import Door, build_provider, close_provider
 from caliban.compose.session import Remembered, find_session, open_session
 from caliban.compose.settings import build_settings
-from caliban.compose.system import build_system, says_system
+from caliban.compose.stopper import Stopper
+from caliban.compose.system import build_system, is_default, says_system
 from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
 from caliban_common.message import Message, TextBlock
 from caliban_common.tool import Tool
 from caliban_drive.session import Session
 from caliban_headless import exit
+from caliban_headless.errors import Cancelled
 from caliban_headless.frames import Init
 from caliban_headless.input import FrameSource, OnePrompt
 from caliban_headless.json import JsonEncoder
@@ -39,10 +42,10 @@ if TYPE_CHECKING:
     from caliban_headless.structured import Schema
 
 
-def answer(options: Options) -> int:
+def answer(options: Options, arrivals: Arrivals) -> int:
     """Run the headless face; the exit code. Raises `CalibanError` for what keeps it from starting."""
     try:
-        return anyio.run(_answer, options)
+        return anyio.run(_answer, options, arrivals)
     except BaseExceptionGroup as group:
         error: BaseException = group
         while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
@@ -50,7 +53,17 @@ def answer(options: Options) -> int:
         raise error from None
 
 
-async def _answer(options: Options) -> int:
+async def _answer(options: Options, arrivals: Arrivals) -> int:
+    code = exit.INTERRUPTED
+    stopper = Stopper()
+    async with anyio.create_task_group() as group:
+        group.start_soon(watch_signals, stopper.stop, group.cancel_scope.cancel, arrivals.numbers)
+        code = await _compose(options, stopper)
+        group.cancel_scope.cancel()
+    return code
+
+
+async def _compose(options: Options, stopper: Stopper) -> int:
     workspace = build_workspace(options)
     settings = build_settings(options, workspace)
     schema = _load_schema(options)
@@ -62,7 +75,7 @@ async def _answer(options: Options) -> int:
     door = build_provider(options, settings, os.environ)
     try:
         tools = _usable_tools(door, build_tools(options, settings, workspace, permissions.engine))
-        prompt = None if options.input_format == "stream-json" else await read_prompt(options, workspace)
+        prompt = await _prompt(options, workspace, stopper)
         remembered = open_session(options, found, provider=door.provider.name, model=door.model)
         agent = build_agent(options, settings, door, permissions, tools, remembered.id)
         session = Session(agent, id=remembered.id, messages=remembered.messages, store=remembered.store)
@@ -84,10 +97,20 @@ async def _answer(options: Options) -> int:
             notices=_notices(options),
             schema=schema,
         )
+        stopper.stops(driver.cancel)
         return await _drive(driver, prompt)
     finally:
-        with anyio.move_on_after(1, shield=True):
-            await door.provider.aclose()
+        await close_provider(door)
+
+
+async def _prompt(options: Options, workspace: Path, stopper: Stopper) -> Message | None:
+    """The prompt, or `None` where frames bring the prompts. Raises `Cancelled`."""
+    if options.input_format == "stream-json":
+        return None
+    with anyio.CancelScope() as scope:
+        stopper.stops(scope.cancel)
+        return await read_prompt(options, workspace)
+    raise Cancelled("cancelled before there was a prompt")
 
 
 def _load_schema(options: Options) -> Schema | None:
@@ -99,22 +122,19 @@ def _load_schema(options: Options) -> Schema | None:
 
 
 async def _drive(driver: Driver, prompt: Message | None) -> int:
-    code = exit.INTERRUPTED
+    if prompt is not None:
+        return await driver.run(OnePrompt(prompt))
     async with anyio.create_task_group() as group:
-        group.start_soon(watch_signals, driver.cancel, group.cancel_scope.cancel)
-        if prompt is None:
-            frames = FrameSource(Stdin(), driver.interrupt)
-            group.start_soon(frames.pump)
-            code = await driver.run(frames)
-        else:
-            code = await driver.run(OnePrompt(prompt))
+        frames = FrameSource(Stdin(), driver.interrupt)
+        group.start_soon(frames.pump)
+        code = await driver.run(frames)
         group.cancel_scope.cancel()
     return code
 
 
 def _as_before(options: Options, found: Remembered) -> Options:
     """A resumed session goes on with its provider and model unless the flags say otherwise."""
-    if not found.resumed or options.provider is not None:
+    if not found.resumed or options.provider not in (None, found.provider):
         return options
     model = options.model or found.model
     return replace(options, provider=found.provider, model=model)
@@ -130,8 +150,9 @@ def _usable_tools(door: Door, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
 def _install_system(
     session: Session, options: Options, workspace: Path, tools: tuple[Tool, ...], schema: Schema | None
 ) -> None:
+    """Put the system prompt in front; a resumed session keeps one that a flag once said."""
     resumed = any(message.role != "system" for message in session.messages)
-    if resumed and not says_system(options) and schema is None:
+    if resumed and not says_system(options) and schema is None and not is_default(session.messages):
         return
     message = build_system(options, workspace, [tool.spec for tool in tools])
     if schema is not None:

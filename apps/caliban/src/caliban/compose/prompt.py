@@ -8,25 +8,36 @@ from pathlib import Path
 from caliban.cli.options import Options
 from caliban.errors import UsageError
 from caliban_common.message import Message, TextBlock, user
+from caliban_common.text import one_line
 from caliban_headless.input import read_text
+from caliban_headless.run import say
 from caliban_headless.stdin import Stdin
 
 STDIN = "-"
+HOW = 'caliban -p "…", or pipe text into caliban -p -'
 
 
 async def read_prompt(options: Options, workspace: Path) -> Message:
     """The prompt. Standard input is read only where it was promised: by `-`, or by no prompt.
 
-    `-` together with a further prompt gives both: the prompt, then what was piped in. Files that the typed
-    words name with `@` are attached. Raises `UsageError` for an empty prompt and `AttachmentRefused`.
+    `-` together with a further prompt gives both: the prompt, then what was piped in. Of several prompts the
+    first counts: that of -p, then --prompt, then the positional one. Files that the typed words name with `@`
+    are attached. Raises `UsageError` for an empty prompt and `AttachmentRefused`.
     """
-    said = [text for text in (options.print_prompt, options.prompt_flag, options.prompt) if text]
+    places = (options.print_prompt, options.prompt_flag, options.prompt)
+    said = [text for text in places if text is not None]
     words = [text for text in said if text != STDIN]
-    piped = await read_text(Stdin()) if STDIN in said or not said else ""
+    for ignored in words[1:]:
+        say(
+            f"[caliban: there are several prompts; this one is not used: {one_line(ignored, max_chars=80)}]\n"
+        )
     typed = words[0] if words else ""
+    if words and not typed.strip() and STDIN not in said:
+        raise UsageError("the prompt is empty", hint=HOW)
+    piped = await read_text(Stdin()) if STDIN in said or not said else ""
     if not typed.strip() and not piped.strip():
-        raise UsageError("the prompt is empty", hint='caliban -p "…", or pipe text into caliban -p -')
-    if not typed:
+        raise UsageError("the prompt is empty", hint=HOW)
+    if not typed.strip():
         return user(piped)
     message = _with_files(typed, options, workspace)
     if not piped.strip():

@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+import anyio
+
 from caliban.cli.options import Options
 from caliban.errors import ConfigError
+from caliban_common.errors import CalibanError
+from caliban_common.text import one_line
 from caliban_headless.run import say
+from caliban_provider.errors import ProviderError
 from caliban_provider.provider import Provider, ProviderFactory, ProviderOptions
 from caliban_provider.registry import find, first_set
 from caliban_settings import Settings
@@ -54,15 +59,38 @@ def build_provider(options: Options, settings: Settings, environ: Mapping[str, s
     key = first_set(environ, _key_variables(factory, made))
     if factory.needs_key and not key:
         raise _missing_key(factory, explicit=chosen is not None)
-    provider = factory.create(
+    provider = _make(
+        factory,
         ProviderOptions(
             api_key=key,
             base_url=first_set(environ, factory.base_url_env) or made.get("base_url"),
             headers=made.get("headers") or {},
             on_status=_show_status if sys.stderr is not None and sys.stderr.isatty() else None,
-        )
+        ),
     )
     return Door(provider=provider, model=options.model or model or factory.default_model)
+
+
+async def close_provider(door: Door) -> None:
+    """Close the provider, for at most a second; the run has its result, so a failure is only told."""
+    try:
+        with anyio.move_on_after(1, shield=True):
+            await door.provider.aclose()
+    except Exception as error:
+        say(f"[caliban: the provider could not be closed: {type(error).__name__}: {one_line(str(error))}]\n")
+
+
+def _make(factory: ProviderFactory, options: ProviderOptions) -> Provider:
+    try:
+        return factory.create(options)
+    except CalibanError:
+        raise
+    except Exception as error:
+        said = one_line(f"{type(error).__name__}: {error}")
+        raise ProviderError(
+            f"the provider {factory.name!r} cannot be made: {said}",
+            hint="this is a fault of the package that offers it; choose another --provider",
+        ) from error
 
 
 def _chosen(options: Options, settings: Settings) -> tuple[str | None, str | None]:

@@ -30,6 +30,7 @@ How to work:
 - A denied call was refused by the person's rules: find another way or say what you would need.
 - Ask before anything that destroys data or cannot be undone.
 - Write for a terminal: short, without decoration. When the work is done, say what was done and stop."""
+OWN_BEGINNINGS = (PLAIN, WITH_TOOLS.split("\n", 1)[0])
 
 
 def build_system(options: Options, workspace: Path, tools: Sequence[ToolSpec]) -> Message | None:
@@ -48,6 +49,15 @@ def build_system(options: Options, workspace: Path, tools: Sequence[ToolSpec]) -
         return system(PLAIN)
     names = ", ".join(tool.name for tool in tools)
     return system(WITH_TOOLS.format(workspace=workspace, tools=names))
+
+
+def is_default(messages: Sequence[Message]) -> bool:
+    """Whether the history `messages` begins with a system prompt that `build_system` wrote by itself.
+
+    Such a prompt names a directory and tools, and is written anew where these may have changed.
+    """
+    first = messages[0] if messages else None
+    return first is not None and first.role == "system" and first.text.startswith(OWN_BEGINNINGS)
 
 
 def says_system(options: Options) -> bool:

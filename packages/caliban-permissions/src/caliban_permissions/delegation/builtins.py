@@ -1,5 +1,7 @@
 """Rows for what bash itself runs: re-evaluation of data, and changes of its own state."""
 
+# ruff: noqa: SIM905 - a table of words reads best as words
+
 from __future__ import annotations
 
 from caliban_permissions.delegation.row import RUNS, Evidence, everything

@@ -1,16 +1,14 @@
-"""Rows for build tools, package managers, compilers, test runners and linters."""
+"""Rows for build tools, compilers, test runners, linters and agents."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from caliban_permissions.delegation.row import FETCHES, LOADS, READS, RUNS, WRITES, Row
 
-TAKES: dict[str, str] = {
+TAKES: Mapping[str, str] = {
     "make": "CfIjlOWo",
     "gmake": "CfIjlOWo",
-    "npm": "wC",
-    "pnpm": "CF",
-    "yarn": "",
-    "pip": "rceit",
     "cargo": "CpjFZ",
     "go": "",
     "pytest": "kmncpor",
@@ -24,21 +22,12 @@ TAKES: dict[str, str] = {
     "mvn": "fPDTplgst",
     "gradle": "bpIDPgxm",
     "patch": "pdioBbDFVYzr",
-    "uv": "p",
-    "nix": "I",
 }
 
-TAKES_LONG: dict[str, str] = {
-    "npm": "prefix workspace userconfig globalconfig registry loglevel cache",
-    "pnpm": "dir filter loglevel",
-    "yarn": "cwd",
+TAKES_LONG: Mapping[str, str] = {
     "cargo": "config manifest-path color",
-    "uv": "directory project config-file cache-dir python color",
-    "pip": "log proxy timeout cache-dir python index-url",
-    "poetry": "directory project",
 }
 
-_NODE_MANAGERS = "npm pnpm yarn bun cnpm"
 _C_COMPILERS = "gcc g++ cc c++ clang clang++ cpp tcc icc nvcc gfortran"
 
 ROWS: tuple[Row, ...] = (
@@ -69,105 +58,6 @@ ROWS: tuple[Row, ...] = (
         misses=("just test", "task build", "ninja"),
     ),
     Row(
-        _NODE_MANAGERS,
-        RUNS,
-        subs="exec x dlx create init explore edit node repl bin",
-        match=r"^(?:exec|x|dlx|create|init|explore|edit|node|repl)$",
-        hits=("npm exec a", "npm x a", "pnpm dlx a", "yarn dlx a", "npm init evil", "bun x a"),
-        misses=("npm test", "npm run build", "yarn build"),
-    ),
-    Row(
-        _NODE_MANAGERS,
-        RUNS,
-        short="c",
-        long="script-shell shell call node-options init-module shell-emulator scripts-prepend-node-path "
-        "git editor viewer browser userconfig globalconfig onload-script prefix dir cwd config "
-        "use-yarnrc preload require modules-folder virtual-store-dir",
-        hits=("npm test --script-shell=./p.sh", "npm --node-options=x test", "npm -c x", "yarn --cwd ../x"),
-        misses=("npm test", "npm run lint -- --fix", "npm ci --silent"),
-    ),
-    Row(
-        _NODE_MANAGERS,
-        LOADS,
-        subs="config c set get publish link ln unlink adopt login token profile owner access hook "
-        "plugin patch",
-        match=r"^(?:set|config|c|publish|link|ln|login|token|owner|access|hook|plugin|patch|delete|edit)$",
-        hits=("npm config set script-shell x", "npm publish", "npm set a=b", "yarn plugin import x"),
-        misses=("npm ls", "npm outdated"),
-    ),
-    Row(
-        _NODE_MANAGERS,
-        FETCHES,
-        subs="install i add in ins isntall update up upgrade global",
-        operands=2,
-        hits=("npm install evil", "npm i evil", "yarn add evil", "pnpm add evil"),
-        misses=("npm install", "npm ci", "yarn install"),
-    ),
-    Row(
-        "pip pipx easy_install pip-compile pip-sync",
-        FETCHES,
-        subs="install download wheel inject run runpip upgrade-all reinstall config cache",
-        operands=1,
-        hits=("pip install x", "pip install -r x", "pip3 download x", "pip wheel .", "pip config set a b"),
-        misses=("pip list", "pip freeze", "pip show x", "pip check"),
-    ),
-    Row(
-        "pip",
-        LOADS,
-        long="python log config-settings global-option target root prefix",
-        hits=("pip --python x list", "pip --log x list"),
-        misses=("pip list --outdated",),
-    ),
-    Row(
-        "uv",
-        RUNS,
-        subs="run tool x add sync pip init build publish python self venv lock remove",
-        operands=2,
-        hits=("uv run a", "uv tool run a", "uv pip install a", "uv add a"),
-        misses=("uv sync", "uv lock", "uv --version"),
-    ),
-    Row(
-        "uv",
-        LOADS,
-        long="config-file directory project python with with-requirements env-file extra-index-url "
-        "index index-url default-index",
-        hits=("uv --directory x sync",),
-        misses=("uv sync",),
-    ),
-    Row(
-        "poetry pipenv pdm hatch rye pixi",
-        RUNS,
-        subs="run shell env exec install add self script python init new publish config source",
-        operands=2,
-        hits=("poetry run a", "pipenv run a", "hatch run a", "poetry config a b", "poetry add a"),
-        misses=("poetry install", "poetry show", "poetry check"),
-    ),
-    Row(
-        "poetry pipenv pdm hatch",
-        LOADS,
-        short="CPp",
-        long="directory project config python",
-        hits=("poetry -C x install",),
-        misses=("poetry show --tree",),
-    ),
-    Row(
-        "bundle gem bundler",
-        RUNS,
-        subs="exec install console open config gem plugin env init fetch push build unpack cleanup add",
-        operands=2,
-        hits=("bundle exec a", "gem install x", "bundle config set a b", "bundle open x"),
-        misses=("bundle install", "gem list", "bundle check"),
-    ),
-    Row(
-        "composer",
-        RUNS,
-        unless="show validate outdated licenses diagnose status check-platform-reqs install",
-        short="d",
-        long="working-dir",
-        hits=("composer exec x", "composer require x", "composer run-script x", "composer -d x show"),
-        misses=("composer show", "composer install"),
-    ),
-    Row(
         "cargo",
         LOADS,
         short="ZC",
@@ -190,13 +80,6 @@ ROWS: tuple[Row, ...] = (
         misses=("cargo build", "cargo add serde", "cargo doc"),
     ),
     Row(
-        "rustup",
-        RUNS,
-        unless="show check which help doc",
-        hits=("rustup run nightly x", "rustup toolchain link a b"),
-        misses=("rustup show",),
-    ),
-    Row(
         "go",
         RUNS,
         words="-exec -exec=* --exec* -toolexec* --toolexec* -vettool* --vettool* -o -o=* -overlay* -modfile* "
@@ -212,15 +95,6 @@ ROWS: tuple[Row, ...] = (
         operands=2,
         hits=("go run x", "go generate ./...", "go install x@latest", "go env -w CC=x"),
         misses=("go test ./...", "go env", "go version"),
-    ),
-    Row(
-        "npx bunx pnpx uvx tsx ts-node esno tldx pipx zx",
-        RUNS,
-        short="cep",
-        long="call package from with eval import require loader",
-        operands=1,
-        hits=("npx -c x", "npx evil", "uvx evil", "npx --package=x y", "ts-node x.ts"),
-        misses=("npx --version",),
     ),
     Row(
         _C_COMPILERS,
@@ -379,13 +253,6 @@ ROWS: tuple[Row, ...] = (
         words="-i* -U* --install* -S*",
         hits=("apt-get install x", "apt-get -o APT::x=y update", "brew install x", "dpkg -i x.deb"),
         misses=("apt list", "brew list", "brew info x"),
-    ),
-    Row(
-        "nix nix-shell nix-build guix direnv mise asdf devbox dotenv",
-        RUNS,
-        operands=1,
-        hits=("nix-shell --run x", "nix run x", "mise exec -- x", "direnv exec . x"),
-        misses=("nix --version",),
     ),
     Row(
         "node-gyp electron deno",

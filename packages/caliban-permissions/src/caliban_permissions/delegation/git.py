@@ -4,7 +4,11 @@ Everyday commands stay free: sub-commands are known by name, and an unknown one 
 configuration of a repository can define as any shell command.
 """
 
+# ruff: noqa: SIM905 - a table of words reads best as words
+
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from caliban_permissions.delegation.row import LOADS, READS, RUNS, WRITES, Evidence, whole
 
@@ -26,7 +30,7 @@ _RUNNING_SUBCOMMANDS = frozenset(
     "merge-one-file merge-index mergetool--lib scalar backfill".split()
 )
 _VALUED_GLOBALS = frozenset({"--git-dir", "--work-tree", "--namespace", "--super-prefix", "--attr-source"})
-_GLOBALS: dict[str, str] = {
+_GLOBALS: Mapping[str, str] = {
     "-c": LOADS,
     "--config-env": LOADS,
     "--exec-path": LOADS,
@@ -39,7 +43,7 @@ _GLOBALS: dict[str, str] = {
 }
 ELSEWHERE = "works in another directory"
 
-_LONG: dict[str, str] = {
+_LONG: Mapping[str, str] = {
     "output": WRITES,
     "output-directory": WRITES,
     "upload-pack": RUNS,
@@ -59,7 +63,7 @@ _LONG: dict[str, str] = {
     "contents": READS,
 }
 _LONG_SAFE = frozenset({"exec-path", "no-ext-diff", "re", "ref", "reflog", "refs"})
-_SHORT: dict[str, dict[str, str]] = {
+_SHORT: Mapping[str, Mapping[str, str]] = {
     "archive": {"o": WRITES},
     "format-patch": {"o": WRITES},
     "grep": {"O": RUNS, "f": READS},
@@ -69,7 +73,7 @@ _SHORT: dict[str, dict[str, str]] = {
     "commit": {"t": READS},
     "ls-files": {"X": READS},
 }
-_TAKES: dict[str, str] = {
+_TAKES: Mapping[str, str] = {
     "commit": "mCcF",
     "log": "nSGL",
     "grep": "eABCmf",
@@ -88,7 +92,7 @@ _TAKES: dict[str, str] = {
     "fetch": "oj",
     "notes": "mF",
 }
-_WORDS: dict[str, dict[str, str]] = {
+_WORDS: Mapping[str, Mapping[str, str]] = {
     "bisect": {"run": RUNS, "visualize": RUNS, "view": RUNS, "replay": READS},
     "submodule": {"foreach": RUNS, "add": LOADS, "set-url": LOADS},
     "remote": {"add": LOADS, "set-url": LOADS},

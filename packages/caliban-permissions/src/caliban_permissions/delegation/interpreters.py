@@ -1,7 +1,10 @@
 """Programs that run whatever code they are given, and where in their arguments that code is named."""
 
+# ruff: noqa: SIM905 - a table of words reads best as words
+
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from caliban_permissions.delegation.row import RUNS, Evidence, everything, whole
@@ -17,7 +20,7 @@ class Grammar(NamedTuple):
     long: str = ""
 
 
-_INTERPRETERS: dict[str, Grammar] = {
+_INTERPRETERS: Mapping[str, Grammar] = {
     "python": Grammar("WX", "c", "m"),
     "pypy": Grammar("WX", "c", "m"),
     "node": Grammar("rC", "ep", "", "eval print"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from caliban_permissions.delegation.row import FETCHES, LOADS, READS, RUNS, WRITES, Row
 
-TAKES: dict[str, str] = {
+TAKES: Mapping[str, str] = {
     "ssh": "BbcDEeFIiJLlmOopQRSWw",
     "scp": "cDFiJloPSX",
     "sftp": "BbcDFiJloPRSsX",
@@ -18,7 +20,7 @@ TAKES: dict[str, str] = {
     "terraform": "",
 }
 
-TAKES_LONG: dict[str, str] = {
+TAKES_LONG: Mapping[str, str] = {
     "docker": "host context config log-level tlscacert tlscert tlskey",
     "podman": "connection url identity log-level root runroot storage-driver",
     "kubectl": "namespace context cluster user kubeconfig server token cache-dir as as-group request-timeout",

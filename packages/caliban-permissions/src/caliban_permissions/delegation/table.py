@@ -1,8 +1,12 @@
 """The whole table, indexed by program, and the one question asked of it."""
 
+# ruff: noqa: SIM905 - a table of words reads best as words
+
 from __future__ import annotations
 
-from caliban_permissions.delegation import development, network, text_tools
+from collections.abc import Mapping
+
+from caliban_permissions.delegation import development, network, packages, text_tools
 from caliban_permissions.delegation.awk import awk_evidence
 from caliban_permissions.delegation.builtins import builtin_evidence
 from caliban_permissions.delegation.git import git_evidence
@@ -11,15 +15,18 @@ from caliban_permissions.delegation.row import RUNS, WRITES, Evidence, Option, R
 from caliban_permissions.delegation.sed import sed_evidence
 from caliban_permissions.wrappers import program
 
-ROWS: tuple[Row, ...] = (*text_tools.ROWS, *network.ROWS, *development.ROWS)
+ROWS: tuple[Row, ...] = (*text_tools.ROWS, *network.ROWS, *development.ROWS, *packages.ROWS)
 """Every row; the readers of git, sed, awk, interpreters and builtins are code."""
 
 _MAX_NESTING = 16
-_TAKES: dict[str, str] = {**text_tools.TAKES, **network.TAKES, **development.TAKES}
-_TAKES_LONG: dict[str, frozenset[str]] = {
-    name: frozenset(long.split()) for name, long in {**network.TAKES_LONG, **development.TAKES_LONG}.items()
+_TABLES = (text_tools, network, development, packages)
+_TAKES: Mapping[str, str] = {name: takes for table in _TABLES for name, takes in table.TAKES.items()}
+_TAKES_LONG: Mapping[str, frozenset[str]] = {
+    name: frozenset(long.split())
+    for table in (network, development, packages)
+    for name, long in table.TAKES_LONG.items()
 }
-_GENERIC: dict[str, str] = {
+_GENERIC: Mapping[str, str] = {
     **dict.fromkeys(
         "exec execute exec-batch eval command shell script-shell rsh pager editor init-file rcfile init-hook "
         "load-plugins use-compress-program compress-program to-command checkpoint-action rsync-path "

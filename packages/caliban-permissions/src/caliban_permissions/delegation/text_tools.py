@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from caliban_permissions.delegation.row import LOADS, READS, RUNS, WRITES, Row
 
-TAKES: dict[str, str] = {
+TAKES: Mapping[str, str] = {
     "sort": "kStT",
     "rg": "ABCEegjmMrtT",
     "grep": "ABCDdefm",

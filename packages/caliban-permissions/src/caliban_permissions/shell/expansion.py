@@ -7,14 +7,20 @@ with an expansion is opaque, and deny rules look at the raw text as well.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from caliban_permissions.shell.line import Opacity
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
 _BACKTICK = re.compile(r"`(?:[^`\\]|\\.)*`", re.DOTALL)
+_IN_BACKTICKS = re.compile(r"\\([\\`$])")
 _ANSI_C = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
-_PLAIN_PARAMETER = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|\$\{[0-9]+\}")
-_BRACKETS = {
+_PLAIN_PARAMETER = re.compile(
+    r"\$\{#?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+)"
+    r"(?:(?::?[-+=?]|[%#/^,])[^$`()\[\]{}@!\\'\"]*|:[ ]?-?[0-9]+(?::-?[0-9]+)?)?\}"
+)
+_NUMBERS = re.compile(r"\$\(\([0-9 +*/%-]+\)\)")
+_BRACKETS: Mapping[str, re.Pattern[str]] = {
     "()": re.compile(r"[\\'\"()]"),
     "[]": re.compile(r"[\\'\"\[\]]"),
     "{}": re.compile(r"[\\'\"{}]"),
@@ -23,7 +29,7 @@ _BRACKETS = {
 _ESCAPE = re.compile(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
 )
-_LETTERS = {
+_LETTERS: Mapping[str, str] = {
     "a": "\a",
     "b": "\b",
     "e": "\x1b",
@@ -41,6 +47,9 @@ def dollar(text: str, index: int) -> tuple[int, Opacity] | None:
     following = text[index + 1 : index + 2]
     if following == "(":
         if text.startswith("$((", index):
+            number = _NUMBERS.match(text, index)
+            if number is not None:
+                return number.end(), Opacity("arithmetic", number.group())
             return _extent(text, index, "()", "arithmetic", runs=True)
         return _extent(text, index, "()", "command substitution", runs=False)
     if following == "[":
@@ -48,7 +57,8 @@ def dollar(text: str, index: int) -> tuple[int, Opacity] | None:
     if following == "{":
         plain = _PLAIN_PARAMETER.match(text, index)
         if plain is not None:
-            return plain.end(), Opacity("variable", plain.group())
+            simple = plain.group().rstrip("}").lstrip("${").isidentifier()
+            return plain.end(), Opacity("variable" if simple else "expansion", plain.group())
         return _extent(text, index, "{}", "expansion", runs=True)
     name = _NAME.match(text, index + 1)
     if name is not None:
@@ -61,12 +71,15 @@ def dollar(text: str, index: int) -> tuple[int, Opacity] | None:
 def backtick(text: str, index: int) -> tuple[int, Opacity] | None:
     """The end of a backtick substitution, or `None` when it is not closed."""
     found = _BACKTICK.match(text, index)
-    return None if found is None else (found.end(), Opacity("command substitution", found.group()))
+    if found is None:
+        return None
+    script = _IN_BACKTICKS.sub(r"\1", found.group()[1:-1])
+    return found.end(), Opacity("command substitution", found.group(), False, script)
 
 
 def process(text: str, index: int) -> tuple[int, Opacity]:
     """The end of `<(...)` or `>(...)`."""
-    return _extent(text, index, "()", "process substitution", runs=True)
+    return _extent(text, index, "()", "process substitution", runs=False)
 
 
 def ansi_c(text: str, index: int) -> tuple[int, str] | None:
@@ -105,4 +118,5 @@ def _extent(text: str, index: int, pair: str, what: str, *, runs: bool) -> tuple
         else:
             depth -= 1
             if depth == 0:
-                return at, Opacity(what, text[index:at], runs=runs)
+                script = text[index + 2 : at - 1] if what.endswith("substitution") else None
+                return at, Opacity(what, text[index:at], runs, script)

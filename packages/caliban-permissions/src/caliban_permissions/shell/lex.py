@@ -19,6 +19,7 @@ _OPERATOR = re.compile(r"&>>|&>|&&|&|\|\||\|&|\||;;&|;;|;&|;|<<<|<<-|<<|<>|<&|<\
 _REDIRECTS = frozenset({"<", "<<", "<<-", "<<<", "<>", "<&", ">", ">>", ">&", ">|", "&>", "&>>"})
 _METACHARACTERS = frozenset(" \t\n;|&<>()")
 _TILDE = re.compile(r"~(?:/|[ \t\n;|&<>()]|$)")
+_EXPANDED_IN_BODY = re.compile(r"`|\$[({\[]")
 _ESCAPED_IN_GLOB = frozenset("*?[]\\")
 
 
@@ -122,7 +123,8 @@ class Lexer:
             if not closed:
                 self.doubts.append(Opacity("here-document without an end", document.delimiter))
             if not document.quoted:
-                self.doubts.append(Opacity("here-document with an unquoted delimiter", document.delimiter))
+                what, body = "here-document with an unquoted delimiter", self.bodies[document.token]
+                self.doubts.append(Opacity(what, document.delimiter, bool(_EXPANDED_IN_BODY.search(body))))
         self._pending.clear()
 
 
@@ -136,7 +138,7 @@ class _WordReader:
         self.pattern: list[str] = []
         self.opaque: list[Opacity] = []
         self.quoted = False
-        self.wild = False
+        self.wild = self.bracket = False
         self.brace = False
 
     def read(self) -> Word:
@@ -182,7 +184,8 @@ class _WordReader:
     def _bare(self, char: str) -> None:
         self.position += 1
         if char in "*?[]":
-            self.wild = self.wild or char != "]"
+            self.wild = self.wild or char in "*?" or (char == "]" and self.bracket)
+            self.bracket = self.bracket or char == "["
             self.parts.append(char)
             self.pattern.append(char)
             return

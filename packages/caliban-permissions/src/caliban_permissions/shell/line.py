@@ -13,12 +13,14 @@ _EXCERPT_CHARS = 40
 class Opacity(NamedTuple):
     """A construct whose effect cannot be read off the text.
 
-    `runs` is true where the construct may run any program, false where only an argument is unknown.
+    `runs` is true where the construct may run any program, false where only an argument is unknown. `script`
+    is the text of a command substitution.
     """
 
     what: str
     text: str = ""
     runs: bool = False
+    script: str | None = None
 
     def __str__(self) -> str:
         return f"{self.what} {excerpt(self.text)}" if self.text else self.what

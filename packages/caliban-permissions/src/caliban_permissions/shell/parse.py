@@ -4,6 +4,8 @@ Loops, conditions, functions, arithmetic and whatever else bash knows are doubts
 leaves of a doubtful line are a best guess, good enough for deny rules only.
 """
 
+# ruff: noqa: SIM905 - a table of words reads best as words
+
 from __future__ import annotations
 
 import re

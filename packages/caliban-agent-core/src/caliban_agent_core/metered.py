@@ -1,0 +1,171 @@
+"""A provider whose every call is asked for and settled with a ledger: retries, compaction and hedges too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import Any
+
+from caliban_agent_core.compact.estimate import CHARS_PER_TOKEN, Estimator
+from caliban_agent_core.ports import Ledger
+from caliban_common.event import Warned
+from caliban_common.stop import Stop
+from caliban_common.tool import ToolSpec
+from caliban_common.usage import Usage
+from caliban_provider.capabilities import Capabilities, ModelInfo
+from caliban_provider.errors import BudgetSpent
+from caliban_provider.provider import Provider
+from caliban_provider.request import CompletionRequest
+from caliban_provider.stream import (
+    InputDelta,
+    MessageDelta,
+    MessageStart,
+    MessageStop,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+)
+
+NOTHING = Usage()
+
+
+class MeteredProvider:
+    """`inner`, with `ledger` asked before each of its calls and told after it.
+
+    Entering `stream` raises `BudgetSpent` when the ledger says no, before anything is sent. `agent` is in
+    whose name is spent, empty for the main one; `on_warning` hears what the ledger has to say. A call is
+    priced by the name of `inner`: of a router, meter the providers behind it and not the router itself.
+    Attributes that a provider need not have are those of `inner`.
+    """
+
+    def __init__(
+        self,
+        inner: Provider,
+        ledger: Ledger,
+        *,
+        agent: str = "",
+        on_warning: Callable[[Warned], None] | None = None,
+    ) -> None:
+        self._inner = inner
+        self._ledger = ledger
+        self._agent = agent
+        self._on_warning = on_warning
+        self._estimator = Estimator()
+        self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
+
+    @property
+    def name(self) -> str:
+        """The name of the metered provider."""
+        return self._inner.name
+
+    @property
+    def family(self) -> str:
+        """The family of the metered provider."""
+        return self._inner.family
+
+    def capabilities(self, model: str) -> Capabilities:
+        """Those of the metered provider."""
+        return self._inner.capabilities(model)
+
+    def stream(self, request: CompletionRequest) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
+        """Ask for one reply, if the ledger lets it. Raises `ProviderError`, among them `BudgetSpent`."""
+        return _MeteredStream(self, request)
+
+    async def list_models(self) -> tuple[ModelInfo, ...]:
+        """The models on offer; costs nothing."""
+        return await self._inner.list_models()
+
+    async def aclose(self) -> None:
+        """Close the metered provider."""
+        await self._inner.aclose()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    async def _begin(self, request: CompletionRequest) -> int:
+        answer = await self._ledger.before_call(
+            provider=self._inner.name,
+            model=request.model,
+            prompt_tokens=self._estimator.tokens(request.messages) + self._tool_tokens(request.tools),
+            max_tokens=request.max_tokens,
+            agent=self._agent,
+        )
+        if isinstance(answer, Stop):
+            raise BudgetSpent(answer)
+        return answer
+
+    def _end(self, number: int, usage: Usage, seen_output_tokens: int) -> None:
+        warning = self._ledger.after_call(number, usage, seen_output_tokens=seen_output_tokens)
+        if warning is not None and self._on_warning is not None:
+            self._on_warning(warning)
+
+    def _tool_tokens(self, tools: tuple[ToolSpec, ...]) -> int:
+        known, tokens = self._tools
+        if known is not tools:
+            chars = sum(
+                len(tool.name) + len(tool.description) + len(json.dumps(tool.input_schema, default=str))
+                for tool in tools
+            )
+            tokens = -(-chars // CHARS_PER_TOKEN)
+            self._tools = (tools, tokens)
+        return tokens
+
+
+class _MeteredStream:
+    """One call, and the iterator over its events."""
+
+    __slots__ = ("_call", "_chars", "_complete", "_meter", "_next", "_number", "_request", "_usage")
+
+    def __init__(self, meter: MeteredProvider, request: CompletionRequest) -> None:
+        self._meter = meter
+        self._request = request
+        self._chars = 0
+        self._complete = False
+        self._usage: Usage | None = None
+
+    async def __aenter__(self) -> AsyncIterator[StreamEvent]:
+        self._number = await self._meter._begin(self._request)
+        entered = False
+        try:
+            self._call = self._meter._inner.stream(self._request)
+            events = await self._call.__aenter__()
+            self._next = events.__aiter__().__anext__
+            entered = True
+        finally:
+            if not entered:
+                self._meter._end(self._number, NOTHING, 0)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        try:
+            return await self._call.__aexit__(kind, error, trace)
+        finally:
+            told = self._complete and self._usage is not None
+            seen = 0 if told else -(-self._chars // CHARS_PER_TOKEN)
+            self._meter._end(self._number, self._usage or NOTHING, seen)
+
+    def __aiter__(self) -> AsyncIterator[StreamEvent]:
+        return self
+
+    async def __anext__(self) -> StreamEvent:
+        event = await self._next()
+        kind = type(event)
+        if kind is TextDelta or kind is ThinkingDelta:
+            self._chars += len(event.text)  # type: ignore[union-attr]
+        elif kind is InputDelta:
+            self._chars += len(event.partial_json)  # type: ignore[union-attr]
+        elif kind is MessageDelta or kind is MessageStart:
+            self._usage = event.usage or self._usage  # type: ignore[union-attr]
+            self._complete = self._complete or getattr(event, "stop_reason", None) is not None
+        elif kind is MessageStop:
+            self._complete = True
+        return event

@@ -1,0 +1,151 @@
+"""Credentials that pass: fetched when first needed, renewed while replies run, and again when refused.
+
+What transports of clouds need; the API itself has a key that stays.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Generic, TypeAlias, TypeVar
+
+import anyio
+
+from caliban_provider.errors import AuthenticationError, InvalidRequest, ProviderError
+
+T = TypeVar("T")
+
+EVERY_S = 300.0
+"""How old credentials get before they are looked for anew, when nobody says."""
+
+FETCH_S = 60.0
+"""How long a fetch may take."""
+
+_LEAST_S = 30.0
+_SOON_S = 600.0
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d+)?)\s*(ms|s|m|h|)")
+_UNITS_S = MappingProxyType({"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant(Generic[T]):
+    """Credentials and when they pass, in seconds since the epoch; `None` is not known."""
+
+    value: T = field(repr=False)
+    expires_at_s: float | None = None
+
+
+Fetch: TypeAlias = Callable[[bool], Awaitable[Grant[T]]]
+"""Gets credentials; told whether those at hand were refused. Raises `ProviderError`."""
+
+
+class Renewal(Generic[T]):
+    """Keeps one grant; any number of tasks of one event loop may use it.
+
+    A grant that is older than `every_s` seconds, or passes within ten minutes, is renewed beside the next
+    exchange; zero leaves it alone until it has passed. A failed renewal is tried again later, ever more
+    seldom, while the grant at hand lasts. `clock` gives seconds since the epoch.
+    """
+
+    def __init__(
+        self, fetch: Fetch[T], *, every_s: float = EVERY_S, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._fetch = fetch
+        self._every_s = every_s
+        self._clock = clock
+        self._grant: Grant[T] | None = None
+        self._fetched_at_s = 0.0
+        self._try_at_s = 0.0
+        self._failures = 0
+        self._lock = anyio.Lock()
+
+    @property
+    def value(self) -> T | None:
+        """The credentials at hand."""
+        return None if self._grant is None else self._grant.value
+
+    @asynccontextmanager
+    async def lease(self) -> AsyncIterator[None]:
+        """Around one exchange: entering waits for credentials that last. Raises `ProviderError`."""
+        await self._ready()
+        if not self._is_due():
+            yield
+            return
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._renew_beside)
+                yield
+                group.cancel_scope.cancel()
+        except BaseExceptionGroup as errors:
+            # The exchange's own error arrives wrapped by the task group; hand it on as it was raised.
+            if len(errors.exceptions) == 1:
+                raise errors.exceptions[0] from None
+            raise
+
+    async def renew(self) -> bool:
+        """Fetch anew after a refusal; whether the credentials are others. Raises `ProviderError`."""
+        refused = self._grant
+        async with self._lock:
+            if self._grant is refused:
+                await self._get(refused=True)
+        return refused is None or self.value != refused.value
+
+    async def _ready(self) -> None:
+        if not self._lasts():
+            async with self._lock:
+                if not self._lasts():
+                    await self._get(refused=False)
+
+    async def _renew_beside(self) -> None:
+        had = self._grant
+        try:
+            async with self._lock:
+                if self._grant is had:
+                    await self._get(refused=False)
+        except ProviderError:
+            # The grant at hand still lasts; when it has passed, the same error reaches the caller.
+            self._failures += 1
+            wait_s = min(self._every_s, _LEAST_S * 2.0 ** min(self._failures, 10))
+            self._try_at_s = self._clock() + wait_s
+
+    async def _get(self, *, refused: bool) -> None:
+        with anyio.move_on_after(FETCH_S) as scope:
+            self._grant = await self._fetch(refused)
+        if scope.cancelled_caught:
+            raise AuthenticationError(
+                f"no credentials came within {FETCH_S:g} s",
+                hint="Check the profile or the service that gives them out.",
+            )
+        self._failures = 0
+        self._fetched_at_s = self._clock()
+        self._try_at_s = self._fetched_at_s + min(_LEAST_S, self._every_s)
+
+    def _left_s(self) -> float:
+        """How long the grant lasts; negative when there is none."""
+        if self._grant is None:
+            return -1.0
+        passes = self._grant.expires_at_s
+        return float("inf") if passes is None else passes - self._clock()
+
+    def _lasts(self) -> bool:
+        return self._left_s() > _LEAST_S
+
+    def _is_due(self) -> bool:
+        now = self._clock()
+        if self._every_s <= 0 or now < self._try_at_s or self._lock.locked():
+            return False
+        return now - self._fetched_at_s >= self._every_s or self._left_s() < _SOON_S
+
+
+def duration_s(text: str) -> float:
+    """The seconds that `90`, `90s`, `5m` or `1h` says. Raises `InvalidRequest`."""
+    found = _DURATION.fullmatch(text.strip())
+    if found is None:
+        raise InvalidRequest(
+            f"{text[:40]!r} is not a duration", hint="Write a number of seconds, or `90s`, `5m`, `1h`."
+        )
+    return float(found[1]) * _UNITS_S[found[2]]

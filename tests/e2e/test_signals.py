@@ -1,0 +1,135 @@
+"""A signal at any phase: one result, the documented code, no traceback; and interrupts between frames."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+
+import pytest
+
+from caliban_provider.testing.exchange import Pause
+from caliban_provider_anthropic.testing import wire
+
+STREAM = ("--output-format", "stream-json")
+FRAMES = (*STREAM, "--input-format", "stream-json")
+INTERRUPT = b'{"type":"control","subtype":"interrupt"}\n'
+ALL = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+def prompt(text: str) -> bytes:
+    return json.dumps({"type": "user", "content": text}).encode() + b"\n"
+
+
+def subtypes(out: bytes) -> list[str]:
+    frames = [json.loads(line) for line in out.splitlines()]
+    return [frame["subtype"] for frame in frames if frame["type"] == "result"]
+
+
+@pytest.mark.parametrize("number", ALL)
+def test_a_signal_during_start_up_gives_one_result(cli, number):
+    for delay_s in (0.06, 0.1, 0.15, 0.2):
+        cli.script(wire.broken(wire.text("Hel"), after=3, end=Pause(5.0)))
+        process = cli.start("-p", "hi", *STREAM)
+        time.sleep(delay_s)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+        if process.returncode == -number:  # it came before the first line of ours ran
+            continue
+        assert (process.returncode, subtypes(out), err) == (124, ["cancelled"], b"")
+
+
+@pytest.mark.parametrize("number", ALL)
+@pytest.mark.parametrize("flags", [("-p", "-", *STREAM), FRAMES, ("-p", "-", "--output-format", "json")])
+def test_a_signal_while_a_prompt_is_waited_for_gives_one_result(cli, number, flags):
+    process = cli.start(*flags, stdin=subprocess.PIPE)
+    time.sleep(0.6)
+    process.send_signal(number)
+    assert process.wait(10) == 124
+    assert process.stdout is not None and process.stderr is not None
+    assert subtypes(process.stdout.read()) == ["cancelled"]
+    assert b"Traceback" not in process.stderr.read()
+    assert cli.server.requests == ()
+
+
+def test_a_signal_between_prompts_adds_no_second_result(cli):
+    cli.script(wire.exchange(wire.text("one")))
+    process = cli.start(*FRAMES, stdin=subprocess.PIPE)
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(prompt("a"))
+    process.stdin.flush()
+    while b'"result"' not in process.stdout.readline():
+        pass
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 124
+    assert process.stdout.read() == b""
+
+
+def test_a_signal_ends_the_wait_before_a_retry(cli):
+    cli.script(wire.failure(529, "overloaded_error", "busy", retry_after="30"))
+    process = cli.start("-p", "hi", *STREAM)
+    assert process.stdout is not None
+    while b"api_retry" not in process.stdout.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    assert subtypes(process.stdout.read()) == ["cancelled"]
+    assert process.wait(10) == 124
+
+
+def test_nohup_is_respected(cli):
+    cli.script(wire.exchange(wire.text("done")))
+    process = cli.start("-p", "-", stdin=-1, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    time.sleep(0.5)
+    process.send_signal(signal.SIGHUP)
+    assert process.communicate(b"hi", timeout=20)[0] == b"done\n"
+    assert process.returncode == 0
+
+
+def test_an_interrupt_right_behind_its_prompt_is_not_lost(cli):
+    cli.script(wire.exchange(wire.text("second")))
+    done = cli.run(*FRAMES, stdin=prompt("first") + INTERRUPT + prompt("second"))
+    assert [frame["subtype"] for frame in done.of("result")] == ["cancelled", "success"]
+    assert done.of("result")[-1]["result"] == "second"
+    assert done.code == 0
+
+
+def test_interrupts_without_a_prompt_mean_nothing(cli):
+    cli.script(wire.exchange(wire.text("ok")))
+    done = cli.run(*FRAMES, stdin=INTERRUPT * 3 + prompt("a"))
+    assert [frame["subtype"] for frame in done.of("result")] == ["success"]
+    assert cli.run(*FRAMES, stdin=INTERRUPT).code == 66
+
+
+def test_two_interrupts_in_a_stream_end_one_run(cli):
+    cli.script(wire.broken(wire.text("Hel"), after=4, end=Pause(20.0)), wire.exchange(wire.text("second")))
+    process = cli.start(*FRAMES, "--include-partial-messages", stdin=subprocess.PIPE)
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(prompt("first"))
+    process.stdin.flush()
+    while b"Hel" not in process.stdout.readline():
+        pass
+    process.stdin.write(INTERRUPT * 2)
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["subtype"] == "cancelled"
+    process.stdin.write(prompt("second"))
+    process.stdin.close()
+    assert subtypes(process.stdout.read()) == ["success"]
+    assert process.wait(10) == 0
+
+
+def test_a_malformed_frame_during_a_run_lets_the_run_finish(cli):
+    cli.script(wire.exchange(wire.text("fine", piece_chars=1), wire.text("x" * 2000, piece_chars=1)))
+    process = cli.start(*FRAMES, "--include-partial-messages", stdin=subprocess.PIPE)
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(prompt("a"))
+    process.stdin.flush()
+    first = process.stdout.readline() + process.stdout.readline()
+    assert b'"text"' in first
+    process.stdin.write(b"{bad\n")
+    process.stdin.close()
+    out = process.stdout.read()
+    frames = [json.loads(line) for line in (first + out).splitlines()]
+    assert sum(frame["type"] == "result" for frame in frames) == 1
+    assert "".join(f["delta"] for f in frames if f["type"] == "text") == "fine" + "x" * 2000
+    assert (frames[-1]["subtype"], process.wait(10)) == ("error", 64)
