@@ -105,13 +105,17 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.about": "the version is told without the flags",
     "caliban.cli.help": "errors need more than help does",
     "caliban.main": "only the subcommand or face that was asked for is loaded",
+    "caliban.compose.costs": "prices are loaded once the first reply has come",
     "caliban.compose.headless": "schemas are loaded for --json-schema only",
     "caliban.compose.prompt": "files are attached for prompts with an @ only",
     "caliban_agent_core.compaction": "most runs end before a history is too long",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
     "caliban_provider_anthropic.factory": "the facts of a provider are read without making one",
     "caliban_provider_bedrock.factory": "the facts of a provider are read without making one",
+    "caliban_provider_google.factory": "the facts of a provider are read without making one",
     "caliban_provider_local.factory": "the facts of a provider are read without making one",
+    "caliban_provider_ollama.factory": "the facts of a provider are read without making one",
+    "caliban_provider_openai.factory": "the facts of a provider are read without making one",
     "caliban_provider_vertex.factory": "the facts of a provider are read without making one",
     "caliban_provider_vertex.foundry": "the facts of a provider are read without making one",
     "caliban_tools_builtin.catalog": "a tool's work is loaded with its first call",
@@ -127,6 +131,8 @@ OUTSIDE_ENVIRONMENT: Mapping[str, str] = {
     "caliban_provider.registry": "`connect` spares embedders the look-up of keys and addresses",
     "caliban_provider.tls": "SSL_CERT_FILE and SSL_CERT_DIR, as every TLS client reads them",
     "caliban_provider_bedrock.factory": "AWS_* say who asks and where, as every AWS client reads them",
+    "caliban_provider_google.factory": "GOOGLE_* and GEMINI_API_VERSION, as the vendor's client reads them",
+    "caliban_provider_openai.factory": "OPENAI_ORG_ID, OPENAI_PROJECT, AZURE_OPENAI_*, as the vendor's does",
     "caliban_provider_local.factory": "CALIBAN_LOCAL_* are options that only this provider knows",
     "caliban_provider_vertex.factory": "GOOGLE_CLOUD_PROJECT, CLOUD_ML_REGION, as the vendor's client does",
     "caliban_provider_vertex.foundry": "ANTHROPIC_FOUNDRY_RESOURCE, as the vendor's client reads it",
@@ -154,7 +160,7 @@ WALLS: Mapping[str, str] = {
 """`module:function` that catches every exception -> what it walls off."""
 
 SIZES: Mapping[str, str] = {
-    "caliban_permissions.engine:Engine.__init__": "keyword-only: all that a decision depends on, in one place",
+    "caliban_permissions.engine:Engine.__init__": "keyword-only: all that a decision depends on",
 }
 """Module, or `module:function`, beyond the limits of size -> why it is better whole. Starts empty."""
 

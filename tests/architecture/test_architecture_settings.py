@@ -29,7 +29,6 @@ LATER: Mapping[str, str] = {
     "fallback_model": PROVIDERS,
     "model_overrides": PROVIDERS,
     "router": PROVIDERS,
-    "provider.*.kind": PROVIDERS,
     "min_cache_block_tokens": PROVIDERS,
     "api_key_helper": PROVIDERS,
     "permissions.audit_log": "the audit log of decisions",

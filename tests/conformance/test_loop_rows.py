@@ -408,3 +408,13 @@ def _text(text: str) -> Any:
     from caliban_common.message import TextBlock
 
     return (TextBlock(text=text),)
+
+
+async def test_b073_an_unreadable_call_is_asked_for_again_and_then_given_up() -> None:
+    bad = reply("", stop_reason="malformed_call")
+    _, outcome = await play(Agent(ScriptedProvider([bad, bad, reply("fine")]), "m"))
+    assert outcome.messages[-1].text == "fine"
+    provider = ScriptedProvider([bad] * 5)
+    _, outcome = await play(Agent(provider, "m"))
+    assert (outcome.stop.kind, len(provider.requests)) == ("provider_error", 3)
+    assert [m.role for m in outcome.messages] == ["user"]

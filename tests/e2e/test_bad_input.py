@@ -108,7 +108,7 @@ def test_garbage_instead_of_events_is_an_error(free_cli):
         (["--no-permissions", "--allow", "Bash"], "--no-permissions"),
         (["--system", "a", "--no-system"], "--system"),
         (["-c", "-r", "x"], "--continue"),
-        (["--max-budget-usd", "1"], "--max-budget-usd"),
+        (["--max-budget-usd", "much"], "much"),
         (["--workspace", "/no/such/dir"], "/no/such/dir"),
         (["--workspace", "/dev/null"], "not a directory"),
         (["--input-format", "stream-json", "inline"], "standard input"),

@@ -139,6 +139,20 @@ class TestLayers:
         layers: dict[str, Any] = {scope: [("allow", "Bash")], "project_trusted": True}
         assert scene.verdict("a x", managed=[(action, "Bash:~a *")], **layers) == action
 
+    def test_an_ask_of_the_policy_counts_beside_another_ask(self, scene: Any) -> None:
+        for layer in ("project", "cli"):
+            layers: dict[str, Any] = {layer: [("ask", "*")]}
+            policy = [("ask", "*")]
+            assert scene.verdict("a x", mode="dontAsk", **layers) == "allow"
+            assert scene.verdict("a x", mode="dontAsk", managed=policy, **layers) == "ask"
+            found = scene.explain("mcp__a__b", {}, mode="dontAsk", managed=policy, **layers)
+            assert found.verdict == "ask"
+
+    def test_what_may_be_meant_by_the_policy_is_not_waved_on(self, scene: Any) -> None:
+        policy = [("ask", "Bash:~terraform *")]
+        assert scene.verdict("x=terraform; $x apply", mode="dontAsk", managed=policy) == "deny"
+        assert scene.verdict("x=terraform; $x apply", ("allow", "Bash"), managed=policy) == "ask"
+
     def test_the_order_of_a_layer_counts_in_the_policy_as_well(self, scene: Any) -> None:
         policy = [("allow", "Bash:git *"), ("deny", "Bash:~rm *")]
         assert scene.verdict('git commit -m "rm x"', managed=policy) == "allow"

@@ -8,6 +8,9 @@ import sys
 from caliban.arrivals import Arrivals
 from caliban.streams import hold_standard_descriptors
 
+COMMANDS = (["models"], ["perms"], ["router"], ["login"], ["logout"], ["status"], ["doctor"])
+"""What has a help of its own."""
+
 ASCII = ("ascii", "us-ascii", "ansi_x3.4-1968")
 ABOUT = frozenset(("-V", "--version", "-h", "--help"))
 
@@ -17,7 +20,7 @@ def main() -> None:
     arguments = sys.argv[1:]
     flags = arguments[: arguments.index("--")] if "--" in arguments else arguments
     hold_standard_descriptors()
-    if flags == ["help"] or (flags[:1] != ["perms"] and ABOUT.intersection(flags)):
+    if flags == ["help"] or (flags[:1] not in COMMANDS and ABOUT.intersection(flags)):
         from caliban.about import about
 
         _leave(about(arguments))

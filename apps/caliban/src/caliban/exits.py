@@ -10,6 +10,7 @@ from caliban_headless.errors import HeadlessError
 from caliban_provider.errors import UnknownProvider
 from caliban_sessions import InvalidSessionName, SessionNotFound, SessionWriteError
 from caliban_settings import SettingsError
+from caliban_telemetry import BudgetError, RatesError
 
 CODES: tuple[tuple[type[CalibanError], int], ...] = (
     (InvalidSessionName, exit.USAGE),
@@ -18,6 +19,8 @@ CODES: tuple[tuple[type[CalibanError], int], ...] = (
     (SessionNotFound, exit.NO_INPUT),
     (SessionWriteError, exit.CONFIG),
     (SettingsError, exit.CONFIG),
+    (RatesError, exit.CONFIG),
+    (BudgetError, exit.USAGE),
 )
 
 

@@ -87,6 +87,10 @@ def wanted_format(arguments: Sequence[str]) -> str | None:
 
 
 def _dispatch(arguments: Sequence[str], arrivals: Arrivals) -> int:
+    if arguments and arguments[0] == "models":
+        from caliban.commands.models import models
+
+        return models(arguments[1:])
     if arguments and arguments[0] == "perms":
         from caliban.commands.perms import perms
 

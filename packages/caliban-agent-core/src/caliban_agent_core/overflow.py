@@ -48,7 +48,8 @@ def file_name(wanted: str) -> str:
     plain = UNSAFE.sub("_", wanted)[:NAME_CHARS]
     if plain and plain == wanted and not DEVICES.fullmatch(plain):
         return plain
-    return f"{plain or 'unnamed'}-{zlib.crc32(clean(wanted).encode()):08x}"
+    checksum = f"{zlib.crc32(clean(wanted).encode()):08x}"
+    return f"{plain[: NAME_CHARS - len(checksum) - 1] or 'unnamed'}-{checksum}"
 
 
 def _note(text: str, directory: Path | None, session_id: str, tool_use_id: str) -> str:

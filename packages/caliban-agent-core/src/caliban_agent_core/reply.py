@@ -49,6 +49,9 @@ from caliban_provider.stream import (
     ThinkingDelta,
 )
 
+MAX_MALFORMED = 2
+"""How often in one turn a reply with an unreadable tool call is asked for again (case b073)."""
+
 DECLARED = (Overloaded, RateLimited, ServerError)
 
 
@@ -88,10 +91,14 @@ class Replier:
 
     async def ask(self, request: CompletionRequest, turn: int) -> Reply:
         """The reply to `request`. Raises `ProviderError` when asking again is pointless or unsafe."""
-        attempt = told = 0
+        attempt = told = malformed = 0
         while True:
             try:
-                return await self._stream(request, turn)
+                reply = await self._stream(request, turn)
+                if reply.stop_reason != "malformed_call":
+                    return reply
+                malformed += 1
+                await self._retract(turn, malformed)
             except ProviderError as error:
                 shown = self.assembler is not None and self.assembler.has_content
                 if shown and not isinstance(error, DECLARED):
@@ -103,6 +110,16 @@ class Replier:
                 told += error.retry_after_s is not None
                 await self._announce(error, turn, attempt, delay_s, shown=shown)
                 await anyio.sleep(delay_s)
+
+    async def _retract(self, turn: int, malformed: int) -> None:
+        """Take back a reply whose tool call its own provider could not read; raise when it does not stop."""
+        if malformed > MAX_MALFORMED:
+            raise BadResponse(
+                "the model keeps writing tool calls that its provider cannot read",
+                hint="try another model, or offer it fewer tools",
+            )
+        reason = "the model wrote a tool call that its provider could not read"
+        await self._trace.emit(ReplyDiscarded(turn=turn, reason=reason))
 
     def partial(self, model: str) -> Message | None:
         """The text of a reply that was cut off, as a message; `None` when there was none."""

@@ -106,7 +106,7 @@ def result_frame(result: Result) -> dict[str, Any]:
         frame["result"] = result.text
     frame |= {
         "session_id": result.session_id,
-        "total_cost_usd": 0.0,
+        "total_cost_usd": result.cost_usd,
         "turns": result.turns,
         "num_turns": result.turns,
         "total_input_tokens": result.usage.input_tokens,
@@ -114,7 +114,9 @@ def result_frame(result: Result) -> dict[str, Any]:
         "duration_ms": round(result.duration_ms),
         "duration_api_ms": round(result.api_ms),
         "usage": full_usage(result.usage),
-        "model_usage": {model: full_usage(usage) for model, usage in result.model_usage},
+        "model_usage": {
+            model: {**full_usage(usage), "cost_usd": cost} for model, usage, cost in result.model_usage
+        },
         "permission_denials": list(result.denials),
     }
     if result.has_structured:

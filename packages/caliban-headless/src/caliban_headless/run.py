@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 import sys
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -11,7 +12,7 @@ from typing import Any, Protocol
 
 import anyio
 
-from caliban_common.event import AgentEvent
+from caliban_common.event import AgentEvent, Warned
 from caliban_common.message import Message, user
 from caliban_common.stop import Stop
 from caliban_drive.session import Session, Submission
@@ -21,7 +22,7 @@ from caliban_headless.frames import Init
 from caliban_headless.input import PromptSource
 from caliban_headless.notices import Notices
 from caliban_headless.output import Output
-from caliban_headless.summary import Result, Summary, with_structured
+from caliban_headless.summary import Costs, Result, Summary, with_structured
 
 GRACE_S = 3.0
 CANCELLED = Stop(kind="cancelled", message="the run was cancelled")
@@ -78,7 +79,10 @@ def say(text: str) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class Driver:
-    """One headless run of a session. `cancel` may be called at any time, from the same event loop."""
+    """One headless run of a session. `cancel` may be called at any time, from the same event loop.
+
+    Whoever is beside the run puts into `asides` what a reader should see.
+    """
 
     session: Session
     encoder: Encoder
@@ -87,6 +91,8 @@ class Driver:
     model: str
     notices: Notices | None = None
     schema: AnswerShape | None = None
+    costs: Costs | None = None
+    asides: deque[Warned] = field(default_factory=deque)
     say: Callable[[str], None] = say
     _current: Submission | None = None
     _cancelled: bool = False
@@ -203,6 +209,8 @@ class Driver:
         encode, add, output = self.encoder.event, self._summary.add, self.output
         notices = self.notices
         async for event in submission.events:
+            while self.asides:
+                await self._show_event(self.asides.popleft())
             add(event)
             output.write(encode(event))
             if notices is not None and (line := notices.event(event)):
@@ -211,6 +219,13 @@ class Driver:
             if output.full or not submission.buffered:
                 await output.flush()
         await output.flush()
+
+    async def _show_event(self, event: AgentEvent) -> None:
+        """Show what did not come with a run's events: a switch of models, a price that is not known."""
+        self.output.write(self.encoder.event(event))
+        if self.notices is not None:
+            await self.output.flush()
+            self.say(self.notices.event(event))
 
     async def _finish(self, result: Result) -> int:
         """Write the result, last of all that is written for its prompts."""
@@ -249,7 +264,7 @@ class Driver:
 
     def _begin_prompt(self) -> None:
         self._started = perf_counter()
-        self._summary = Summary(model=self.model, session_id=self.session.id)
+        self._summary = Summary(model=self.model, session_id=self.session.id, costs=self.costs)
         self._owed = True
 
     def _elapsed_ms(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from caliban_common.event import AgentEvent, MessageAdded, RunEnd, ToolCallEnd, ToolCallReady, TurnEnd
 from caliban_common.message import ToolUseBlock
@@ -16,8 +16,8 @@ from caliban_headless.exit import Subtype, ending
 class Result:
     """The result of a prompt, or of several that one result answers.
 
-    `text` is the last assistant message. `code` is the process's exit code. `structured` is the validated
-    answer under `--json-schema`.
+    `text` is the last assistant message. `code` is the process's exit code. `cost_usd` counts every model call
+    of the process. `structured` is the validated answer under `--json-schema`.
     """
 
     subtype: Subtype
@@ -28,7 +28,8 @@ class Result:
     session_id: str = ""
     turns: int = 0
     usage: Usage = field(default_factory=Usage)
-    model_usage: tuple[tuple[str, Usage], ...] = ()
+    cost_usd: float = 0.0
+    model_usage: tuple[tuple[str, Usage, float], ...] = ()
     duration_ms: float = 0.0
     api_ms: float = 0.0
     tool_calls_seen: int = 0
@@ -44,12 +45,25 @@ class Result:
         return self.subtype != "success"
 
 
+class Costs(Protocol):
+    """Who knows what the model calls of this process cost."""
+
+    def total_usd(self) -> float:
+        """All of it, in US dollars; calls without a known price count 0."""
+        ...
+
+    def by_model(self) -> tuple[tuple[str, Usage, float], ...]:
+        """The same per model, with its tokens."""
+        ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Summary:
     """The sum of the events of one or more runs."""
 
     model: str
     session_id: str = ""
+    costs: Costs | None = None
     text: str = ""
     turns: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -105,7 +119,8 @@ class Summary:
             session_id=self.session_id,
             turns=self.turns,
             usage=self.usage,
-            model_usage=((self.model, self.usage),) if self.turns or self.usage != Usage() else (),
+            cost_usd=self.costs.total_usd() if self.costs is not None else 0.0,
+            model_usage=self._model_usage(),
             duration_ms=duration_ms,
             api_ms=self.api_ms,
             tool_calls_seen=self.calls_seen,
@@ -113,6 +128,11 @@ class Summary:
             turns_without_edit=self.turns_without_edit,
             no_edit_nudge_emitted=self.no_edit_nudge_emitted,
         )
+
+    def _model_usage(self) -> tuple[tuple[str, Usage, float], ...]:
+        if self.costs is not None:
+            return self.costs.by_model()
+        return ((self.model, self.usage, 0.0),) if self.turns or self.usage != Usage() else ()
 
     def _denial(self, event: ToolCallEnd) -> dict[str, Any]:
         call = self.open_calls.get(event.result.tool_use_id)

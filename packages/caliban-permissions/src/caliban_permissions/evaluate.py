@@ -97,9 +97,9 @@ class Book:
     def raised(self, hit: Hit, subject: Subject, now: datetime) -> Hit:
         """The hit after the floors: managed rules always, user rules against the project."""
         if hit.scope == "project" and self.user:
-            hit = _stricter(hit, self.first(self.user, subject, now))
+            hit = raised_to(hit, self.first(self.user, subject, now))
         if hit.scope != "managed" and self.managed:
-            hit = _stricter(hit, self.first(self.managed, subject, now))
+            hit = raised_to(hit, self.first(self.managed, subject, now))
         return hit
 
     def first(self, rules: Sequence[CompiledRule], subject: Subject, now: datetime) -> Hit:
@@ -120,7 +120,11 @@ def _named(rule: CompiledRule, tools: tuple[str, ...]) -> bool:
     return not rule.bare and any(rule.names(tool) for tool in tools[1:])
 
 
-def _stricter(hit: Hit, floor: Hit) -> Hit:
-    if floor.rule is not None and STRICTNESS[floor.action] > STRICTNESS[hit.action]:
+def raised_to(hit: Hit, floor: Hit) -> Hit:
+    """The hit, or the floor where that is stricter; an ask of the policy counts even beside another ask."""
+    if floor.rule is None:
+        return hit
+    stricter = STRICTNESS[floor.action] - STRICTNESS[hit.action]
+    if stricter > 0 or (stricter == 0 and floor.action == "ask" and floor.scope == "managed"):
         return floor._replace(floor=True)
     return hit

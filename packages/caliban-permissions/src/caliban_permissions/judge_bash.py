@@ -10,7 +10,7 @@ from caliban_permissions.bash import Command, LineSubject
 from caliban_permissions.calls import EDIT_TOOLS, PathSubject
 from caliban_permissions.compiled import CompiledRule
 from caliban_permissions.destruction import dangers
-from caliban_permissions.evaluate import STRICTNESS, Book, Hit
+from caliban_permissions.evaluate import Book, Hit, raised_to
 from caliban_permissions.gate import refused_command
 from caliban_permissions.judge import conclude, guarded, judge_path, unreadable
 from caliban_permissions.leaf import LeafSubject
@@ -60,12 +60,12 @@ class _Judge:
         if self.book.user and any(hit.scope == "project" for hit in (*hits, line)):
             floors, line_floor = self._walk(self.book.user)
             pairs = zip(hits, floors, strict=True)
-            hits = [_raised(hit, floor) if hit.scope == "project" else hit for hit, floor in pairs]
-            line = _raised(line, line_floor)
+            hits = [raised_to(hit, floor) if hit.scope == "project" else hit for hit, floor in pairs]
+            line = raised_to(line, line_floor)
         if self.book.managed:
             floors, line_floor = self._walk(self.book.managed)
-            hits = [_raised(hit, floor) for hit, floor in zip(hits, floors, strict=True)]
-            line = _raised(line, line_floor)
+            hits = [raised_to(hit, floor) for hit, floor in zip(hits, floors, strict=True)]
+            line = raised_to(line, line_floor)
         return hits, line
 
     def _walk(self, rules: Sequence[CompiledRule]) -> tuple[list[Hit], Hit]:
@@ -183,7 +183,7 @@ class _Judge:
         return hit.rule is not None and hit.rule.spells_out(self.command.text)
 
     def _possible(self, unit: Unit) -> Iterator[CompiledRule]:
-        """The deny rules that may apply; before an allow by a bare rule, the ask rules as well."""
+        """The denies that may apply, and the asks of the policy; before a bare allow the other asks, too."""
         for rule in self.book.written:
             if rule.action == "allow" or not rule.names("Bash") or rule.pattern.problem is not None:
                 continue
@@ -191,12 +191,6 @@ class _Judge:
                 above = rule.scope == "managed" or (rule.scope == "user" and unit.hit.scope == "project")
                 relevant = above or rule.order < unit.hit.order
             else:
-                relevant = rule.action == "deny"
+                relevant = rule.action == "deny" or rule.scope == "managed"
             if relevant and self.command.may_match(rule):
                 yield rule
-
-
-def _raised(hit: Hit, floor: Hit) -> Hit:
-    if floor.rule is not None and STRICTNESS[floor.action] > STRICTNESS[hit.action]:
-        return floor._replace(floor=True)
-    return hit

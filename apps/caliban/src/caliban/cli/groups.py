@@ -95,6 +95,7 @@ GROUPS: Final = (
                 help="what standard input holds (default: text)",
             ),
             _switch("--no-auto-print", help="never choose print mode because of a pipe"),
+            _flag("--max-budget-usd", metavar="USD", help="end the run (exit 137) once it has cost more"),
             _switch("--bare", help="built-in tools and the given flags only; no settings of user or project"),
             _flag(
                 "--json-schema",
@@ -230,7 +231,6 @@ GROUPS: Final = (
 
 LATER: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "--max-budget-usd": "prices are not known to this version",
         "--fallback-model": "the model router is not part of this version",
         "--config": "the model router is not part of this version",
         "--permission-prompt-tool": "MCP servers are not part of this version",

@@ -10,6 +10,7 @@ from caliban.cli.groups import GROUPS
 DESCRIPTION = "Run any language model in a loop with tools, under your control."
 EPILOG = """\
 commands:
+  caliban models [--provider NAME]   what a provider offers
   caliban perms test TOOL [JSON]     what the permission rules say to a call (exit 0 allow, 1 deny, 2 ask)
   caliban perms explain TOOL [JSON]  the same, with the reasons
 

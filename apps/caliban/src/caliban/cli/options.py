@@ -16,6 +16,7 @@ class Options:
     output_format: str | None = None
     input_format: str = "text"
     no_auto_print: bool = False
+    max_budget_usd: str | None = None
     bare: bool = False
     json_schema: str | None = None
     include_partial_messages: bool = False

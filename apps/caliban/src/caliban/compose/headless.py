@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +15,7 @@ import anyio
 from caliban.arrivals import Arrivals
 from caliban.cli.options import Options
 from caliban.compose.agent import build_agent
+from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.permissions import build_permissions
 from caliban.compose.prompt import read_prompt
 from caliban.compose.provider import Door, build_provider, close_provider
@@ -22,6 +25,8 @@ from caliban.compose.stopper import Stopper
 from caliban.compose.system import build_system, is_default, says_system
 from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
+from caliban_agent_core.metered import MeteredProvider
+from caliban_common.event import Warned
 from caliban_common.message import Message, TextBlock
 from caliban_common.tool import Tool
 from caliban_drive.session import Session
@@ -72,7 +77,9 @@ async def _compose(options: Options, stopper: Stopper) -> int:
         say(f"[caliban: {warning}]\n")
     options = _as_before(options, found)
     permissions = build_permissions(options, settings, workspace)
-    door = build_provider(options, settings, os.environ)
+    costs = build_costs(options, os.environ)
+    asides: deque[Warned] = deque()
+    door = _metered(build_provider(options, settings, os.environ), costs, asides.append)
     try:
         tools = _usable_tools(door, build_tools(options, settings, workspace, permissions.engine))
         prompt = await _prompt(options, workspace, stopper)
@@ -96,11 +103,17 @@ async def _compose(options: Options, stopper: Stopper) -> int:
             model=door.model,
             notices=_notices(options),
             schema=schema,
+            costs=costs,
+            asides=asides,
         )
         stopper.stops(driver.cancel)
         return await _drive(driver, prompt)
     finally:
         await close_provider(door)
+
+
+def _metered(door: Door, costs: RunCosts, on_warning: Callable[[Warned], None]) -> Door:
+    return replace(door, provider=MeteredProvider(door.provider, costs, on_warning=on_warning))
 
 
 async def _prompt(options: Options, workspace: Path, stopper: Stopper) -> Message | None:

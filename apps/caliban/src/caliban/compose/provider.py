@@ -24,7 +24,11 @@ DEFAULT_PROVIDER = "anthropic"
 BUILTIN: Final[Mapping[str, str]] = MappingProxyType(
     {
         "anthropic": "caliban_provider_anthropic.factory:FACTORY",
+        "azure": "caliban_provider_openai.azure:FACTORY",
+        "google": "caliban_provider_google.factory:FACTORY",
         "local": "caliban_provider_local.factory:FACTORY",
+        "ollama": "caliban_provider_ollama.factory:FACTORY",
+        "openai": "caliban_provider_openai.factory:FACTORY",
     }
 )
 """Where the providers of this distribution are: a look-up of installed packages would cost more."""
@@ -52,23 +56,37 @@ def build_provider(options: Options, settings: Settings, environ: Mapping[str, s
 
     Raises `ConfigError` for a missing key, `ProviderError` for a provider that is not there.
     """
-    chosen, model = _chosen(options, settings)
+    chosen, model = chosen_names(options, settings)
     name = chosen or DEFAULT_PROVIDER
-    factory = find(name, BUILTIN)
-    made = settings.get(f"provider.{name}") or {}
+    provider, factory = make_provider(name, settings, environ, explicit=chosen is not None)
+    return Door(provider=provider, model=options.model or model or factory.default_model)
+
+
+def make_provider(
+    name: str,
+    settings: Settings,
+    environ: Mapping[str, str],
+    table: Mapping[str, Any] | None = None,
+    *,
+    explicit: bool = True,
+) -> tuple[Provider, ProviderFactory]:
+    """The provider called `name`, built in, installed, or described by a table of settings.
+
+    `table` stands for the settings' own. `explicit` says that somebody named the provider. Raises as
+    `build_provider` does.
+    """
+    made = table if table is not None else settings.get(f"provider.{name}") or {}
+    factory = find(made.get("kind") or name, BUILTIN)
     key = first_set(environ, _key_variables(factory, made))
     if factory.needs_key and not key:
-        raise _missing_key(factory, explicit=chosen is not None)
-    provider = _make(
-        factory,
-        ProviderOptions(
-            api_key=key,
-            base_url=first_set(environ, factory.base_url_env) or made.get("base_url"),
-            headers=made.get("headers") or {},
-            on_status=_show_status if sys.stderr is not None and sys.stderr.isatty() else None,
-        ),
+        raise _missing_key(factory, explicit=explicit)
+    options = ProviderOptions(
+        api_key=key,
+        base_url=_base_url(factory, made, environ),
+        headers=made.get("headers") or {},
+        on_status=_show_status if sys.stderr is not None and sys.stderr.isatty() else None,
     )
-    return Door(provider=provider, model=options.model or model or factory.default_model)
+    return _make(factory, options), factory
 
 
 async def close_provider(door: Door) -> None:
@@ -93,7 +111,7 @@ def _make(factory: ProviderFactory, options: ProviderOptions) -> Provider:
         ) from error
 
 
-def _chosen(options: Options, settings: Settings) -> tuple[str | None, str | None]:
+def chosen_names(options: Options, settings: Settings) -> tuple[str | None, str | None]:
     """Provider and model by name; a model that settings name belongs to the provider they name."""
     said: Any = settings.get("model")
     provider: str | None = said.get("provider") if isinstance(said, Mapping) else None
@@ -106,6 +124,14 @@ def _chosen(options: Options, settings: Settings) -> tuple[str | None, str | Non
 def _key_variables(factory: ProviderFactory, made: Mapping[str, Any]) -> tuple[str, ...]:
     own = made.get("api_key_env")
     return (own,) if own else factory.key_env
+
+
+def _base_url(factory: ProviderFactory, made: Mapping[str, Any], environ: Mapping[str, str]) -> str | None:
+    """An endpoint of its own name is where its settings say; else the environment comes first."""
+    written: str | None = made.get("base_url")
+    if made.get("kind") and written:
+        return written
+    return first_set(environ, factory.base_url_env) or written
 
 
 def _show_status(text: str) -> None:

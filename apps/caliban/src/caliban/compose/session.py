@@ -52,8 +52,7 @@ def open_session(options: Options, found: Remembered, *, provider: str, model: s
     store = _store(options)
     name = store.fresh_name() if found.id == EPHEMERAL else found.id
     session = store.open(name, create=True, provider=provider, model=model)
-    if (session.state.provider, session.state.model) != (provider, model):
-        session.note(provider=provider, model=model)  # it goes on with what it was used with last
+    session.note(provider=provider, model=model)  # the next run goes on with what was used last
     return Remembered(id=name, messages=session.state.messages, store=session, provider=provider, model=model)
 
 

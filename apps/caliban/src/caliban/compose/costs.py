@@ -1,0 +1,112 @@
+"""What a run costs, and how much it may."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from caliban.cli.options import Options
+from caliban_common.event import Warned
+from caliban_common.paths import expand_user
+from caliban_common.stop import Stop
+from caliban_common.usage import Usage
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from caliban_telemetry import Account
+
+RATES = "CALIBAN_RATES_YAML"
+
+
+def build_costs(options: Options, environ: Mapping[str, str]) -> RunCosts:
+    """The costs of a run under `--max-budget-usd`. Raises `BudgetError` and `RatesError`."""
+    costs = RunCosts(rates=environ.get(RATES) or None)
+    if options.max_budget_usd is not None or costs.rates is not None:
+        costs.open(options.max_budget_usd)
+    return costs
+
+
+class RunCosts:
+    """The ledger of one process, and what its frames say of money.
+
+    Prices are loaded when the first reply has come, for until then nobody asks; with a limit or rates of the
+    operator's own they are loaded at once, so that a mistake is told before anything is spent.
+    """
+
+    def __init__(self, *, rates: str | None = None) -> None:
+        self.rates = rates
+        self._account: Account | None = None
+        self._begun: list[tuple[str, str, int, int, str]] = []
+        self._numbers: dict[int, int] = {}
+
+    def open(self, limit: str | None = None) -> Account:
+        """The account, made now if it was not yet. `limit` is in US dollars, as text."""
+        if self._account is None:
+            from caliban_telemetry import Account, Budget, PriceBook, parse_usd
+
+            card = None
+            if self.rates is not None:
+                from caliban_telemetry.rates import read_card
+
+                card = read_card(expand_user(self.rates))
+            book = PriceBook() if card is None else PriceBook(card=card)
+            amount: Decimal | None = None if limit is None else parse_usd(limit)
+            self._account = Account(book, Budget(limit_usd=amount))
+        return self._account
+
+    async def before_call(
+        self, *, provider: str, model: str, prompt_tokens: int, max_tokens: int, agent: str = ""
+    ) -> int | Stop:
+        """Leave to make a call; see `Account`. Without an account yet there is no limit to look at."""
+        if self._account is not None:
+            return await self._account.before_call(
+                provider=provider,
+                model=model,
+                prompt_tokens=prompt_tokens,
+                max_tokens=max_tokens,
+                agent=agent,
+            )
+        self._begun.append((provider, model, prompt_tokens, max_tokens, agent))
+        return -len(self._begun)
+
+    def after_call(self, number: int, usage: Usage, *, seen_output_tokens: int = 0) -> Warned | None:
+        """Settle a call; see `Account`."""
+        account = self.open()
+        if number < 0:
+            number = self._number(account, number)
+        return account.after_call(number, usage, seen_output_tokens=seen_output_tokens)
+
+    def total_usd(self) -> float:
+        """All that was spent."""
+        if self._account is None:
+            return 0.0
+        from caliban_telemetry import dollars
+
+        return dollars(self._account.meter.total_usd)
+
+    def by_model(self) -> tuple[tuple[str, Usage, float], ...]:
+        """Tokens and dollars per model, in the order of the names."""
+        if self._account is None:
+            return ()
+        from caliban_telemetry import dollars
+
+        found: dict[str, tuple[Usage, float]] = {}
+        for row in self._account.meter.rows:
+            usage, spent = found.get(row.model, (Usage(), 0.0))
+            found[row.model] = (usage + row.usage, spent + dollars(row.cost_usd))
+        return tuple((model, usage, spent) for model, (usage, spent) in sorted(found.items()))
+
+    def _number(self, account: Account, number: int) -> int:
+        """The account's own number for a call that began before there was an account; once per call."""
+        if number not in self._numbers:
+            provider, model, prompt_tokens, max_tokens, agent = self._begun[-number - 1]
+            given = account.try_call(
+                provider=provider,
+                model=model,
+                prompt_tokens=prompt_tokens,
+                max_tokens=max_tokens,
+                agent=agent,
+            )
+            self._numbers[number] = given if isinstance(given, int) else 0
+        return self._numbers[number]

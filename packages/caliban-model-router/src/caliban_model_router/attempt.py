@@ -1,0 +1,117 @@
+"""One call of one route: it has begun when its first content is there, and nothing is passed on before."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from caliban_common.usage import Usage
+from caliban_model_router.breaker import Ticket
+from caliban_model_router.route import Route
+from caliban_model_router.switch import Outcome
+from caliban_provider.provider import Provider
+from caliban_provider.request import CompletionRequest
+from caliban_provider.stream import (
+    BlockStart,
+    BlockStop,
+    InputDelta,
+    MessageDelta,
+    MessageStart,
+    MessageStop,
+    SignatureDelta,
+    StreamEvent,
+    TextDelta,
+    ThinkingDelta,
+)
+
+
+class Attempt:
+    """The stream of one call, from its first event on; iterate it inside `open`.
+
+    `usage` is the last that was told; `is_complete` says that the reply ended as it should. Without
+    `keeps_state` whatever only the answering model could read again (signatures, encrypted reasoning) is left
+    out: the history would file it under another name.
+    """
+
+    def __init__(
+        self,
+        route: Route,
+        ticket: Ticket,
+        provider: Provider,
+        request: CompletionRequest,
+        *,
+        keeps_state: bool,
+    ) -> None:
+        self.route = route
+        self.ticket = ticket
+        self.usage = Usage()
+        self.outcome: Outcome | None = None
+        self.is_complete = False
+        self._provider = provider
+        self._request = request
+        self._keeps_state = keeps_state
+        self._hidden: set[int] = set()
+        self._head: deque[StreamEvent] = deque()
+        self._events: AsyncIterator[StreamEvent] | None = None
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[Attempt]:
+        """Ask, and wait for the first content. Raises `ProviderError`, as the provider does."""
+        async with self._provider.stream(self._request) as events:
+            self._events = events
+            async for event in events:
+                self._note_usage(event)
+                self._head.append(event)
+                if is_content(event):
+                    break
+            yield self
+
+    def __aiter__(self) -> Attempt:
+        return self
+
+    async def __anext__(self) -> StreamEvent:
+        assert self._events is not None, "an attempt is read inside `open`"
+        while True:
+            if self._head:
+                event = self._head.popleft()
+            else:
+                event = await self._events.__anext__()
+            kind = type(event)
+            if kind is TextDelta or kind is InputDelta or kind is ThinkingDelta:
+                return event
+            self._note_usage(event)
+            if kind is MessageStop:
+                self.is_complete = True
+            if self._keeps_state or not self._is_state(event):
+                return event
+
+    def _note_usage(self, event: StreamEvent) -> None:
+        if isinstance(event, MessageStart | MessageDelta):
+            self.usage = event.usage or self.usage
+
+    def _is_state(self, event: StreamEvent) -> bool:
+        if isinstance(event, SignatureDelta):
+            return True
+        if isinstance(event, BlockStart) and event.kind in ("redacted_thinking", "opaque"):
+            self._hidden.add(event.index)
+            return True
+        if isinstance(event, BlockStop) and event.index in self._hidden:
+            self._hidden.remove(event.index)
+            return True
+        return False
+
+
+def is_content(event: StreamEvent) -> bool:
+    """Whether a reader of the stream has something in hand with `event`, or all there is."""
+    match event:
+        case TextDelta(text=text) | ThinkingDelta(text=text):
+            return bool(text)
+        case InputDelta(partial_json=text):
+            return bool(text)
+        case SignatureDelta() | MessageStop():
+            return True
+        case BlockStart():
+            return bool(event.text or event.id or event.name or event.data or event.payload)
+        case _:
+            return False

@@ -1,0 +1,111 @@
+"""What the router would do with a request, as a value and as text: `caliban router debug`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from caliban_model_router.config import RouterConfig
+from caliban_model_router.effort import LEVELS, level_of
+from caliban_model_router.needs import Needs
+from caliban_model_router.route import Purpose, Route
+from caliban_model_router.select import Skill, select
+from caliban_provider.request import Effort
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One route in the list of candidates: whether it is kept, why, and the state it is in."""
+
+    route: Route
+    kept: bool
+    reason: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What became of a request of `purpose`: kept routes in the order they are tried, then the others.
+
+    `level` is the effort on the first route, `efforts` the knob of each kept route for each level.
+    """
+
+    purpose: Purpose
+    needs: Needs
+    rows: tuple[Row, ...]
+    level: Effort
+    efforts: tuple[tuple[Route, tuple[tuple[Effort, str], ...]], ...]
+
+
+def explain(
+    config: RouterConfig,
+    purpose: Purpose,
+    needs: Needs,
+    *,
+    skill: Skill,
+    effort: Effort | None = None,
+    states: Mapping[str, str] | None = None,
+) -> Explanation:
+    """How a request of `needs` would go. `states` are those of live routes by id; a new process has none."""
+    selection = select(config, purpose, needs, skill)
+    known = states or {}
+
+    def row(route: Route, *, kept: bool, reason: str) -> Row:
+        fresh = "closed" if route.breaker is not None else "no breaker"
+        return Row(route=route, kept=kept, reason=reason, state=known.get(route.id, fresh))
+
+    kept = (
+        row(route, kept=True, reason="first choice" if number == 1 else f"fallback {number - 1}")
+        for number, route in enumerate(selection.chain, 1)
+    )
+    dropped = (row(entry.route, kept=False, reason=entry.reason) for entry in selection.dropped)
+    first = selection.chain[0] if selection.chain else config.routes_for(purpose)[0]
+    return Explanation(
+        purpose=purpose,
+        needs=needs,
+        rows=(*kept, *dropped),
+        level=level_of(effort, first),
+        efforts=tuple((route, _efforts(route)) for route in selection.chain),
+    )
+
+
+def render(explanation: Explanation, *, effort_table: bool = False) -> str:
+    """The explanation for a terminal, one route a line: `+` is kept, `-` is dropped."""
+    lines = [f"purpose {explanation.purpose}, needs {_needs(explanation.needs)}, effort {explanation.level}"]
+    width = max(len(row.route.id) for row in explanation.rows)
+    labels = max(len(row.route.label) for row in explanation.rows)
+    for row in explanation.rows:
+        mark = "+" if row.kept else "-"
+        lines.append(
+            f"{mark} {row.route.id:{width}}  {row.route.label:{labels}}  {row.reason}  [{row.state}]"
+            f"{_hedge(row.route)}"
+        )
+    if not explanation.efforts:
+        lines.append("no route can answer such a request")
+    for route, efforts in explanation.efforts:
+        shown = (
+            efforts if effort_table else [(lvl, knob) for lvl, knob in efforts if lvl == explanation.level]
+        )
+        lines += [f"effort {level}: {knob}  ({route.id})" for level, knob in shown]
+    return "\n".join(lines) + "\n"
+
+
+def _efforts(route: Route) -> tuple[tuple[Effort, str], ...]:
+    """What each level is on `route`, as its map writes it; a level that is not mapped is sent as it is."""
+    mapped = {**route.effort_map}
+    if "high" in mapped:
+        mapped.setdefault("max", mapped["high"])
+    return tuple((level, mapped.get(level, f"effort={level}")) for level in LEVELS)
+
+
+def _needs(needs: Needs) -> str:
+    words = [name for name in ("vision", "documents", "thinking") if getattr(needs, name)]
+    if needs.tool_use != "none":
+        words.append(f"tool use ({needs.tool_use})")
+    if needs.context_tokens:
+        words.append(f"{needs.context_tokens:,} tokens")
+    return ", ".join(words) or "nothing special"
+
+
+def _hedge(route: Route) -> str:
+    return f"  hedged after {route.hedge.after_ms} ms" if route.hedge is not None else ""

@@ -1,0 +1,96 @@
+"""What can be wrong with a router's configuration, or with every route of a request.
+
+    CalibanError
+    └── RouterConfigError     a table or key of the router's configuration is wrong
+
+    ProviderError
+    ├── NoCandidate           no route of the purpose can do what the request needs
+    ├── RoutesResting         every route that could answer cools down
+    ├── FallbackExhausted     every route that was asked failed
+    ├── BudgetExhausted       the next call could cost more than is left
+    └── (ContextTooLong)
+        └── NoRouteFits       every route failed, one of them for the length of the prompt
+
+A `Failure` is a value: which route failed, and with what.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from caliban_common.errors import CalibanError
+from caliban_provider.errors import ContextTooLong, ProviderError
+
+
+class RouterConfigError(CalibanError):
+    """The configuration cannot be used; `table` and `key` say where it is wrong."""
+
+    def __init__(self, message: str, *, table: str, key: str | None = None, hint: str | None = None) -> None:
+        place = f"[{table}] {key}" if key else f"[{table}]"
+        super().__init__(f"{place}: {message}", hint=hint)
+        self.table = table
+        self.key = key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A route that was asked, and what it failed with."""
+
+    route_id: str
+    error: ProviderError
+
+
+class NoCandidate(ProviderError):
+    """No route of the purpose can do what the request needs; the message says what each one lacks."""
+
+    category = "model_unavailable"
+
+
+class RoutesResting(ProviderError):
+    """Every route cools down; `retry_after_s` is when the first may be asked again."""
+
+    category = "overloaded"
+    retryable = True
+
+
+class FallbackExhausted(ProviderError):
+    """Every route that was asked failed; `failures` has them in order.
+
+    Category and status are those of the last. It is retryable if one of them is, and names a wait only if
+    each of those named one: then the shortest.
+    """
+
+    def __init__(self, failures: tuple[Failure, ...]) -> None:
+        last = failures[-1].error
+        again = [failure.error for failure in failures if failure.error.retryable]
+        waits = [error.retry_after_s for error in again if error.retry_after_s]
+        super().__init__(
+            f"fallback exhausted: {told(failures)}",
+            hint=last.hint,
+            status=last.status,
+            code=last.code,
+            request_id=last.request_id,
+            retry_after_s=min(waits) if waits and len(waits) == len(again) else None,
+        )
+        self.failures = failures
+        self.retryable = bool(again)
+        self.category = last.category  # type: ignore[misc]  # the class stands for many categories
+
+
+class NoRouteFits(ContextTooLong):
+    """Every route failed, one of them for the length of the prompt: a shorter one may be answered."""
+
+    def __init__(self, failures: tuple[Failure, ...]) -> None:
+        super().__init__(f"fallback exhausted: {told(failures)}")
+        self.failures = failures
+
+
+class BudgetExhausted(ProviderError):
+    """The next call could cost more than is left of the budget, or nobody allowed it."""
+
+    category = "billing"
+
+
+def told(failures: tuple[Failure, ...]) -> str:
+    """The failures in one line."""
+    return "; ".join(f"{failure.route_id}: {failure.error.message}" for failure in failures)

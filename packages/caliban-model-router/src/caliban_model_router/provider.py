@@ -1,0 +1,110 @@
+"""The router: many providers as one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass, replace
+
+from caliban_model_router.budget import Budget
+from caliban_model_router.config import RouterConfig, check
+from caliban_model_router.health import Health
+from caliban_model_router.route import Purpose
+from caliban_model_router.switch import Spent, Switch
+from caliban_model_router.view import RouterView, Shared
+from caliban_provider.capabilities import Capabilities, ModelInfo
+from caliban_provider.errors import ProviderError
+from caliban_provider.provider import Provider
+from caliban_provider.request import CompletionRequest
+from caliban_provider.stream import StreamEvent
+
+
+def _ignore(_: object) -> None:
+    """Told, and forgotten."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouterOptions:
+    """What a router tells its surroundings and what it goes by.
+
+    `on_switch` is told every change of the route, `on_spent` once what each call used; both are called
+    between two steps of a stream and must be quick. `clock` gives seconds that never go back.
+    """
+
+    on_switch: Callable[[Switch], None] = _ignore
+    on_spent: Callable[[Spent], None] = _ignore
+    budget: Budget | None = None
+    clock: Callable[[], float] = time.monotonic
+
+
+class RouterProvider:
+    """Routes requests over `providers`, which it owns from now on, by the name that routes call them.
+
+    It is itself the view of the default purpose; `for_purpose` gives the others. How routes are doing is
+    known to all of them together. Raises `RouterConfigError` for a configuration that cannot work.
+    """
+
+    def __init__(
+        self, config: RouterConfig, providers: Mapping[str, Provider], options: RouterOptions | None = None
+    ) -> None:
+        check(config, known=providers)
+        given = options or RouterOptions()
+        self.config = config
+        self.health = {route.id: Health(route, given.clock) for route in config.routes}
+        self._shared = Shared(
+            providers=dict(providers),
+            health=self.health,
+            on_switch=given.on_switch,
+            on_spent=given.on_spent,
+            budget=given.budget,
+        )
+        self._view = self.for_purpose(config.default_purpose)
+        self.name = self._view.name
+
+    def for_purpose(self, purpose: Purpose, *, model: str | None = None) -> RouterView:
+        """A provider for requests of `purpose`, for one agent; `model` replaces that of the first route."""
+        config = self.config
+        if model is not None:
+            first = config.routes_for(purpose)[0]
+            pinned = replace(first, model=model)
+            routes = tuple(pinned if route is first else route for route in config.routes)
+            config = replace(config, routes=routes)
+        return RouterView(config, purpose, self._shared)
+
+    @property
+    def family(self) -> str:
+        return self._view.family
+
+    @property
+    def model(self) -> str:
+        """The model of the default purpose's first route: what to give an agent."""
+        return self._view.model
+
+    def capabilities(self, model: str) -> Capabilities:
+        return self._view.capabilities(model)
+
+    def stream(self, request: CompletionRequest) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
+        return self._view.stream(request)
+
+    async def list_models(self) -> tuple[ModelInfo, ...]:
+        """What all providers offer; one that fails is left out, unless all do."""
+        found: dict[str, ModelInfo] = {}
+        failure: ProviderError | None = None
+        for provider in self._distinct():
+            try:
+                found |= {info.id: info for info in await provider.list_models()}
+            except ProviderError as error:
+                failure = error
+        if failure is not None and not found:
+            raise failure
+        return tuple(found.values())
+
+    async def aclose(self) -> None:
+        """Close every provider."""
+        async with AsyncExitStack() as stack:
+            for provider in self._distinct():
+                stack.push_async_callback(provider.aclose)
+
+    def _distinct(self) -> list[Provider]:
+        return list({id(provider): provider for provider in self._shared.providers.values()}.values())

@@ -1,0 +1,278 @@
+"""The pure parts: needs, selection, effort, budgets, translation, and what `router debug` shows."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from router_kit import ABLE, ask, route
+
+from caliban_common.history import Reader
+from caliban_common.message import (
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    assistant,
+    system,
+    user,
+)
+from caliban_common.tool import ToolSpec
+from caliban_model_router import BudgetLimits, Needs, RouterConfig
+from caliban_model_router.breaker import BreakerLimits
+from caliban_model_router.budget import judge, plan, saved_effort
+from caliban_model_router.debug import explain, render
+from caliban_model_router.effort import Knob, lower, read_knob, with_effort
+from caliban_model_router.needs import IMAGE_TOKENS, needs_of
+from caliban_model_router.route import Hedge
+from caliban_model_router.select import select
+from caliban_model_router.translate import IdLimits, Translator, adapt, wire_id
+from caliban_provider.capabilities import Capabilities
+
+TOOL = ToolSpec(name="Read", description="Reads.", input_schema={"type": "object"})
+PICTURE = ImageBlock(media_type="image/png", data="AA==")
+
+
+def test_needs_are_read_off_the_request():
+    assert needs_of(ask(user("a" * 400))) == Needs(context_tokens=100)
+    shown = ToolResultBlock(tool_use_id="1", content=(PICTURE,))
+    seen = ask(
+        Message(role="user", content=(shown, DocumentBlock(media_type="application/pdf", data="x" * 80))),
+        tools=(TOOL,),
+        thinking_tokens=1024,
+    )
+    found = needs_of(seen)
+    assert (found.vision, found.documents, found.tool_use, found.thinking) == (True, True, "basic", True)
+    assert IMAGE_TOKENS + 10 <= found.context_tokens < IMAGE_TOKENS + 40
+    call = ToolUseBlock(id="1", name="W", input={"text": "y" * 4000, "list": [1, True, {"k": None}]})
+    assert 1000 <= needs_of(ask(Message(role="assistant", content=(call,)))).context_tokens < 1020
+
+
+def chosen(config: RouterConfig, needs: Needs, skills: dict[str, Capabilities]) -> list[str]:
+    return [r.id for r in select(config, "main_loop", needs, lambda r: skills.get(r.id, ABLE)).chain]
+
+
+def test_a_route_whose_model_lacks_what_it_requires_or_the_request_needs_is_dropped():
+    config = RouterConfig(
+        routes=(
+            route("a", requires=Needs(tool_use="parallel_calls")),
+            route("b", fallback=("d",)),
+            route("c"),
+            route("d", purpose="other"),
+        )
+    )
+    serial = Capabilities(parallel_tools=False)
+    assert chosen(config, Needs(), {}) == ["a", "b", "c"]
+    assert chosen(config, Needs(), {"a": serial}) == ["b", "d"]
+    assert chosen(config, Needs(thinking=True), {"a": Capabilities(), "b": Capabilities()}) == ["c"]
+    blind = dict.fromkeys("abc", Capabilities())
+    assert chosen(config, Needs(vision=True), blind) == ["d"], (
+        "a fallback of a route that is unable still helps"
+    )
+    assert chosen(config, Needs(vision=True), blind | {"d": Capabilities()}) == []
+
+
+def test_a_prompt_too_long_for_one_goes_to_a_wider_one_and_stays_when_none_is():
+    config = RouterConfig(routes=(route("a"), route("b")))
+    narrow, wide = Capabilities(context_tokens=1000), Capabilities(context_tokens=9000)
+    assert chosen(config, Needs(context_tokens=1000), {"a": narrow, "b": wide}) == ["b"]
+    assert chosen(config, Needs(context_tokens=9000), {"a": narrow, "b": wide}) == ["a", "b"]
+    assert chosen(config, Needs(context_tokens=9000), {"a": Capabilities(), "b": wide}) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "knob"),
+    [
+        ("budget=8192", Knob(thinking_tokens=8192)),
+        ("high", Knob(effort="high")),
+        ("effort = max", Knob(effort="max")),
+        ("reasoning_effort=minimal", Knob(extra={"reasoning_effort": "minimal"})),
+        ("top_k=3", Knob(extra={"top_k": 3})),
+    ],
+)
+def test_a_knob_is_a_budget_a_level_or_a_member_of_the_body(text, knob):
+    assert read_knob(text) == knob
+
+
+@pytest.mark.parametrize(
+    "text", ["", "=", "x=", "=1", "budget=", "budget=-1", "budget=1.5", "effort=huge", "huge"]
+)
+def test_a_knob_that_says_nothing_is_refused(text):
+    with pytest.raises(ValueError):
+        read_knob(text)
+
+
+def test_the_effort_of_the_request_beats_the_route_and_its_budget_beats_every_knob():
+    plain, eager = route("a"), route("a", effort="high")
+    mapped = route(
+        "a", effort="low", effort_map={"low": "budget=1024", "high": "budget=32768", "medium": "budget=0"}
+    )
+    request = ask()
+    assert with_effort(request, plain) is request, "nobody said anything: the vendor's default holds"
+    assert with_effort(request, eager).effort == "high"
+    assert with_effort(ask(effort="low"), eager).effort == "low"
+
+    def knobs(**options: object) -> tuple[object, object]:
+        made = with_effort(ask(**options), mapped)
+        return made.effort, made.thinking_tokens
+
+    assert knobs() == (None, 1024)
+    assert knobs(effort="high") == knobs(effort="max") == (None, 32768)
+    assert knobs(effort="medium") == (None, None)
+    assert knobs(effort="high", thinking_tokens=5000) == (None, 5000)
+    bodied = with_effort(ask(extra={"b": 1}), route("a", effort_map={"medium": "a=x"}))
+    assert dict(bodied.extra) == {"b": 1, "a": "x"}
+    assert [lower(level) for level in ("max", "high", "medium", "low")] == ["high", "medium", "low", "low"]
+
+
+CENTS = st.integers(0, 400).map(lambda cents: Decimal(cents) / 100)
+ORDER = ("proceed", "save", "ask", "stop")
+TWO = BudgetLimits.of(Decimal(2))
+
+
+@given(CENTS, CENTS, CENTS)
+def test_the_more_was_spent_the_stricter_the_verdict_and_the_limit_is_never_passed(spent, more, cost):
+    before, after = judge(TWO, spent, cost), judge(TWO, spent + more, cost)
+    assert ORDER.index(after) >= ORDER.index(before)
+    if before != "stop":
+        assert spent + cost <= TWO.limit_usd
+        assert spent < TWO.limit_usd
+
+
+@given(CENTS, st.lists(st.one_of(st.none(), CENTS), min_size=1, max_size=4))
+def test_a_budget_leaves_what_can_be_paid_the_cheapest_first_once_it_saves(spent, costs):
+    chain = tuple(route(f"r{number}") for number in range(len(costs)))
+    price = dict(zip((r.id for r in chain), costs, strict=True))
+    planned = plan(TWO, spent, chain, tuple(costs))
+    assert set(planned.chain) <= set(chain)
+    assert (planned.verdict == "stop") == (not planned.chain)
+    for kept in planned.chain:
+        assert spent + (price[kept.id] or 0) <= TWO.limit_usd
+    if planned.verdict == "proceed":
+        assert planned.chain[0] is chain[0]
+        assert spent < TWO.soft_usd
+    known = [cost for kept in planned.chain if (cost := price[kept.id]) is not None]
+    if spent >= TWO.soft_usd and planned.chain and price[planned.chain[0].id] is not None:
+        assert known == sorted(known)
+
+
+def test_effort_is_saved_one_level_at_a_time():
+    assert saved_effort(ask(), route("a")) == "low"
+    assert saved_effort(ask(effort="max"), route("a")) == "high"
+    assert saved_effort(ask(), route("a", effort="low")) is None
+
+
+RAW_IDS = st.one_of(st.text(max_size=80), st.from_regex(r"[A-Za-z0-9_-]{1,60}", fullmatch=True))
+
+
+@given(st.lists(RAW_IDS, unique=True, max_size=20), st.sampled_from([16, 40, 64]))
+def test_ids_fit_stay_unique_and_need_no_memory(raw, most):
+    limits = IdLimits(max_chars=most)
+    made = [wire_id(id, limits) for id in raw]
+    assert len(set(made)) == len(raw)
+    assert all(0 < len(id) <= most and id.isascii() for id in made)
+    assert made == [wire_id(id, limits) for id in raw]
+    assert [wire_id(id, limits) for id in made] == made
+
+
+def test_a_history_that_grows_keeps_its_translated_beginning():
+    calls = tuple(
+        message
+        for number in range(20)
+        for message in (
+            Message(role="assistant", content=(ToolUseBlock(id=f"f.Read:{number}", name="Read", input={}),)),
+            Message(
+                role="user",
+                content=(ToolResultBlock(tool_use_id=f"f.Read:{number}", content=(TextBlock(text="ok"),)),),
+            ),
+        )
+    )
+    history = (system("Be brief."), user("go"), *calls)
+    translator = Translator(Reader(family="f", model="m"))
+    before: tuple[Message, ...] = ()
+    for length in range(2, len(history) + 1, 2):
+        view = translator.messages(history[:length])
+        assert all(one is two for one, two in zip(before, view, strict=False))
+        before = view
+    assert before == Translator(Reader(family="f", model="m")).messages(history)
+    assert translator.messages(history[:2]) == history[:2]
+
+
+def test_a_history_that_was_rewritten_is_translated_anew():
+    def history(word: str) -> tuple[Message, ...]:
+        call = ToolUseBlock(id=f"f.{word}", name="Read", input={})
+        result = ToolResultBlock(tool_use_id=f"f.{word}", content=(TextBlock(text=word),))
+        return (
+            user(word),
+            Message(role="assistant", content=(call,)),
+            Message(role="user", content=(result,)),
+        )
+
+    translator = Translator(Reader(family="f", model="m"))
+    for word in ("one", "two"):
+        view = translator.messages(history(word))
+        assert view == Translator(Reader(family="f", model="m")).messages(history(word))
+        assert view[2].tool_results[0].content == (TextBlock(text=word),)
+
+
+def test_a_history_with_nothing_to_change_is_handed_on_as_it_is():
+    history = (user("go"), assistant("gone"))
+    assert Translator(Reader(family="f", model="m")).messages(history) is history
+
+
+def test_a_request_is_cut_to_what_the_model_can_write():
+    small = Capabilities(max_output_tokens=64)
+    request = adapt(ask(), route("a"), small, (user("x"),), is_home=True, is_new=False)
+    assert (request.max_tokens, request.model, request.cache) == (64, "a-model", True)
+
+
+SHOWN = """\
+purpose main_loop, needs vision, tool use (basic), 1,200 tokens, effort high
++ able   able/able-model      first choice                       [open for 3 s]  hedged after 1000 ms
++ spare  spare/spare-model    fallback 1                         [no breaker]
+- blind  blind/blind-model    its model does not have vision     [closed]
+effort high: budget=9000  (able)
+effort high: effort=high  (spare)
+"""
+
+
+def test_debug_shows_what_is_kept_and_dropped_and_why():
+    config = RouterConfig(
+        routes=(
+            route("blind", breaker=BreakerLimits()),
+            route("able", hedge=Hedge(), effort_map={"high": "budget=9000"}),
+            route("spare"),
+        )
+    )
+    needs = Needs(vision=True, tool_use="basic", context_tokens=1200)
+    skills = {"blind": Capabilities()}
+    explained = explain(
+        config,
+        "main_loop",
+        needs,
+        skill=lambda r: skills.get(r.id, ABLE),
+        effort="high",
+        states={"able": "open for 3 s"},
+    )
+    text = render(explained)
+    assert [" ".join(line.split()) for line in text.splitlines()] == [
+        " ".join(line.split()) for line in SHOWN.splitlines()
+    ]
+    table = render(explained, effort_table=True).splitlines()
+    assert [line for line in table if line.endswith("(able)")] == [
+        "effort low: effort=low  (able)",
+        "effort medium: effort=medium  (able)",
+        "effort high: budget=9000  (able)",
+        "effort max: budget=9000  (able)",
+    ]
+
+
+def test_debug_says_so_when_nothing_can_answer():
+    config = RouterConfig(routes=(route("blind"),))
+    text = render(explain(config, "other", Needs(vision=True), skill=lambda _: Capabilities()))
+    assert text.splitlines()[0] == "purpose other, needs vision, effort medium"
+    assert text.endswith("no route can answer such a request\n")

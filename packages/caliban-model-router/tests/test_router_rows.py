@@ -1,0 +1,345 @@
+"""The rows R1 to R6 of behaviours 3.6, and b062, b064, b078, b084 of the reports."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from router_kit import ABLE, Silent, answer, ask, rig, rig_over, route, words
+
+from caliban_agent_core import Agent, AgentOptions
+from caliban_common.event import ReplyDiscarded
+from caliban_common.message import (
+    ImageBlock,
+    Message,
+    OpaqueBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    user,
+)
+from caliban_common.usage import Usage
+from caliban_model_router import (
+    FallbackExhausted,
+    NoRouteFits,
+    RouterConfig,
+    RouterConfigError,
+    RoutesResting,
+)
+from caliban_model_router.breaker import BreakerLimits
+from caliban_model_router.route import Hedge
+from caliban_provider.capabilities import Capabilities
+from caliban_provider.errors import (
+    AuthenticationError,
+    BadResponse,
+    BillingError,
+    ContextTooLong,
+    InvalidRequest,
+    ModelUnavailable,
+    NetworkError,
+    Overloaded,
+    ProviderError,
+    RateLimited,
+    RequestTooLarge,
+    ServerError,
+    StreamIdle,
+    StreamInterrupted,
+)
+from caliban_provider.retry import RetryPolicy
+from caliban_provider.stream import MessageStart
+from caliban_provider.testing.scripted import ScriptedProvider, failure, reply
+
+pytestmark = pytest.mark.anyio
+
+QUICK = AgentOptions(retry=RetryPolicy(first_delay_s=0.0))
+TRANSIENT = (
+    ModelUnavailable("no such model"),
+    ContextTooLong("too long"),
+    RateLimited("slow down", retry_after_s=3.0),
+    Overloaded("busy"),
+    ServerError("500"),
+    NetworkError("the name does not resolve"),
+    StreamInterrupted("cut"),
+    StreamIdle("silence", idle_s=1.0),
+    BadResponse("garbage"),
+)
+FINAL = (
+    AuthenticationError("bad key"),
+    InvalidRequest("bad request"),
+    RequestTooLarge("413"),
+    BillingError("pay first"),
+)
+
+
+def named(error: ProviderError) -> str:
+    return type(error).__name__
+
+
+@pytest.mark.parametrize("error", TRANSIENT, ids=named)
+async def test_r1_route_2_answers_when_route_1_fails_before_content(error):
+    known = {"one": ABLE, "two": Capabilities(context_tokens=400_000)}
+    made = rig({"one": [failure(error)], "two": [reply("two here")]}, capabilities=known)
+    assert words(await answer(made.router)) == "two here"
+    assert made.told == [("one", "two", error.category)]
+    assert made.switches[0].message == f"main_loop: one/one-model → two/two-model: {error.message}"
+    assert made.outcomes == [
+        ("one", "failed", Usage()),
+        ("two", "answered", Usage(input_tokens=10, output_tokens=5)),
+    ]
+
+
+@pytest.mark.parametrize("error", FINAL, ids=named)
+async def test_r1_what_no_other_route_could_mend_is_told_at_once(error):
+    made = rig({"one": [failure(error)], "two": [reply("never")]})
+    with pytest.raises(type(error)) as caught:
+        await answer(made.router)
+    assert caught.value is error
+    assert (made.asked(), made.told) == ([1, 0], [])
+
+
+async def test_r1_all_routes_fail_is_fallback_exhausted_with_every_cause():
+    first, last = RateLimited("slow down", retry_after_s=9.0), ServerError("boom", status=500)
+    made = rig({"one": [failure(first)], "two": [failure(last)]})
+    with pytest.raises(FallbackExhausted) as caught:
+        await answer(made.router)
+    error = caught.value
+    assert error.message == "fallback exhausted: one: slow down; two: boom"
+    assert [f.error for f in error.failures] == [first, last]
+    assert error.__cause__ is last
+    assert (error.category, error.status, error.retryable, error.retry_after_s) == (
+        "server_error",
+        500,
+        True,
+        None,
+    )
+
+
+async def test_the_only_route_fails_with_its_own_error():
+    error = Overloaded("busy", retry_after_s=2.0)
+    with pytest.raises(Overloaded) as caught:
+        await answer(rig({"one": [failure(error)]}).router)
+    assert caught.value is error
+
+
+async def test_a_prompt_too_long_for_all_stays_a_matter_of_its_length():
+    """The loop compacts on it. A window that is no wider is not even asked."""
+    made = rig({"one": [failure(ContextTooLong("too long"))], "two": [reply("never")]})
+    with pytest.raises(NoRouteFits) as caught:
+        await answer(made.router)
+    assert isinstance(caught.value, ContextTooLong)
+    assert made.asked() == [1, 0]
+    assert str(made.router.health["one"]) == "no breaker"
+
+
+async def test_r2_an_image_goes_to_the_route_that_can_see():
+    blind = Capabilities(context_tokens=200_000)
+    made = rig({"one": [], "two": [reply("a cat")]}, capabilities={"one": blind})
+    picture = Message(
+        role="user", content=(ImageBlock(media_type="image/png", data="AA=="), TextBlock(text="?"))
+    )
+    assert words(await answer(made.router, ask(picture))) == "a cat"
+    assert made.told == [("one", "two", "capability")]
+    assert made.router.capabilities("one-model").vision
+
+
+async def test_r3_explicit_fallback_ids_override_the_order_of_declaration():
+    busy = failure(Overloaded("busy"))
+    routes = (route("one", fallback=("three", "two")), route("two"), route("three"))
+    made = rig({"one": [busy], "two": [reply("two")], "three": [busy]}, routes)
+    assert words(await answer(made.router)) == "two"
+    assert made.told == [("one", "three", "overloaded"), ("three", "two", "overloaded")]
+
+
+async def test_r3_an_empty_fallback_list_is_no_fallback():
+    made = rig(
+        {"one": [failure(Overloaded("busy"))], "two": [reply("two")]},
+        (route("one", fallback=()), route("two")),
+    )
+    with pytest.raises(Overloaded):
+        await answer(made.router)
+
+
+async def test_r3_an_unknown_fallback_id_is_an_error_at_the_start():
+    with pytest.raises(RouterConfigError, match=r"^\[router.route 1\] fallback: no route is called 'nobody'"):
+        rig({"one": []}, (route("one", fallback=("nobody",)),))
+
+
+async def test_r4_five_failures_open_the_breaker_and_one_probe_closes_it():
+    limits = BreakerLimits()
+    boom = failure(ServerError("boom"))
+    routes = (route("one", breaker=limits, rest_s=0.0), route("two"))
+    made = rig({"one": [*[boom] * 5, reply("back")], "two": [reply("two")] * 6}, routes)
+    for _ in range(6):
+        assert words(await answer(made.router)) == "two"
+    assert made.asked() == [5, 6]
+    assert str(made.router.health["one"]) == "open for 30 s"
+    made.clock.now_s += limits.cooldown_s
+    assert words(await answer(made.router)) == "back"
+    assert str(made.router.health["one"]) == "closed"
+
+
+async def test_r4_every_route_blocked_is_a_typed_error_that_says_how_long():
+    made = rig(
+        {"one": [failure(ServerError("boom"))]}, (route("one", breaker=BreakerLimits(failure_threshold=1)),)
+    )
+    with pytest.raises(ServerError):
+        await answer(made.router)
+    made.clock.now_s += 10
+    with pytest.raises(RoutesResting) as caught:
+        await answer(made.router)
+    assert (caught.value.retryable, caught.value.retry_after_s) == (True, 20.0)
+
+
+HEDGED = Hedge(after_ms=0)
+
+
+async def test_r5_a_slow_primary_loses_and_its_usage_is_told_apart():
+    slow = Silent(before=[MessageStart(usage=Usage(input_tokens=7))], name="slow")
+    fast = ScriptedProvider([reply("fast")], name="fast")
+    made = rig_over(
+        RouterConfig(routes=(route("slow", hedge=HEDGED), route("fast"))), {"slow": slow, "fast": fast}
+    )
+    result = await answer(made.router)
+    assert (words(result), result.usage) == ("fast", Usage(input_tokens=10, output_tokens=5))
+    assert slow.left.is_set()
+    assert sorted(made.outcomes, key=str) == [
+        ("fast", "answered", Usage(input_tokens=10, output_tokens=5)),
+        ("slow", "lost", Usage(input_tokens=7)),
+    ]
+    assert made.told == [("slow", "fast", "hedge")]
+
+
+async def test_r5_a_fast_primary_costs_nothing_more():
+    made = rig({"one": [reply("one")], "two": []}, (route("one", hedge=Hedge(after_ms=60_000)), route("two")))
+    assert words(await answer(made.router)) == "one"
+    assert (made.asked(), made.told) == ([1, 0], [])
+    assert made.outcomes == [("one", "answered", Usage(input_tokens=10, output_tokens=5))]
+
+
+async def test_r6_cache_markers_and_what_only_one_vendor_knows_stay_behind_on_a_hop():
+    made = rig({"one": [failure(Overloaded("busy")), reply("one")], "two": [reply("two"), reply("two")]})
+    request = ask(extra={"metadata": {"user_id": "u"}})
+    for _ in range(2):
+        await answer(made.router, request)
+    made.clock.now_s += 31
+    await answer(made.router, request)
+    seen = [(r.model, r.cache, dict(r.extra)) for p in made.providers.values() for r in p.requests]
+    assert seen == [
+        ("one-model", True, {"metadata": {"user_id": "u"}}),
+        ("one-model", True, {"metadata": {"user_id": "u"}}),
+        ("two-model", False, {}),
+        ("two-model", True, {}),
+    ]
+    assert made.told == [("one", "two", "overloaded"), ("two", "one", "recovered")]
+
+
+HELLO = reply("Hello there, and a good day", usage=Usage(input_tokens=4, output_tokens=2))
+
+
+@pytest.mark.parametrize("after", [0, 5], ids=["before content", "after three deltas"])
+@pytest.mark.parametrize(
+    "error", [Overloaded("busy"), ServerError("529"), RateLimited("no", retry_after_s=86400)]
+)
+async def test_b062_b064_b078_an_error_in_the_stream_reaches_the_next_route_and_nothing_is_said_twice(
+    error, after
+):
+    broken = reply("Hello th", "x" * 90, error=error, error_after=after)
+    made = rig({"one": [broken], "two": [HELLO]})
+    async with Agent(made.router, made.router.model, options=QUICK).run("Hi") as run:
+        events = [event async for event in run.events]
+    assert run.outcome.stop.ok
+    assert [m.text for m in run.outcome.messages] == ["Hi", "Hello there, and a good day"]
+    assert sum(isinstance(event, ReplyDiscarded) for event in events) == (after > 0)
+    assert made.asked() == [1, 1]
+    assert len(made.told) == 1 and made.told[0][:2] == ("one", "two")
+
+
+@pytest.mark.parametrize(
+    "error", [NetworkError("reset"), StreamInterrupted("cut"), StreamIdle("hush", idle_s=1)], ids=named
+)
+async def test_a_line_that_breaks_after_content_is_final_and_still_counts_against_the_route(error):
+    made = rig({"one": [reply("Hello there", error=error, error_after=3)], "two": [HELLO]})
+    outcome = await Agent(made.router, made.router.model, options=QUICK).run_to_end("Hi")
+    assert outcome.stop.category == error.category
+    assert made.asked() == [1, 0]
+    assert made.router.health["one"].is_resting
+
+
+async def test_b078_the_next_turn_tries_the_primary_again_after_the_cool_down():
+    made = rig({"one": [failure(NetworkError("dns")), reply("one")], "two": [reply("two"), reply("two")]})
+    texts = [words(await answer(made.router)) for _ in range(2)]
+    made.clock.now_s += 30
+    texts.append(words(await answer(made.router)))
+    assert texts == ["two", "two", "one"]
+
+
+async def test_b064_a_told_wait_is_kept_and_an_absurd_one_falls_over():
+    made = rig({"one": [failure(RateLimited("no", retry_after_s=86400))], "two": [reply("two")]})
+    assert words(await answer(made.router)) == "two"
+    made.clock.now_s += 3599
+    assert made.router.health["one"].wait_s == 1
+    busy = rig(
+        {
+            "one": [failure(RateLimited("no", retry_after_s=9))],
+            "two": [failure(RateLimited("no", retry_after_s=4))],
+        }
+    )
+    with pytest.raises(FallbackExhausted) as caught:
+        await answer(busy.router)
+    assert (caught.value.retry_after_s, caught.value.retryable) == (4, True)
+    with pytest.raises(RoutesResting) as again:
+        await answer(busy.router)
+    assert again.value.retry_after_s == 4
+
+
+async def test_b084_ids_of_one_vendor_are_fit_for_another_consistent_and_unique():
+    raw = ("functions.Read:0", "call_" + "x" * 60, "a b/c", "", "a-b-c")
+    history = [user("go")]
+    for id in raw:
+        history.append(Message(role="assistant", content=(ToolUseBlock(id=id, name="Read", input={}),)))
+        result = ToolResultBlock(tool_use_id=id, content=(TextBlock(text="ok"),))
+        history.append(Message(role="user", content=(result,)))
+    made = rig({"one": [failure(Overloaded("busy"))], "two": [reply("two")]})
+    await answer(made.router, ask(*history))
+    sent = made.providers["two"].requests[0].messages
+    calls = [call.id for message in sent for call in message.tool_uses]
+    results = [result.tool_use_id for message in sent for result in message.tool_results]
+    assert calls == results
+    assert len(set(calls)) == len(raw)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,40}", id) for id in calls)
+    assert calls[-1] == "a-b-c"
+
+
+async def test_what_one_family_signed_is_never_shown_to_another():
+    signed = Message(
+        role="assistant",
+        family="one-family",
+        model="one-model",
+        content=(
+            ThinkingBlock(text="hm", signature="SIG"),
+            RedactedThinkingBlock(data="xxx"),
+            OpaqueBlock(family="one-family", data={"a": 1}),
+            TextBlock(text="well"),
+        ),
+    )
+    made = rig({"one": [failure(Overloaded("busy"))], "two": [reply("two")]})
+    await answer(made.router, ask(user("go"), signed, user("on")))
+    one, two = (provider.requests[0].messages[1].content for provider in made.providers.values())
+    assert one == signed.content
+    assert two == (TextBlock(text="well"),)
+
+
+async def test_state_that_only_a_fallback_could_read_is_not_filed_under_the_primary():
+    private = (
+        ThinkingBlock(text="hm", signature="SIG"),
+        RedactedThinkingBlock(data="x"),
+        TextBlock(text="well"),
+    )
+    made = rig({"one": [failure(Overloaded("busy"))], "two": [reply(*private)]})
+    outcome = await Agent(made.router, made.router.model, options=QUICK).run_to_end("Hi")
+    assert outcome.messages[-1].content == (ThinkingBlock(text="hm"), TextBlock(text="well"))
+    own = rig({"one": [reply(*private)], "two": []})
+    outcome = await Agent(own.router, own.router.model, options=QUICK).run_to_end("Hi")
+    assert outcome.messages[-1].content == private

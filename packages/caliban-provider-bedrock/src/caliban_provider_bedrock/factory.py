@@ -1,0 +1,58 @@
+"""What the entry point `bedrock` names: facts that cost nothing, and the door to the provider."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from caliban_provider.provider import ProviderFactory, ProviderOptions
+
+if TYPE_CHECKING:
+    from caliban_provider_anthropic.provider import AnthropicProvider
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BedrockFactory:
+    """Makes the provider from an operator's options; see `settings_of` for those in `extra`.
+
+    An `api_key` is a bearer token for Bedrock. `environ` stands in for the process's environment.
+    """
+
+    name: str = "bedrock"
+    default_model: str = "global.anthropic.claude-sonnet-5-5"
+    needs_key: bool = False
+    key_env: tuple[str, ...] = ()
+    base_url_env: tuple[str, ...] = (
+        "AWS_BEDROCK_BASE_URL",
+        "ANTHROPIC_BEDROCK_BASE_URL",
+        "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+    )
+    environ: Mapping[str, str] | None = None
+
+    def create(self, options: ProviderOptions) -> AnthropicProvider:
+        """Make the provider; opens no connection and looks for no keys yet.
+
+        Raises `InvalidRequest` for a region or base URL that is none, `AuthenticationError` for such a token.
+        """
+        from caliban_provider.http import HttpClient
+        from caliban_provider_anthropic.provider import AnthropicProvider
+        from caliban_provider_bedrock.models import offered
+        from caliban_provider_bedrock.settings import settings_of
+        from caliban_provider_bedrock.transport import BedrockTransport
+
+        settings = settings_of(options, os.environ if self.environ is None else self.environ)
+        http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
+        return AnthropicProvider(
+            BedrockTransport(settings),
+            http,
+            name=self.name,
+            first_byte_s=options.first_byte_s,
+            idle_s=options.idle_s,
+            offered=offered(profile=settings.inference_profile),
+        )
+
+
+FACTORY: ProviderFactory = BedrockFactory()
+"""The entry point."""

@@ -1,0 +1,1 @@
+"""Bedrock's side of the wire, for tests."""

@@ -1,0 +1,86 @@
+"""What the entry point `google` names: facts that cost nothing, and the door to the provider."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from caliban_provider.provider import ProviderFactory, ProviderOptions
+
+if TYPE_CHECKING:
+    from caliban_provider.http import HttpClient
+    from caliban_provider_google.provider import GoogleProvider
+    from caliban_provider_google.transport import Transport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoogleFactory:
+    """Makes the provider from an operator's options.
+
+    Vertex is meant where `options.extra` has a `project`, or where GOOGLE_GENAI_USE_VERTEXAI is true and
+    GOOGLE_CLOUD_PROJECT set; `location` and GOOGLE_CLOUD_LOCATION say where (`global`). A key is an access
+    token then, and without one application default credentials serve. Elsewhere `api_version` and
+    GEMINI_API_VERSION say which version of the API. `environ` stands for the process's environment.
+    """
+
+    name: str = "google"
+    default_model: str = "gemini-3.8-flash"
+    base_url_env: tuple[str, ...] = ("GEMINI_BASE_URL",)
+    environ: Mapping[str, str] | None = None
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether AI Studio is meant: Vertex has other ways to prove who asks."""
+        return not self._project({})
+
+    @property
+    def key_env(self) -> tuple[str, ...]:
+        """Where a key is looked for; the keys of AI Studio are none for Vertex."""
+        if self._project({}):
+            return ("GOOGLE_CLOUD_ACCESS_TOKEN",)
+        return ("GEMINI_API_KEY", "GOOGLE_GEMINI_API_KEY", "GOOGLE_API_KEY")
+
+    def create(self, options: ProviderOptions) -> GoogleProvider:
+        """Make the provider; opens no connection.
+
+        Raises `InvalidRequest` for a base URL or version, `AuthenticationError` for a key that is none.
+        """
+        from caliban_provider.http import HttpClient
+        from caliban_provider_google.provider import GoogleProvider
+
+        http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
+        return GoogleProvider(
+            self._transport(options, http), http, first_byte_s=options.first_byte_s, idle_s=options.idle_s
+        )
+
+    def _transport(self, options: ProviderOptions, http: HttpClient) -> Transport:
+        from dataclasses import replace
+
+        from caliban_provider_google.tokens import GoogleAuthTokens, StaticToken
+        from caliban_provider_google.transport import ApiTransport, checked_key
+        from caliban_provider_google.vertex import DEFAULT_LOCATION, VertexTransport
+
+        project = self._project(options.extra)
+        if not project:
+            version = options.extra.get("api_version") or self._env("GEMINI_API_VERSION")
+            return ApiTransport(replace(options, extra={**options.extra, "api_version": version}))
+        key = checked_key(options.api_key)
+        location = options.extra.get("location") or self._env("GOOGLE_CLOUD_LOCATION") or DEFAULT_LOCATION
+        tokens = StaticToken(key) if key else GoogleAuthTokens(http)
+        return VertexTransport(options, tokens, project=project, location=location)
+
+    def _project(self, extra: Mapping[str, str]) -> str:
+        """The project on Vertex; empty where AI Studio is meant."""
+        if extra.get("project"):
+            return extra["project"]
+        wanted = self._env("GOOGLE_GENAI_USE_VERTEXAI").strip().lower() in ("1", "true", "yes", "on")
+        return self._env("GOOGLE_CLOUD_PROJECT") if wanted else ""
+
+    def _env(self, name: str) -> str:
+        return (os.environ if self.environ is None else self.environ).get(name, "")
+
+
+FACTORY: ProviderFactory = GoogleFactory()
+"""The entry point."""

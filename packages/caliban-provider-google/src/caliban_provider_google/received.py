@@ -1,0 +1,46 @@
+"""JSON of the wire, read with distrust."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from caliban_provider.errors import BadResponse
+
+
+def parse(data: bytes) -> dict[str, Any]:
+    """The JSON object in `data`. Raises `BadResponse`."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise BadResponse(
+            "an event of the stream is not JSON", hint="Something between here and the provider altered it."
+        ) from error
+    if not isinstance(value, dict):
+        raise BadResponse("an event of the stream is not a JSON object")
+    return value
+
+
+def string(data: Mapping[str, Any], name: str) -> str:
+    """The text `name` of `data`; empty when it is missing or something else."""
+    value = data.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def member(data: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The object `name` of `data`; empty when it is missing or something else."""
+    value = data.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def objects(data: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """The objects in the list `name` of `data`; anything else in it is passed over."""
+    value = data.get(name)
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def count(data: Mapping[str, Any], name: str) -> int:
+    """The number `name` of `data`, ≥ 0; 0 when it is missing or something else."""
+    value = data.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

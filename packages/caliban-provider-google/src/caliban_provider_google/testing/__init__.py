@@ -1,0 +1,1 @@
+"""The vendor's side of the wire, for tests: import its modules directly."""

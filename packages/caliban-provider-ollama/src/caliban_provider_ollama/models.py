@@ -1,0 +1,70 @@
+"""What a server tells of its models, and what is guessed while it has not been asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from caliban_provider.capabilities import Capabilities
+from caliban_provider_ollama.received import strings
+
+FAMILY = "ollama"
+"""Whose blocks this wire carries; none of them is signed."""
+
+_LEVELS_ONLY = ("gpt-oss",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFacts:
+    """What `/api/show` tells of one model; `None` is not known.
+
+    `context_tokens` is the window that it was trained for. `levels` says that it takes a depth of reasoning
+    instead of yes or no, and cannot be kept from it.
+    """
+
+    context_tokens: int | None = None
+    tools: bool | None = None
+    vision: bool | None = None
+    thinking: bool | None = None
+    levels: bool = False
+
+
+def facts_from(model: str, shown: Mapping[str, Any]) -> ModelFacts:
+    """The facts in an answer of `/api/show`; servers of old tell no capabilities."""
+    told = strings(shown, "capabilities")
+    info = shown.get("model_info")
+    return ModelFacts(
+        context_tokens=_context(info) if isinstance(info, dict) else None,
+        tools="tools" in told if told else None,
+        vision="vision" in told if told else None,
+        thinking="thinking" in told if told else None,
+        levels=takes_levels(model),
+    )
+
+
+def takes_levels(model: str) -> bool:
+    """Whether `model` is known to take levels of reasoning only."""
+    return model.rsplit("/", 1)[-1].startswith(_LEVELS_ONLY)
+
+
+def capabilities(facts: ModelFacts | None) -> Capabilities:
+    """What a model can do; one that is not known is taken for one that calls tools and sees nothing."""
+    known = facts or ModelFacts()
+    return Capabilities(
+        context_tokens=known.context_tokens,
+        tools=known.tools is not False,
+        vision=known.vision is True,
+        thinking=known.thinking is True,
+        structured_output=True,
+    )
+
+
+def _context(info: Mapping[str, Any]) -> int | None:
+    """The window, under the name of the model's architecture: `llama.context_length`."""
+    own = info.get(f"{info.get('general.architecture')}.context_length")
+    others = [value for key, value in info.items() if key.endswith(".context_length")]
+    for value in (own, *others):
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            return value
+    return None

@@ -1,0 +1,1 @@
+"""The server's side of the wire, for tests: import its modules directly."""

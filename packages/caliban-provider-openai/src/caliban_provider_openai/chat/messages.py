@@ -1,0 +1,112 @@
+"""Messages of Chat Completions; what the wire would refuse is left out or said in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from caliban_common.codec import dumps
+from caliban_common.message import (
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
+from caliban_provider_openai.body import document_text, image_url, pdf_url, result_text, unseen
+from caliban_provider_openai.names import IdRule, wire_name
+from caliban_provider_openai.quirks import Quirks
+
+SEEN_BELOW = "(see the image in the next message)"
+"""Stands in a result that is an image: the wire takes text alone there, and images after it."""
+
+
+def id_rule(quirks: Quirks) -> IdRule:
+    """What a call's id looks like for this server."""
+    return IdRule(chars=quirks.id_chars, extra=quirks.id_extra, exact=quirks.id_exact)
+
+
+def message_json(message: Message, quirks: Quirks, *, own: bool) -> list[bytes]:
+    """The wire's messages for one of ours, results first; none for one that says nothing.
+
+    `own` says that the model that reads wrote it: its reasoning goes back to it where the server wants that.
+    """
+    if message.role == "assistant":
+        made = _assistant(message.content, quirks, own=own)
+        return [dumps(made)] if made is not None else []
+    rule = id_rule(quirks)
+    out: list[dict[str, Any]] = []
+    blocks: list[Block] = []
+    for block in message.content:
+        if isinstance(block, ToolResultBlock):
+            out.append(_result(block, rule))
+            blocks += [part for part in block.content if isinstance(part, ImageBlock)]
+        else:
+            blocks.append(block)
+    parts = [part for block in blocks if (part := _user_part(block, quirks)) is not None]
+    if parts:
+        out.append({"role": "user", "content": _simplest(parts)})
+    return [dumps(made) for made in out]
+
+
+def _assistant(content: Sequence[Block], quirks: Quirks, *, own: bool) -> dict[str, Any] | None:
+    texts = [block.text for block in content if isinstance(block, TextBlock) and block.text.strip()]
+    rule = id_rule(quirks)
+    calls = [_call(block, rule) for block in content if isinstance(block, ToolUseBlock)]
+    if not texts and not calls:
+        return None
+    out: dict[str, Any] = {"role": "assistant", "content": "\n\n".join(texts) if texts else None}
+    if own and quirks.reasoning_field:
+        thoughts = [block.text for block in content if isinstance(block, ThinkingBlock) and block.text]
+        if thoughts:
+            out[quirks.reasoning_field] = "\n\n".join(thoughts)
+    if calls:
+        out["tool_calls"] = calls
+    return out
+
+
+def _call(block: ToolUseBlock, rule: IdRule) -> dict[str, Any]:
+    function = {"name": wire_name(block.name), "arguments": dumps(dict(block.input)).decode()}
+    return {"id": rule.apply(block.id), "type": "function", "function": function}
+
+
+def _result(block: ToolResultBlock, rule: IdRule) -> dict[str, Any]:
+    texts = [part.text for part in block.content if isinstance(part, TextBlock) and part.text.strip()]
+    if not texts and any(isinstance(part, ImageBlock) for part in block.content):
+        texts.append(SEEN_BELOW)
+    text = result_text("\n".join(texts), is_error=block.is_error)
+    return {"role": "tool", "tool_call_id": rule.apply(block.tool_use_id), "content": text}
+
+
+def _user_part(block: Block, quirks: Quirks) -> dict[str, Any] | None:
+    match block:
+        case TextBlock():
+            return _text(block.text) if block.text.strip() else None
+        case ImageBlock():
+            url = image_url(block)
+            if url is None:
+                return _text(unseen(block))
+            return {"type": "image_url", "image_url": {"url": url}}
+        case DocumentBlock():
+            url = pdf_url(block) if quirks.files else None
+            if url is None:
+                return _text(document_text(block) or unseen(block))
+            name = (block.title or "").strip() or "document"
+            name = name if name.lower().endswith(".pdf") else f"{name}.pdf"
+            return {"type": "file", "file": {"filename": name, "file_data": url}}
+        case _:
+            return None
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _simplest(parts: list[dict[str, Any]]) -> object:
+    """Plain text where there is only text: some servers read nothing else."""
+    if all(part["type"] == "text" for part in parts):
+        return "\n\n".join([part["text"] for part in parts])
+    return parts

@@ -1,0 +1,114 @@
+"""What the entry point `openai` names: facts that cost nothing, and the door to the provider."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from caliban_provider.errors import InvalidRequest
+from caliban_provider.provider import ProviderFactory, ProviderOptions
+
+if TYPE_CHECKING:
+    from caliban_provider_openai.provider import OpenAIProvider
+    from caliban_provider_openai.quirks import Kind
+    from caliban_provider_openai.transport import Transport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenAIFactory:
+    """Makes the provider from an operator's options; the README lists those in `extra`.
+
+    No key is needed by a server that is not the vendor's, so `needs_key` is false and `create` says when one
+    is missing. `environ` stands in for the process's environment: `OPENAI_ORG_ID`, `OPENAI_PROJECT`.
+    """
+
+    name: str = "openai"
+    default_model: str = "gpt-5.5"
+    needs_key: bool = False
+    key_env: tuple[str, ...] = ("OPENAI_API_KEY",)
+    base_url_env: tuple[str, ...] = ("OPENAI_BASE_URL",)
+    environ: Mapping[str, str] | None = None
+
+    def create(self, options: ProviderOptions) -> OpenAIProvider:
+        """Make the provider; opens no connection.
+
+        Raises `InvalidRequest` for a base URL that is none, `AuthenticationError` for a key that is none or
+        that is missing.
+        """
+        from caliban_provider_openai.transport import ApiTransport, is_vendor, root_url
+
+        options = environment(
+            options,
+            self.environ,
+            organization=("OPENAI_ORG_ID",),
+            project=("OPENAI_PROJECT", "OPENAI_PROJECT_ID"),
+        )
+        vendor = is_vendor(root_url(options.base_url))
+        return build(
+            options,
+            ApiTransport(options),
+            name=self.name,
+            kind="openai" if vendor else "compatible",
+            default_api="responses" if vendor else "chat",
+        )
+
+
+def build(
+    options: ProviderOptions,
+    transport: Transport,
+    *,
+    name: str,
+    kind: Kind,
+    default_api: Literal["responses", "chat"],
+) -> OpenAIProvider:
+    """The provider over `transport`; `extra["api"]` overrides the interface, `extra["quirks"]` the table.
+
+    Raises `InvalidRequest` for options that are none.
+    """
+    from caliban_provider.http import HttpClient
+    from caliban_provider_openai.provider import OpenAIProvider
+    from caliban_provider_openai.quirks import quirks_of
+    from caliban_provider_openai.service import ChatService, ResponsesService, ServiceFacts
+    from caliban_provider_openai.transport import host_of
+
+    api = options.extra.get("api") or default_api
+    facts = ServiceFacts(
+        name=name,
+        cache_key=options.extra.get("prompt_cache_key", ""),
+        base_model=options.extra.get("base_model", ""),
+        aliased=kind != "openai",
+    )
+    host = host_of(options.base_url) if options.base_url else ""
+    quirks = quirks_of(host, kind, options.extra.get("quirks", ""))
+    service: ChatService | ResponsesService
+    match api:
+        case "responses":
+            service = ResponsesService(facts)
+        case "chat":
+            service = ChatService(quirks, facts)
+        case _:
+            raise InvalidRequest(
+                f"the provider {name} has no interface called {api[:60]!r}",
+                hint='The option `api` is "responses" or "chat".',
+            )
+    http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
+    return OpenAIProvider(service, transport, http, first_byte_s=options.first_byte_s, idle_s=options.idle_s)
+
+
+def environment(
+    options: ProviderOptions, environ: Mapping[str, str] | None, **variables: tuple[str, ...]
+) -> ProviderOptions:
+    """`options` with what `extra` leaves out taken from the first of its variables that is set."""
+    given = os.environ if environ is None else environ
+    extra = dict(options.extra)
+    for key, names in variables.items():
+        found = next((given[name] for name in names if given.get(name)), None)
+        if found is not None:
+            extra.setdefault(key, found)
+    return replace(options, extra=extra)
+
+
+FACTORY: ProviderFactory = OpenAIFactory()
+"""The entry point `openai`."""

@@ -1,0 +1,158 @@
+"""What is known of OpenAI's models: data with a date, and how a name finds its row.
+
+Windows, output limits and effort levels: the vendor's model pages and its reasoning guide; which models take
+no tools beside reasoning on Chat Completions: its migration guide to Responses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from caliban_provider.capabilities import Capabilities
+
+FAMILY = "openai"
+"""Whose encrypted reasoning this wire carries."""
+
+AS_OF = "2026-11-27"
+"""The day on which the table was true."""
+
+Level: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""A reasoning effort of the wire."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFacts:
+    """One row: what the models whose name begins with `prefix` accept.
+
+    `reasons` says that the model thinks before it answers; it then takes no temperature unless `sampling`.
+    `efforts` are in rising order. `chat_tools` false means that Chat Completions refuses tools unless the
+    effort is `none`.
+    """
+
+    prefix: str
+    display_name: str = ""
+    context_tokens: int | None = 1_050_000
+    max_output_tokens: int | None = 128_000
+    reasons: bool = True
+    sampling: bool = False
+    efforts: tuple[Level, ...] = ("none", "low", "medium", "high", "xhigh")
+    chat_tools: bool = True
+    vision: bool = True
+    documents: bool = True
+    structured_output: bool = True
+
+
+_NEW = ModelFacts(prefix="", chat_tools=False)
+_ALWAYS = replace(_NEW, efforts=("low", "medium", "high", "xhigh"))
+_GEN_5 = ModelFacts(prefix="", context_tokens=400_000)
+_O_SERIES = replace(
+    _GEN_5, context_tokens=200_000, max_output_tokens=100_000, efforts=("low", "medium", "high")
+)
+_PLAIN = ModelFacts(
+    prefix="",
+    context_tokens=128_000,
+    max_output_tokens=16_384,
+    reasons=False,
+    sampling=True,
+    efforts=(),
+)
+
+_UNKNOWN_GPT = replace(
+    _NEW, prefix="gpt-", context_tokens=None, max_output_tokens=None, efforts=("low", "medium", "high")
+)
+_UNKNOWN = replace(_PLAIN, context_tokens=None, max_output_tokens=None, vision=False, documents=False)
+
+TABLE: tuple[ModelFacts, ...] = (
+    replace(_ALWAYS, prefix="gpt-6.2-astra", display_name="GPT-6.2 Astra"),
+    replace(_ALWAYS, prefix="gpt-6.2-sol", display_name="GPT-6.2 Sol"),
+    replace(_ALWAYS, prefix="gpt-6.1-sol", display_name="GPT-6.1 Sol"),
+    replace(_NEW, prefix="gpt-6.1-terra", display_name="GPT-6.1 Terra"),
+    replace(_ALWAYS, prefix="gpt-6-astra", display_name="GPT-6 Astra"),
+    replace(_NEW, prefix="gpt-6-sol", display_name="GPT-6 Sol"),
+    replace(_NEW, prefix="gpt-6-luna", display_name="GPT-6 Luna"),
+    replace(_NEW, prefix="gpt-5.6-sol", display_name="GPT-5.6 Sol"),
+    replace(_NEW, prefix="gpt-5.6-terra", display_name="GPT-5.6 Terra"),
+    replace(_NEW, prefix="gpt-5.6-luna", display_name="GPT-5.6 Luna"),
+    replace(_NEW, prefix="gpt-5.5", display_name="GPT-5.5", context_tokens=1_000_000),
+    replace(_NEW, prefix="gpt-5.4", display_name="GPT-5.4"),
+    replace(_NEW, prefix="gpt-5.4-mini", display_name="GPT-5.4 mini", context_tokens=400_000),
+    replace(_NEW, prefix="gpt-5.4-nano", display_name="GPT-5.4 nano", context_tokens=400_000),
+    replace(
+        _GEN_5,
+        prefix="gpt-5.3-codex",
+        display_name="GPT-5.3 Codex",
+        efforts=("low", "medium", "high", "xhigh"),
+    ),
+    replace(_GEN_5, prefix="gpt-5.2", display_name="GPT-5.2"),
+    replace(_GEN_5, prefix="gpt-5.1", display_name="GPT-5.1", efforts=("none", "low", "medium", "high")),
+    replace(_GEN_5, prefix="gpt-5", display_name="GPT-5", efforts=("minimal", "low", "medium", "high")),
+    replace(_O_SERIES, prefix="o4-mini", display_name="o4-mini"),
+    replace(_O_SERIES, prefix="o3", display_name="o3"),
+    replace(_O_SERIES, prefix="o1", display_name="o1"),
+    replace(
+        _PLAIN,
+        prefix="gpt-4.1",
+        display_name="GPT-4.1",
+        context_tokens=1_000_000,
+        max_output_tokens=32_768,
+    ),
+    replace(_PLAIN, prefix="gpt-4o", display_name="GPT-4o"),
+    replace(
+        _PLAIN,
+        prefix="gpt-4",
+        display_name="GPT-4",
+        max_output_tokens=4096,
+        structured_output=False,
+        documents=False,
+    ),
+    replace(
+        _PLAIN,
+        prefix="gpt-3.5",
+        display_name="GPT-3.5",
+        context_tokens=16_385,
+        max_output_tokens=4096,
+        structured_output=False,
+        vision=False,
+        documents=False,
+    ),
+    replace(
+        _O_SERIES,
+        prefix="gpt-oss",
+        display_name="gpt-oss",
+        context_tokens=131_072,
+        max_output_tokens=None,
+        sampling=True,
+        vision=False,
+        documents=False,
+    ),
+)
+"""One row per line of models; the longest prefix that fits wins."""
+
+_BY_LENGTH = tuple(sorted(TABLE, key=lambda row: len(row.prefix), reverse=True))
+
+
+def facts(model: str) -> ModelFacts:
+    """The row of `model`, a route before a slash left out.
+
+    A GPT without a row is taken for a new model, anything else for a simple one of somebody else.
+    """
+    name = model.strip().lower().rsplit("/", 1)[-1]
+    for row in _BY_LENGTH:
+        if name.startswith(row.prefix):
+            return row
+    return _UNKNOWN_GPT if name.startswith(_UNKNOWN_GPT.prefix) else _UNKNOWN
+
+
+def capabilities(model: str) -> Capabilities:
+    """What `model` can do, from its row."""
+    row = facts(model)
+    return Capabilities(
+        context_tokens=row.context_tokens,
+        max_output_tokens=row.max_output_tokens,
+        vision=row.vision,
+        documents=row.documents,
+        thinking=row.reasons,
+        prompt_cache=True,
+        structured_output=row.structured_output,
+    )

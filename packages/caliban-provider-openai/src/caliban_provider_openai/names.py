@@ -1,0 +1,67 @@
+"""Ids and names that a server takes, derived from any: the same text always gives the same result.
+
+Being pure, the mapping needs no memory: a call and its result agree, and the bytes of a history stay the same
+from turn to turn.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+
+MAX_NAME_CHARS = 64
+
+_FINE_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_OTHER = re.compile(r"[^a-zA-Z0-9_-]")
+_DIGEST_CHARS = 12
+_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdRule:
+    """What a tool call's id may look like: letters, digits, `_`, `-` and `extra`, at most `chars` of them.
+
+    With `exact` it is exactly `chars` letters and digits.
+    """
+
+    chars: int = 40
+    extra: str = ""
+    exact: bool = False
+
+    def apply(self, raw: str) -> str:
+        """`raw` where it fits, else an id that is as unique as `raw`."""
+        if self.exact:
+            fits = len(raw) == self.chars and raw.isascii() and raw.isalnum()
+            return raw if fits else _scrambled(raw, self.chars)
+        if raw and len(raw) <= self.chars and raw.isascii():
+            plain = raw
+            for char in f"_-{self.extra}":
+                plain = plain.replace(char, "a")
+            if plain.isalnum():
+                return raw
+        return _derived(raw or "call", self.chars)
+
+
+def wire_name(raw: str) -> str:
+    """`raw` where it is a tool name that the wire takes, else one that is as unique as `raw`."""
+    return raw if _FINE_NAME.fullmatch(raw) else _derived(raw or "tool", MAX_NAME_CHARS)
+
+
+def _derived(raw: str, max_chars: int) -> str:
+    digest = _hash(raw).hex()[:_DIGEST_CHARS]
+    kept = _OTHER.sub("_", raw)[: max(0, max_chars - _DIGEST_CHARS - 1)]
+    return f"{kept}_{digest}"[-max_chars:]
+
+
+def _scrambled(raw: str, chars: int) -> str:
+    number = int.from_bytes(_hash(raw))
+    out = []
+    for _ in range(chars):
+        number, digit = divmod(number, len(_ALPHABET))
+        out.append(_ALPHABET[digit])
+    return "".join(out)
+
+
+def _hash(raw: str) -> bytes:
+    return sha256(raw.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,96 @@
+"""How the servers that speak Chat Completions differ: a table, so that no code asks for a name.
+
+Each row says what its host's reference says. A server without a row is asked as little as possible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeAlias
+
+from caliban_provider.errors import InvalidRequest
+
+Kind: TypeAlias = Literal["openai", "azure", "compatible"]
+"""The vendor itself, the vendor's models on Azure, or a server that speaks alike."""
+
+Structured: TypeAlias = Literal["json_schema", "json_object", "none"]
+"""How far a server can hold a reply to a schema."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quirks:
+    """What one server takes.
+
+    `max_tokens_field` and `system_role` are the wire's words. A tool call's id has at most `id_chars`
+    characters of letters, digits, `_` and `-`, and of `id_extra`; with `id_exact` it is exactly `id_chars`
+    letters and digits. `reasoning_field` is where a message's reasoning goes back, empty where it does not.
+    `any_word` is the `tool_choice` that forces some call. `effort` says that `reasoning_effort` does no harm.
+    """
+
+    max_tokens_field: str = "max_tokens"
+    system_role: str = "system"
+    id_chars: int = 40
+    id_extra: str = ""
+    id_exact: bool = False
+    stream_options: bool = True
+    parallel_tool_calls: bool = True
+    structured: Structured = "json_schema"
+    reasoning_field: str = ""
+    effort: bool = False
+    files: bool = False
+    cache_key: bool = False
+    any_word: str = "required"
+
+
+_COMPATIBLE = Quirks()
+_OPENAI = Quirks(
+    max_tokens_field="max_completion_tokens", system_role="developer", effort=True, files=True, cache_key=True
+)
+
+_BY_HOST: tuple[tuple[str, Quirks], ...] = (
+    (
+        "mistral.ai",
+        replace(_COMPATIBLE, id_chars=9, id_exact=True, stream_options=False, any_word="any"),
+    ),
+    ("deepseek.com", replace(_COMPATIBLE, reasoning_field="reasoning_content", structured="json_object")),
+    ("moonshot.ai", replace(_COMPATIBLE, reasoning_field="reasoning_content", id_chars=64, id_extra=".:")),
+    ("moonshot.cn", replace(_COMPATIBLE, reasoning_field="reasoning_content", id_chars=64, id_extra=".:")),
+    ("openrouter.ai", replace(_COMPATIBLE, reasoning_field="reasoning", effort=True, files=True)),
+    ("groq.com", replace(_COMPATIBLE, max_tokens_field="max_completion_tokens")),
+    ("cerebras.ai", replace(_COMPATIBLE, max_tokens_field="max_completion_tokens")),
+)
+"""The end of a host, and what it takes."""
+
+
+def quirks_of(host: str, kind: Kind, changes: str = "") -> Quirks:
+    """The row of a server; `changes` are an operator's: `stream_options=false, id_chars=64`.
+
+    Raises `InvalidRequest` for a change that is none.
+    """
+    if kind == "compatible":
+        found = next((row for end, row in _BY_HOST if host == end or host.endswith(f".{end}")), _COMPATIBLE)
+    else:
+        found = _OPENAI
+    return replace(found, **_changes(changes)) if changes.strip() else found
+
+
+def _changes(text: str) -> dict[str, Any]:
+    kinds: Mapping[str, object] = {field.name: field.default for field in fields(Quirks)}
+    out: dict[str, Any] = {}
+    for part in re.split(r"[,\s]+", text.strip()):
+        name, _, value = part.partition("=")
+        default = kinds.get(name)
+        if isinstance(default, bool) and value in ("true", "false"):
+            out[name] = value == "true"
+        elif isinstance(default, int) and not isinstance(default, bool) and value.isdecimal():
+            out[name] = max(1, int(value))
+        elif isinstance(default, str):
+            out[name] = value
+        elif part:
+            raise InvalidRequest(
+                f"the quirk {part[:60]!r} is not known",
+                hint=f"Known are: {', '.join(kinds)}; write NAME=VALUE, with true or false for a switch.",
+            )
+    return out

@@ -1,0 +1,1 @@
+"""The Responses interface: what a request and a reply look like there."""

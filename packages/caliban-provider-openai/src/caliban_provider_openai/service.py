@@ -1,0 +1,134 @@
+"""The two interfaces as one thing each: how a request is written there and a reply read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Protocol
+from uuid import uuid4
+
+from caliban_provider.capabilities import Capabilities
+from caliban_provider.request import CompletionRequest
+from caliban_provider.sse import SSEEvent
+from caliban_provider.stream import StreamEvent
+from caliban_provider_openai import models
+from caliban_provider_openai.body import Body
+from caliban_provider_openai.chat.decode import ChatDecoder, Style
+from caliban_provider_openai.chat.encode import ChatEncoder
+from caliban_provider_openai.quirks import Quirks
+from caliban_provider_openai.responses.decode import ResponsesDecoder
+from caliban_provider_openai.responses.encode import ResponsesEncoder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceFacts:
+    """What is said of a service once.
+
+    `name` is the operator's for the provider. `cache_key` groups a session's requests in the vendor's cache.
+    `base_model` is the model behind a deployment whose name says nothing. `aliased` says that the server
+    calls a model otherwise than the operator does.
+    """
+
+    name: str
+    cache_key: str = ""
+    base_model: str = ""
+    aliased: bool = False
+
+
+class Decoder(Protocol):
+    """Takes the events of one reply; `stopped` says that its last came."""
+
+    @property
+    def stopped(self) -> bool: ...
+
+    def feed(self, event: SSEEvent) -> list[StreamEvent]:
+        """The stream events that `event` means. Raises `ProviderError`."""
+        ...
+
+    def finish(self) -> list[StreamEvent]:
+        """Say that the stream has ended. Raises `StreamInterrupted` when the reply has not."""
+        ...
+
+
+class Service(Protocol):
+    """One interface: a writer of bodies that remembers, and a new reader for each reply."""
+
+    @property
+    def name(self) -> str: ...
+
+    def body(self, request: CompletionRequest) -> Body:
+        """The body of `request`. Raises `InvalidRequest`."""
+        ...
+
+    def decoder(self, body: Body, secrets: Collection[str]) -> Decoder:
+        """A reader for the reply to `body`."""
+        ...
+
+    def capabilities(self, model: str) -> Capabilities:
+        """What `model` can do through this interface."""
+        ...
+
+
+class ResponsesService:
+    """Responses: everything the model wrote is sent back, encrypted reasoning included."""
+
+    def __init__(self, facts: ServiceFacts) -> None:
+        self.name = facts.name
+        self._facts = facts
+        self._encoder = ResponsesEncoder(cache_key=facts.cache_key, base_model=facts.base_model)
+
+    def body(self, request: CompletionRequest) -> Body:
+        """The body of `request`. Raises `InvalidRequest`."""
+        return self._encoder.body(request)
+
+    def decoder(self, body: Body, secrets: Collection[str]) -> ResponsesDecoder:
+        """A reader for the reply to `body`."""
+        return ResponsesDecoder(
+            model=body.model,
+            provider=self.name,
+            names=body.names,
+            secrets=secrets,
+            aliased=self._facts.aliased,
+        )
+
+    def capabilities(self, model: str) -> Capabilities:
+        """What `model` can do, from a dated table."""
+        return models.capabilities(self._facts.base_model or model)
+
+
+class ChatService:
+    """Chat Completions as one server's quirks want it."""
+
+    def __init__(self, quirks: Quirks, facts: ServiceFacts) -> None:
+        self.name = facts.name
+        self._quirks = quirks
+        self._facts = facts
+        self._encoder = ChatEncoder(quirks, cache_key=facts.cache_key, base_model=facts.base_model)
+
+    def body(self, request: CompletionRequest) -> Body:
+        """The body of `request`. Raises `InvalidRequest`."""
+        return self._encoder.body(request)
+
+    def decoder(self, body: Body, secrets: Collection[str]) -> ChatDecoder:
+        """A reader for the reply to `body`."""
+        return ChatDecoder(
+            model=body.model,
+            provider=self.name,
+            names=body.names,
+            secrets=secrets,
+            style=Style(
+                aliased=self._facts.aliased,
+                salt=uuid4().hex,
+                keeps_reasoning=bool(self._quirks.reasoning_field),
+            ),
+        )
+
+    def capabilities(self, model: str) -> Capabilities:
+        """What `model` can do, as far as the server's quirks let it."""
+        known = models.capabilities(self._facts.base_model or model)
+        return replace(
+            known,
+            parallel_tools=self._quirks.parallel_tool_calls,
+            documents=known.documents and self._quirks.files,
+            structured_output=known.structured_output and self._quirks.structured == "json_schema",
+        )

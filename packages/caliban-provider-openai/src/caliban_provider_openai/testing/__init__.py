@@ -1,0 +1,1 @@
+"""The vendor's side of both wires, for tests: import its modules directly."""

@@ -1,0 +1,152 @@
+"""Where the token comes from that lets a request in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC
+from typing import Any, Protocol
+
+import anyio
+
+from caliban_provider.errors import AuthenticationError, ProviderError
+from caliban_provider.http import HttpClient
+from caliban_provider.refusal import clean
+from caliban_provider_anthropic.renewal import Grant
+
+SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+"""What the token must be good for."""
+
+MAX_ANSWER_BYTES = 1024 * 1024
+"""How much of a token service's answer is read."""
+
+_TIMEOUT_S = 30.0
+_LOG_IN = "Run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS or "
+_LOG_IN += "ANTHROPIC_VERTEX_TOKEN."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token, the project that its credentials belong to, and the one that pays; empty is not known."""
+
+    value: str = field(repr=False)
+    project: str = ""
+    quota_project: str = ""
+
+
+class TokenSource(Protocol):
+    """Gets tokens."""
+
+    async def fetch(self, refused: bool) -> Grant[Token]:
+        """A token that is good now; `refused` says that the one before was turned away.
+
+        Raises `AuthenticationError`.
+        """
+        ...
+
+
+class GivenToken:
+    """A token that was given, and stays."""
+
+    def __init__(self, value: str) -> None:
+        self._grant = Grant(value=Token(value=value))
+
+    async def fetch(self, refused: bool) -> Grant[Token]:
+        """What was given."""
+        return self._grant
+
+
+class DefaultTokens:
+    """Tokens for the application default credentials: a key file, a login with gcloud, the machine's account.
+
+    The vendor's library is slow to load and blocks, so it works in a thread; what it asks of token services
+    goes through `http` on the event loop.
+    """
+
+    def __init__(self, http: HttpClient) -> None:
+        self._http = http
+        self._credentials: Any = None
+        self._project = ""
+
+    async def fetch(self, refused: bool) -> Grant[Token]:
+        """A new token. Raises `AuthenticationError` when there are no credentials or they do not serve."""
+        return await anyio.to_thread.run_sync(self._look, refused, abandon_on_cancel=True)
+
+    def _look(self, refused: bool) -> Grant[Token]:
+        try:
+            import google.auth
+            from google.auth.exceptions import GoogleAuthError
+        except ImportError:
+            raise AuthenticationError(
+                "there is no token for Vertex, and google-auth, which gets one, is not installed",
+                hint="Install caliban[vertex], or set ANTHROPIC_VERTEX_TOKEN.",
+            ) from None
+        ask = LoopRequest(self._http)
+        try:
+            if self._credentials is None or refused:
+                self._credentials, project = google.auth.default(
+                    scopes=[SCOPE],
+                    request=ask,  # type: ignore[arg-type]  # it is called, and nothing else
+                )
+                self._project = project or ""
+            self._credentials.refresh(ask)
+        except (GoogleAuthError, OSError, ValueError) as error:
+            self._credentials = None
+            raise AuthenticationError(
+                f"there is no token for Vertex: {clean(str(error))}", hint=_LOG_IN
+            ) from error
+        return self._grant()
+
+    def _grant(self) -> Grant[Token]:
+        passes = getattr(self._credentials, "expiry", None)
+        token = Token(
+            value=str(self._credentials.token),
+            project=self._project,
+            quota_project=getattr(self._credentials, "quota_project_id", None) or "",
+        )
+        # The library tells the end in UTC, without saying so.
+        return Grant(
+            value=token, expires_at_s=None if passes is None else passes.replace(tzinfo=UTC).timestamp()
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a token service said, as the vendor's library wants it."""
+
+    status: int
+    headers: Mapping[str, str]
+    data: bytes
+
+
+class LoopRequest:
+    """The vendor's `google.auth.transport.Request`: called in a worker thread, it asks on the event loop."""
+
+    def __init__(self, http: HttpClient) -> None:
+        self._http = http
+
+    def __call__(
+        self,
+        url: str,
+        method: str = "GET",
+        body: bytes | str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        **_: object,
+    ) -> Answer:
+        """The answer, whatever its status. Raises the library's `TransportError` when there is none."""
+        from google.auth.exceptions import TransportError
+
+        data = body.encode() if isinstance(body, str) else body or b""
+        try:
+            return anyio.from_thread.run(self._ask, method, url, dict(headers or {}), data, timeout)
+        except (ProviderError, TimeoutError) as error:
+            raise TransportError(str(error)) from error  # type: ignore[no-untyped-call]
+
+    async def _ask(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, timeout: float | None
+    ) -> Answer:
+        with anyio.fail_after(timeout or _TIMEOUT_S):
+            async with self._http.stream(method, url, headers=headers, body=body) as answer:
+                data = await answer.read(MAX_ANSWER_BYTES)
+                return Answer(status=answer.status, headers=answer.headers, data=data)

@@ -1,0 +1,174 @@
+"""The account of one session: every model call of every agent asks it before and tells it after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import count
+
+import anyio
+
+from caliban_common.event import Warned
+from caliban_common.stop import Stop
+from caliban_common.usage import Usage
+from caliban_telemetry.book import PriceBook
+from caliban_telemetry.budget import Budget, Verdict
+from caliban_telemetry.format import usd
+from caliban_telemetry.meter import CostMeter
+from caliban_telemetry.rate import ZERO
+
+PROMPT_MARGIN = Decimal("1.5")
+"""How far an estimate of a prompt's tokens may be below the truth; code is denser than prose."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    provider: str
+    model: str
+    prompt_tokens: int
+    max_tokens: int
+    agent: str
+
+
+class Account:
+    """One session's money, shared by its main agent, its sub-agents, its compaction and its hedges.
+
+    Used by one event loop. No call is under way while its tools run, so agents cannot wait for each other.
+    `agent` is empty for the main one. `prompt_tokens` is an estimate.
+    """
+
+    def __init__(
+        self, book: PriceBook, budget: Budget | None = None, *, clock: Callable[[], datetime] | None = None
+    ) -> None:
+        self.book = book
+        self.budget = budget or Budget()
+        self.meter = CostMeter()
+        self._clock = clock or _now
+        self._numbers = count(1)
+        self._under_way: dict[int, _Call] = {}
+        self._turnstile = anyio.Lock()
+        self._settled = anyio.Event()
+
+    def verdict(self) -> Verdict:
+        """Go on, go on more cheaply, or stop: for routing, and for work that would make calls."""
+        return self.budget.verdict()
+
+    async def before_call(
+        self, *, provider: str, model: str, prompt_tokens: int, max_tokens: int, agent: str = ""
+    ) -> int | Stop:
+        """Leave to make a call, as the number to settle it by, or why it must not be made.
+
+        Waits, first come first served, while calls under way may use up what is left. Cancelling the wait
+        leaves nothing behind. A number must be given to `after_call`, however the call ends.
+        """
+        call = _Call(provider, model, prompt_tokens, max_tokens, agent)
+        if self.budget.limit_usd is None:
+            return self._begin(call, None)
+        async with self._turnstile:
+            while (answer := self._try(call)) is None:
+                self._settled = anyio.Event()
+                await self._settled.wait()
+            return answer
+
+    def try_call(
+        self, *, provider: str, model: str, prompt_tokens: int, max_tokens: int, agent: str = ""
+    ) -> int | Stop | None:
+        """The same without waiting: `None` when it would. For a call that can be done without, as a hedge."""
+        return self._try(_Call(provider, model, prompt_tokens, max_tokens, agent))
+
+    def after_call(self, number: int, usage: Usage, *, seen_output_tokens: int = 0) -> Warned | None:
+        """Call `number` ended, well or not, and used `usage`: empty when it failed before it was billed.
+
+        `seen_output_tokens` estimates the reply that came where its usage was not told, or not to the end (a
+        cut stream): the prompt then counts as planned. Returns the one warning about a model without a price.
+        Settling a call twice does nothing.
+        """
+        call = self._under_way.pop(number, None)
+        if call is None:
+            return None
+        estimated = seen_output_tokens > usage.output_tokens
+        if estimated:
+            prompt_tokens = usage.input_tokens or call.prompt_tokens
+            usage = replace(usage, input_tokens=prompt_tokens, output_tokens=seen_output_tokens)
+        if usage == Usage():
+            self._settle(number, ZERO)
+            return None
+        known = self.meter.unknown
+        cost = self.book.price(call.provider, call.model, usage, self._clock())
+        self.meter = self.meter.record(
+            call.provider, call.model, usage, cost, agent=call.agent, estimated=estimated
+        )
+        self._settle(number, cost.total_usd if cost is not None else ZERO)
+        is_new = cost is None and (call.provider, call.model) not in known
+        return self._warning(call) if is_new else None
+
+    def absorb(self, meter: CostMeter) -> None:
+        """Count what was spent elsewhere in this session's name: by a child process, or before a resume."""
+        self.meter = self.meter.merge(meter)
+        self._settle(0, meter.total_usd)
+
+    def _try(self, call: _Call) -> int | Stop | None:
+        ceiling_usd = self._ceiling_usd(call) if self.budget.limit_usd is not None else None
+        match self.budget.admit(ceiling_usd):
+            case "go":
+                return self._begin(call, ceiling_usd)
+            case "wait":
+                return None
+            case "stop":
+                return self._spent()
+            case "refuse":
+                return _refusal(call)
+
+    def _begin(self, call: _Call, ceiling_usd: Decimal | None) -> int:
+        number = next(self._numbers)
+        self._under_way[number] = call
+        self.budget = self.budget.reserve(number, ceiling_usd)
+        return number
+
+    def _settle(self, number: int, spent_usd: Decimal) -> None:
+        self.budget = self.budget.settle(number, spent_usd)
+        self._settled.set()
+
+    def _ceiling_usd(self, call: _Call) -> Decimal | None:
+        quickly = self.budget.unpriced != "refuse"
+        rate = self.book.rate(call.provider, call.model, self._clock(), quickly=quickly)
+        if rate is None:
+            return None
+        prompt_tokens = int(call.prompt_tokens * PROMPT_MARGIN)
+        return rate.ceiling_usd(prompt_tokens=prompt_tokens, max_tokens=call.max_tokens)
+
+    def _spent(self) -> Stop:
+        spent, limit = usd(self.budget.spent_usd), usd(self.budget.limit_usd)
+        return Stop(
+            kind="budget",
+            message=f"the budget of {limit} is used up: {spent} is spent",
+            hint="raise --max-budget-usd to go on",
+        )
+
+    def _warning(self, call: _Call) -> Warned:
+        message = f"{_unknown(call)}: what it costs is unknown and counts as $0"
+        if self.budget.limit_usd is not None:
+            message += (
+                f"; the budget of {usd(self.budget.limit_usd)} cannot be kept for it, "
+                "limits on turns and tokens still hold"
+            )
+        details = {"provider": call.provider, "model": call.model}
+        return Warned(subtype="unpriced_model", message=message, details=details)
+
+
+def _refusal(call: _Call) -> Stop:
+    return Stop(
+        kind="budget",
+        message=f"{_unknown(call)}, and models without a price are refused under a budget",
+        hint="give its rates in the file that CALIBAN_RATES_YAML names, or set budget.unpriced to count_zero",
+    )
+
+
+def _unknown(call: _Call) -> str:
+    return f'no price is known for the model "{call.model}" of {call.provider}'
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,75 @@
+"""What a run costs, and how much it may, through the real command."""
+
+from __future__ import annotations
+
+import pytest
+
+from caliban_common.usage import Usage
+from caliban_provider_anthropic.testing import wire
+
+JSON = ("--output-format", "json")
+MILLION = Usage(input_tokens=1_000_000, output_tokens=100_000)
+
+
+def test_a_run_says_what_it_cost(cli):
+    cli.script(wire.exchange(wire.text("x"), usage=MILLION))
+    done = cli.run("-p", "hi", *JSON)
+    assert done.json["total_cost_usd"] == pytest.approx(3 + 1.5)
+    (entry,) = done.json["model_usage"].values()
+    assert entry["cost_usd"] == pytest.approx(4.5)
+
+
+def test_cache_reads_and_writes_have_their_own_prices(cli):
+    usage = Usage(input_tokens=3_000_000, cache_read_tokens=1_000_000, cache_write_tokens=1_000_000)
+    cli.script(wire.exchange(wire.text("x"), usage=usage))
+    assert cli.run("-p", "hi", *JSON).json["total_cost_usd"] == pytest.approx(3 + 0.3 + 3.75)
+
+
+def test_a_budget_that_is_spent_ends_the_run_with_137(cli):
+    (cli.work / "f").write_text("x")
+    cli.script(*(wire.exchange(wire.tool_use("Read", {"path": "f"}), usage=MILLION) for _ in range(5)))
+    done = cli.run("-p", "hi", "--max-budget-usd", "5", *JSON)
+    assert (done.code, done.json["subtype"]) == (137, "budget_exceeded")
+    assert len(cli.server.requests) == 2
+    assert done.json["total_cost_usd"] == pytest.approx(9)
+
+
+def test_a_budget_that_is_not_spent_changes_nothing(cli):
+    cli.script(wire.exchange(wire.text("x")))
+    done = cli.run("-p", "hi", "--max-budget-usd", "5")
+    assert (done.code, done.out, done.err) == (0, "x\n", "")
+
+
+def test_a_model_without_a_price_counts_nothing_and_is_told_once(cli):
+    (cli.work / "f").write_text("x")
+    cli.script(
+        wire.exchange(wire.tool_use("Read", {"path": "f"}), model="m"),
+        wire.exchange(wire.text("x"), model="m"),
+    )
+    done = cli.run("-p", "hi", "--model", "m", "--output-format", "stream-json")
+    warnings = [frame for frame in done.of("warning") if "price" in frame["message"]]
+    assert len(warnings) == 1
+    assert done.frames[-1]["total_cost_usd"] == 0
+    assert done.code == 0
+
+
+def test_the_operators_own_rates_come_first(cli):
+    rates = cli.home / "rates.yaml"
+    rates.write_text(
+        "version: 1\nproviders:\n  anthropic:\n    - model_glob: 'claude-*'\n"
+        "      effective_from: 2020-01-01\n"
+        "      input_per_mtok: 1\n      output_per_mtok: 10\n"
+    )
+    cli.script(wire.exchange(wire.text("x"), usage=MILLION))
+    done = cli.run("-p", "hi", *JSON, env={"CALIBAN_RATES_YAML": str(rates)})
+    assert done.json["total_cost_usd"] == pytest.approx(2)
+
+
+@pytest.mark.parametrize("content", ["version: 7", "[", "providers: 3", "\0"])
+def test_rates_that_cannot_be_read_are_code_78_with_their_file(cli, content):
+    rates = cli.home / "rates.yaml"
+    rates.write_text(content)
+    done = cli.run("-p", "hi", env={"CALIBAN_RATES_YAML": str(rates)})
+    assert done.code == 78
+    assert "rates.yaml" in done.err
+    assert cli.server.requests == ()
