@@ -108,6 +108,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.costs": "prices are loaded once the first reply has come",
     "caliban.compose.headless": "schemas are loaded for --json-schema only",
     "caliban.compose.prompt": "files are attached for prompts with an @ only",
+    "caliban.compose.router": "the router is loaded where there may be routes only",
     "caliban_agent_core.compaction": "most runs end before a history is too long",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
     "caliban_provider_anthropic.factory": "the facts of a provider are read without making one",

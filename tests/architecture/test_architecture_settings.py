@@ -26,11 +26,7 @@ PROVIDERS = "Every provider and transport, the router, and what it costs"
 
 LATER: Mapping[str, str] = {
     "agent": "sub-agents",
-    "fallback_model": PROVIDERS,
-    "model_overrides": PROVIDERS,
-    "router": PROVIDERS,
     "min_cache_block_tokens": PROVIDERS,
-    "api_key_helper": PROVIDERS,
     "permissions.audit_log": "the audit log of decisions",
     "hooks": "hooks",
     "disable_all_hooks": "hooks",

@@ -14,6 +14,7 @@ from caliban.streams import complain, write_out
 from caliban_common.errors import CalibanError
 
 JSON_FORMATS = ("json", "stream-json")
+KEY_COMMANDS = ("doctor", "login", "logout", "status")
 
 
 def run(arguments: Sequence[str], arrivals: Arrivals | None = None) -> int:
@@ -95,11 +96,40 @@ def _dispatch(arguments: Sequence[str], arrivals: Arrivals) -> int:
         from caliban.commands.perms import perms
 
         return perms(arguments[1:])
+    place = _skip_config(arguments)
+    if place < len(arguments) and arguments[place] == "router":
+        from caliban.commands.router import router
+
+        return router([*arguments[:place], *arguments[place + 1 :]])
+    if arguments and arguments[0] in KEY_COMMANDS:
+        return _key_command(arguments[0], arguments[1:])
     options = parse(arguments, os.environ)
     _choose_face(options)
     from caliban.compose.headless import answer
 
     return answer(options, arrivals)
+
+
+def _key_command(name: str, arguments: Sequence[str]) -> int:
+    """The commands about keys and whether all is well."""
+    if name == "doctor":
+        from caliban.commands.doctor import doctor
+
+        return doctor(arguments)
+    if name == "status":
+        from caliban.commands.status import status
+
+        return status(arguments)
+    from caliban.commands.login import login, logout
+
+    return login(arguments) if name == "login" else logout(arguments)
+
+
+def _skip_config(arguments: Sequence[str]) -> int:
+    """Where the first word after a leading `--config PATH` stands: the one flag before a command."""
+    if arguments and arguments[0] == "--config":
+        return 2
+    return 1 if arguments and arguments[0].startswith("--config=") else 0
 
 
 def _choose_face(options: Options) -> None:

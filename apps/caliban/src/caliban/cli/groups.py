@@ -129,6 +129,8 @@ GROUPS: Final = (
                 help="anthropic, local, or an installed one (default: anthropic)",
             ),
             _flag("--model", type=_words, metavar="NAME", help="default: the provider's"),
+            _flag("--fallback-model", type=_words, metavar="NAME", help="asked when the first model fails"),
+            _flag("--config", type=_words, metavar="PATH", help="the model router's caliban.toml"),
             _flag("--max-tokens", type=_positive, metavar="N", help="limit of one reply (default: 8192)"),
             _flag("--max-turns", type=_whole, metavar="N", help="limit of the loop (default: 50)"),
             _flag(
@@ -231,8 +233,6 @@ GROUPS: Final = (
 
 LATER: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "--fallback-model": "the model router is not part of this version",
-        "--config": "the model router is not part of this version",
         "--permission-prompt-tool": "MCP servers are not part of this version",
         "--mcp-oauth-port": "MCP servers are not part of this version",
         "--mcp-config": "MCP servers are not part of this version",
@@ -245,6 +245,6 @@ LATER: Final[Mapping[str, str]] = MappingProxyType(
 
 LATER_COMMANDS: Final = (
     *("agents", "attach", "config", "daemon", "doctor", "kill", "logs", "mcp", "plugin", "respawn", "rm"),
-    *("router", "settings", "stop"),
+    *("settings", "stop"),
 )
 """Commands of the guide that this version does not have: never sent to a model as a prompt by mistake."""

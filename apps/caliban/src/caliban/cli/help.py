@@ -11,12 +11,17 @@ DESCRIPTION = "Run any language model in a loop with tools, under your control."
 EPILOG = """\
 commands:
   caliban models [--provider NAME]   what a provider offers
+  caliban login [PROVIDER]           keep an API key (caliban logout forgets it)
+  caliban status                     which provider and model a run would use, and where its key comes from
+  caliban doctor [--deep]            whether what a run needs is there (exit 1 when it is not)
   caliban perms test TOOL [JSON]     what the permission rules say to a call (exit 0 allow, 1 deny, 2 ask)
   caliban perms explain TOOL [JSON]  the same, with the reasons
+  caliban router debug               which models a request would go to, in which order
 
 environment:
   ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL   the key and the server of the provider anthropic
   CALIBAN_PROVIDER                        the provider, whatever --provider says
+  CALIBAN_ROUTER_CONFIG                   the same as --config
   CALIBAN_DEFAULT_PERMISSION_MODE         the same as --permission-mode
   CALIBAN_NO_PERMISSIONS, CALIBAN_AUTO_ALLOW, CALIBAN_DISABLE_AUTO_MODE, CALIBAN_NO_PROMPT_CACHE,
   CALIBAN_NO_PARALLEL_TOOLS               1 is the same as the flag, 0 is not

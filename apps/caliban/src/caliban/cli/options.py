@@ -30,6 +30,8 @@ class Options:
     sessions_dir: str | None = None
     provider: str | None = None
     model: str | None = None
+    fallback_model: str | None = None
+    config: str | None = None
     max_tokens: int | None = None
     max_turns: int | None = None
     temperature: float | None = None

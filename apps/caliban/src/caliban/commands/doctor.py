@@ -1,0 +1,220 @@
+"""`caliban doctor`: whether what a run needs is there. Nothing is changed; keys are never printed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Literal, TypeAlias
+
+import anyio
+
+from caliban.cli.options import Options
+from caliban.commands.scope import scoped_options, scoped_parser
+from caliban.compose.keys import KEYLESS, find_key, find_place
+from caliban.compose.provider import BUILTIN, DEFAULT_PROVIDER, chosen_names, make_provider
+from caliban.compose.settings import build_settings
+from caliban.compose.workspace import build_workspace
+from caliban.streams import write_out
+from caliban_common.codec import dumps
+from caliban_common.errors import CalibanError
+from caliban_common.paths import data_dir
+from caliban_common.text import clean, one_line, plural
+from caliban_provider.capabilities import ModelInfo
+from caliban_provider.errors import UnknownProvider
+from caliban_provider.provider import ProviderFactory
+from caliban_provider.registry import find, first_set
+from caliban_settings import Settings
+
+State: TypeAlias = Literal["pass", "warn", "fail"]
+MARKS: Final[Mapping[State, str]] = MappingProxyType({"pass": "✓", "warn": "!", "fail": "✗"})
+PROVIDERS: Final = ("ollama", "openai", "anthropic", "google", "local")
+PROBE_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One row: what was looked at, how it is, and what to know or do."""
+
+    name: str
+    state: State
+    hint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One provider to look at. `model` must be on its list; `deep` asks servers nobody named too."""
+
+    name: str
+    settings: Settings
+    deep: bool
+    model: str | None = None
+
+    @property
+    def table(self) -> Mapping[str, Any]:
+        """What settings say of it."""
+        found: Mapping[str, Any] = self.settings.get(f"provider.{self.name}") or {}
+        return found
+
+
+def doctor(arguments: Sequence[str]) -> int:
+    """Look at everything; the exit code is 1 when a check fails."""
+    parser = scoped_parser("doctor", "Check what a run needs. Exit: 1 when a check fails.")
+    parser.add_argument("--deep", action="store_true", help="ask every provider for its models")
+    parser.add_argument("--provider", metavar="NAME")
+    parser.add_argument("--model", metavar="MODEL", help="must be on its provider's list, where it is asked")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    if "-h" in arguments or "--help" in arguments:
+        return write_out(parser.format_help().encode())
+    said = parser.parse_args(list(arguments))
+    checks = anyio.run(_checks, scoped_options(said), said.deep)
+    failed = any(check.state == "fail" for check in checks)
+    text = _json(checks, ok=not failed) if said.json else _table(checks)
+    return write_out(clean(text).encode()) or int(failed)
+
+
+async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
+    workspace, where = _workspace(options)
+    settings, loaded = _settings(options, workspace or Path.cwd())
+    rows = [loaded, _sessions(data_dir() / "sessions"), where]
+    if settings is None:
+        unknown = (_row(name, "warn", "not checked: the settings do not load") for name in PROVIDERS)
+        return (*rows, *unknown)
+    chosen = chosen_names(options, settings)[0] or DEFAULT_PROVIDER
+    found: dict[str, Check] = {}
+    async with anyio.create_task_group() as group:
+        for name in PROVIDERS:
+            model = options.model if name == chosen else None
+            question = Question(name=name, settings=settings, deep=deep, model=model)
+            group.start_soon(partial(_keep, found, question))
+    return (*rows, *(found[name] for name in PROVIDERS))
+
+
+async def _keep(found: dict[str, Check], question: Question) -> None:
+    found[question.name] = await _provider(question)
+
+
+def _settings(options: Options, workspace: Path) -> tuple[Settings | None, Check]:
+    try:
+        settings = build_settings(options, workspace)
+    except CalibanError as error:
+        return None, _row("settings", "fail", error.message)
+    count = plural(len(settings.sources), "scope file")
+    if settings.warnings:
+        more = f" (and {len(settings.warnings) - 1} more)" if len(settings.warnings) > 1 else ""
+        return settings, _row("settings", "warn", f"{count} loaded; {settings.warnings[0]}{more}")
+    if not settings.sources:
+        return settings, _row("settings", "warn", "no settings file; the defaults hold")
+    return settings, _row("settings", "pass", f"{count} loaded")
+
+
+def _workspace(options: Options) -> tuple[Path | None, Check]:
+    try:
+        path = build_workspace(options)
+    except CalibanError as error:
+        return None, _row("workspace", "fail", error.message)
+    return path, _row("workspace", *_writable(path))
+
+
+def _sessions(path: Path) -> Check:
+    """The place of sessions; where it is not there yet, whether it can be made."""
+    try:
+        nearest = next(folder for folder in (path, *path.parents) if folder.exists())
+        if not nearest.is_dir():
+            return _row("session_store", "fail", f"{nearest} is not a directory")
+    except OSError as error:
+        return _row("session_store", "fail", f"{path}: {(error.strerror or str(error)).lower()}")
+    state, hint = _writable(nearest)
+    if state == "pass" and nearest != path:
+        return _row("session_store", "pass", f"{path} (made by the first session)")
+    return _row("session_store", state, hint)
+
+
+def _writable(path: Path) -> tuple[State, str]:
+    if os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        return "pass", f"{path} (writable)"
+    return "fail", f"{path} cannot be written"
+
+
+async def _provider(question: Question) -> Check:
+    """The row of a provider. Its server is asked where one is named, or with `--deep`."""
+    name = question.name
+    try:
+        factory = find(question.table.get("kind") or name, BUILTIN)
+    except UnknownProvider as error:
+        state: State = "warn" if name == "local" else "fail"
+        return _row(name, state, f"not installed; {error.message}")
+    url = first_set(os.environ, factory.base_url_env) or question.table.get("base_url")
+    if factory.base_url_env and not url and not question.deep:
+        state = "warn" if name == "ollama" else "pass"
+        return _row(
+            name, state, f"{factory.base_url_env[0]} unset (no probe attempted; use --deep to ask its server)"
+        )
+    try:
+        keyless = name in KEYLESS or url or find_place(name, _variables(question, factory), *_world(question))
+        if not keyless:
+            return _row(name, "warn", f"not asked: there is no API key; caliban login {name} stores one")
+        key = find_key(name, _variables(question, factory), *_world(question))
+    except CalibanError as error:
+        return _row(name, "fail", error.message)
+    check = await _probe(question, _shown(url) if url else "its server")
+    return Check(name=name, state=check.state, hint=check.hint.replace(key, "…")) if key else check
+
+
+def _variables(question: Question, factory: ProviderFactory) -> tuple[str, ...]:
+    own = question.table.get("api_key_env")
+    return (own,) if own else factory.key_env
+
+
+def _world(question: Question) -> tuple[Settings, Mapping[str, str]]:
+    return question.settings, os.environ
+
+
+async def _probe(question: Question, where: str) -> Check:
+    """Ask for the list of models."""
+    name = question.name
+    try:
+        provider, _ = make_provider(name, question.settings, os.environ)
+        try:
+            with anyio.fail_after(PROBE_S):
+                models = await provider.list_models()
+        finally:
+            with anyio.move_on_after(1, shield=True):
+                await provider.aclose()
+    except TimeoutError:
+        return _row(name, "fail", f"{where} did not answer within {PROBE_S:g} s")
+    except CalibanError as error:
+        return _row(name, "fail", f"{where}: {error.message}")
+    return _listed(question, models, where)
+
+
+def _listed(question: Question, models: Sequence[ModelInfo], where: str) -> Check:
+    if question.model is not None and models and question.model not in {model.id for model in models}:
+        return _row(question.name, "fail", f"{where} does not offer the model {question.model}")
+    count = f"({plural(len(models), 'model')})"
+    if question.name == "local":
+        return _row("local", "pass" if models else "warn", f"runs in this process {count}")
+    return _row(question.name, "pass", f"{where} reachable {count}")
+
+
+def _row(name: str, state: State, hint: str) -> Check:
+    return Check(name=name, state=state, hint=one_line(hint, max_chars=300))
+
+
+def _shown(url: str) -> str:
+    """An address without what may be secret: user and password, query, fragment."""
+    scheme, mark, rest = url.partition("?")[0].partition("#")[0].rpartition("://")
+    return one_line(scheme + mark + rest.rsplit("@", 1)[-1], max_chars=200)
+
+
+def _table(checks: Sequence[Check]) -> str:
+    rows = "".join(f"{MARKS[check.state]} {check.name} — {check.hint}\n" for check in checks)
+    return f"caliban doctor — {len(checks)} check(s):\n{rows}"
+
+
+def _json(checks: Sequence[Check], *, ok: bool) -> str:
+    rows = [{"name": check.name, "state": check.state, "hint": check.hint} for check in checks]
+    return dumps({"ok": ok, "checks": rows}).decode() + "\n"

@@ -1,0 +1,47 @@
+"""`caliban status`: which provider and model a run would use, and where its key comes from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from caliban.commands.scope import scoped_options, scoped_parser
+from caliban.compose.keys import find_place
+from caliban.compose.provider import BUILTIN, DEFAULT_PROVIDER, chosen_names
+from caliban.compose.settings import build_settings
+from caliban.compose.workspace import build_workspace
+from caliban.streams import complain, write_out
+from caliban_common.text import clean, one_line
+from caliban_provider.registry import find
+
+
+def status(arguments: Sequence[str]) -> int:
+    """Tell it in a few lines; the key itself is in none. No helper is run and no server asked."""
+    parser = scoped_parser("status", "Say which provider a run would use, and where its key comes from.")
+    parser.add_argument("--provider", metavar="NAME")
+    parser.add_argument("--model", metavar="MODEL")
+    if "-h" in arguments or "--help" in arguments:
+        return write_out(parser.format_help().encode())
+    options = scoped_options(parser.parse_args(list(arguments)))
+    settings = build_settings(options, build_workspace(options))
+    for warning in settings.warnings:
+        complain(f"[caliban: {warning}]\n")
+    chosen, model = chosen_names(options, settings)
+    provider = chosen or DEFAULT_PROVIDER
+    table = settings.get(f"provider.{provider}") or {}
+    factory = find(table.get("kind") or provider, BUILTIN)
+    variables = (table["api_key_env"],) if table.get("api_key_env") else factory.key_env
+    place = find_place(provider, tuple(variables), settings, os.environ)
+    if place is not None:
+        key = f"from {place[1]}"
+    else:
+        key = (
+            f"none; caliban login {provider} stores one" if factory.needs_key else "none (not always needed)"
+        )
+    lines = (
+        f"provider: {one_line(provider)}",
+        f"model:    {one_line(options.model or model or factory.default_model)}",
+        f"key:      {key}",
+        f"settings: {', '.join(settings.sources) or 'none'}",
+    )
+    return write_out(clean("\n".join(lines) + "\n").encode())

@@ -1,0 +1,121 @@
+"""The key of a provider: a program that prints it, the environment, or where `caliban login` put it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from caliban.compose.keyprogram import TTL_VARIABLE, Question, ask
+from caliban.compose.keystore import read_key
+from caliban.errors import ConfigError
+from caliban_common.paths import expand_user
+from caliban_common.text import one_line
+from caliban_provider.registry import first_set
+from caliban_settings import Settings
+
+ANY_PROVIDER: Final = "*"
+KEYLESS: Final = ("local", "ollama")
+"""Providers that a program for all providers is not asked about: they run without a key."""
+REFRESH_MS: Final = 300_000
+SLOW_MS: Final = 10_000
+
+Place: TypeAlias = Literal["helper", "environment", "stored"]
+
+
+def find_key(
+    provider: str, variables: tuple[str, ...], settings: Settings, environ: Mapping[str, str]
+) -> str | None:
+    """The key of a provider by the guide's precedence.
+
+    Its own helper, the helper for all, the environment, the keyring (or the 0600 file). `variables` name the
+    key in the environment; a provider without any has no key. Raises `ConfigError` for a helper that gives
+    none and for a store that cannot be trusted.
+    """
+    if not variables:
+        return None
+    question = _question(provider, settings, environ)
+    if question is not None:
+        return ask(question)
+    return first_set(environ, variables) or read_key(provider)
+
+
+def find_place(
+    provider: str, variables: tuple[str, ...], settings: Settings, environ: Mapping[str, str]
+) -> tuple[Place, str] | None:
+    """Where `find_key` would take the key from, in a word and in words; no helper is run.
+
+    Raises `ConfigError` as `find_key` does.
+    """
+    if not variables:
+        return None
+    question = _question(provider, settings, environ)
+    if question is not None:
+        return "helper", f"the program {question.name} (api_key_helper)"
+    named = next((name for name in variables if environ.get(name)), None)
+    if named is not None:
+        return "environment", f"the environment variable {named}"
+    return ("stored", "the store of caliban login") if read_key(provider) else None
+
+
+def _question(provider: str, settings: Settings, environ: Mapping[str, str]) -> Question | None:
+    """What to run for the key of `provider`, if anything."""
+    helper = _helper(provider, settings.get("api_key_helper"))
+    if helper is None:
+        return None
+    return Question(
+        command=_command(helper),
+        provider=provider,
+        ttl_ms=_ttl_ms(helper, environ),
+        slow_ms=helper.get("slowHelperWarningMs", SLOW_MS),
+        environ=environ,
+    )
+
+
+def _helper(provider: str, said: Any) -> Mapping[str, Any] | None:
+    """The helper for `provider` out of the three shapes of the setting: its own before the one for all."""
+    if said is None:
+        return None
+    if isinstance(said, str):
+        said = {"command": said}
+    helpers: list[Mapping[str, Any]] = [said] if isinstance(said, Mapping) else list(said)
+    wanted = (provider,) if provider in KEYLESS else (provider, ANY_PROVIDER)
+    for name in wanted:
+        for helper in helpers:
+            if helper.get("provider", ANY_PROVIDER) == name:
+                return helper
+    return None
+
+
+def _command(helper: Mapping[str, Any]) -> tuple[str, ...]:
+    """Program and arguments. Without `args` the command may hold them; no shell ever reads it."""
+    text: str = helper["command"]
+    whole = "args" in helper or _is_file(expand_user(text))
+    try:
+        words = [text] if whole else shlex.split(text, posix=os.name == "posix")
+    except ValueError as error:
+        raise ConfigError(
+            f"api_key_helper: the command cannot be split into words: {one_line(str(error))}",
+            hint='close its quotes, or give the words as args = ["…"]',
+        ) from error
+    if not words or not words[0].strip():
+        raise ConfigError("api_key_helper: the command is empty", hint="name a program that prints the key")
+    return (str(expand_user(words[0])), *words[1:], *helper.get("args", ()))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _ttl_ms(helper: Mapping[str, Any], environ: Mapping[str, str]) -> int:
+    """How long a key is said to be good for; the environment's word comes first where it is a number."""
+    told = environ.get(TTL_VARIABLE, "")
+    if told.isascii() and told.isdigit() and len(told) < 16:
+        return int(told)
+    chosen: int = helper.get("refreshIntervalMs", REFRESH_MS)
+    return chosen

@@ -1,0 +1,125 @@
+"""Where `caliban login` keeps keys: the system's keyring where there is one, else a file of mode 0600."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from caliban.errors import ConfigError
+from caliban_common.codec import dumps
+from caliban_common.errors import CalibanError
+from caliban_common.files import FileFailed, ensure_private_dir, read_regular, write_atomic
+from caliban_common.paths import config_dir
+
+SERVICE: Final = "caliban"
+MAX_BYTES: Final = 1 << 20
+KEYRING: Final = "the keyring of this system"
+
+
+def store_path() -> Path:
+    """The file for systems without a keyring."""
+    return config_dir() / "credentials.json"
+
+
+def read_key(provider: str) -> str | None:
+    """The stored key of `provider`. Raises `ConfigError` for a file that others can read or that is damaged.
+
+    A keyring that does not answer counts as none.
+    """
+    ring = _keyring()
+    if ring is not None:
+        try:
+            found: str | None = ring.get_password(SERVICE, provider)
+        except (RuntimeError, OSError, ring.errors.KeyringError):
+            found = None
+        if found:
+            return found
+    return _read().get(provider)
+
+
+def write_key(provider: str, key: str) -> str:
+    """Keep `key`; where, in words. Raises `ConfigError` as `read_key` does, `FileFailed`."""
+    ring = _keyring()
+    if ring is not None:
+        try:
+            ring.set_password(SERVICE, provider, key)
+        except (RuntimeError, OSError, ring.errors.KeyringError):
+            pass  # a keyring without a back end: the file serves
+        else:
+            return KEYRING
+    _write({**_read(), provider: key})
+    return f"{store_path()} (readable by you only)"
+
+
+def remove_key(provider: str) -> tuple[str, ...]:
+    """Forget the key of `provider`; where it was, in words. Raises as `write_key` does."""
+    places: list[str] = []
+    ring = _keyring()
+    if ring is not None:
+        try:
+            if ring.get_password(SERVICE, provider):
+                ring.delete_password(SERVICE, provider)
+                places.append(KEYRING)
+        except (RuntimeError, OSError, ring.errors.KeyringError) as error:
+            raise ConfigError(f"{KEYRING} refused: {type(error).__name__}") from None
+    keys = _read()
+    if provider in keys:
+        _write({name: key for name, key in keys.items() if name != provider})
+        places.append(str(store_path()))
+    return tuple(places)
+
+
+def _keyring() -> Any:
+    """The library `keyring` where somebody installed it."""
+    try:
+        ring = import_module("keyring")
+        import_module("keyring.errors")
+    except ImportError:
+        return None
+    return ring
+
+
+def _read() -> dict[str, str]:
+    path = store_path()
+    try:
+        _refuse_readable(path)
+        data = json.loads(read_regular(path, max_bytes=MAX_BYTES))
+    except FileFailed as error:
+        if error.missing:
+            return {}
+        raise ConfigError(error.message, hint=error.hint) from None
+    except CalibanError as error:
+        raise ConfigError(error.message, hint=error.hint) from None
+    except (ValueError, RecursionError):
+        data = None
+    keys = data.get("keys") if isinstance(data, dict) else None
+    if not isinstance(keys, dict) or not all(isinstance(key, str) for key in keys.values()):
+        raise ConfigError(
+            f"{path} is damaged: it does not hold keys as caliban login writes them",
+            hint="move it away and run caliban login again",
+        )
+    return keys
+
+
+def _refuse_readable(path: Path) -> None:
+    if os.name != "posix":
+        return
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return  # reading it says why
+    if mode & 0o077:
+        raise ConfigError(
+            f"{path} can be read or changed by others (mode {mode:04o}); its keys are not used",
+            hint=f"chmod 600 {path}, and replace the keys if somebody may have seen them",
+        )
+
+
+def _write(keys: dict[str, str]) -> None:
+    path = store_path()
+    ensure_private_dir(path.parent)
+    write_atomic(path, dumps({"version": 1, "keys": keys}) + b"\n", mode=0o600)

@@ -1,0 +1,51 @@
+"""The provider behind a run: one, or several with routes between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from caliban.cli.options import Options
+from caliban.compose.provider import Door, build_provider
+from caliban_common.event import Warned
+from caliban_common.paths import config_dir
+from caliban_provider.provider import Provider
+from caliban_settings import Settings
+
+FILE_NAME = "caliban.toml"
+VARIABLE = "CALIBAN_ROUTER_CONFIG"
+SETTINGS = ("router", "fallback_model", "model_overrides")
+
+
+def build_door(
+    options: Options,
+    settings: Settings,
+    environ: Mapping[str, str],
+    workspace: Path,
+    *,
+    wrap: Callable[[Provider], Provider],
+    on_warning: Callable[[Warned], None],
+) -> Door:
+    """The provider behind a run: plain, or routed where routes, a fallback or overrides are configured.
+
+    `wrap` is put around each provider that talks to a server, `on_warning` is told when another model
+    answers. Raises `ConfigError` for routes that cannot work, else as `build_provider` does.
+    """
+    if _may_be_routed(options, settings, environ, workspace):
+        from caliban.compose.routes import read_routing, routed_door
+
+        routing = read_routing(options, settings, environ, workspace)
+        if routing.is_configured:
+            return routed_door(routing, settings, environ, wrap=wrap, on_warning=on_warning)
+    door = build_provider(options, settings, environ)
+    return Door(provider=wrap(door.provider), model=door.model)
+
+
+def _may_be_routed(options: Options, settings: Settings, environ: Mapping[str, str], workspace: Path) -> bool:
+    """Whether the router has to be loaded to know: without it, a run starts sooner."""
+    if options.config or options.fallback_model or environ.get(VARIABLE):
+        return True
+    if any(settings.get(key) for key in SETTINGS):
+        return True
+    folders = () if options.bare else (workspace, *workspace.parents, config_dir())
+    return any((folder / FILE_NAME).is_file() for folder in folders)

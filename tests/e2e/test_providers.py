@@ -1,0 +1,90 @@
+"""Every built-in door through the real command, against strict servers on loopback."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from caliban_provider.testing.loopback import LoopbackServer
+from caliban_provider_anthropic.testing import wire as anthropic
+from caliban_provider_google.testing import wire as google
+from caliban_provider_ollama.testing import wire as ollama
+from caliban_provider_openai.testing import chat as openai
+
+
+@pytest.fixture
+def settings(cli):
+    directory = cli.home / ".config" / "caliban"
+    directory.mkdir(parents=True)
+    return directory / "settings.toml"
+
+
+def test_an_endpoint_by_settings_alone_speaks_the_openai_wire(cli, settings):
+    with LoopbackServer([openai.exchange(openai.text("from mine"))]) as server:
+        settings.write_text(
+            f'[provider.mine]\nkind = "openai"\nbase_url = "{server.url}/v1"\napi_key_env = "MY_KEY"\n'
+        )
+        done = cli.run("--provider", "mine", "--model", "some", "-p", "hi", env={"MY_KEY": "k1"})
+        assert (done.code, done.out) == (0, "from mine\n"), done.err
+        assert server.requests[0].headers["authorization"] == "Bearer k1"
+
+
+def test_an_endpoint_by_settings_alone_speaks_the_anthropic_wire(cli, settings):
+    with LoopbackServer([anthropic.exchange(anthropic.text("from mine"))]) as server:
+        settings.write_text(
+            f'[provider.mine]\nkind = "anthropic"\nbase_url = "{server.url}"\napi_key_env = "MY_KEY"\n'
+            '[provider.mine.headers]\nx-team = "blue"\n'
+        )
+        done = cli.run("--provider", "mine", "--model", "some", "-p", "hi", env={"MY_KEY": "k1"})
+        assert (done.code, done.out) == (0, "from mine\n"), done.err
+        assert server.requests[0].headers["x-team"] == "blue"
+
+
+def test_a_project_cannot_name_an_endpoint(cli):
+    (cli.work / ".caliban").mkdir()
+    (cli.work / ".caliban" / "settings.toml").write_text(
+        '[provider.anthropic]\nbase_url = "http://127.0.0.1:9"\n'
+    )
+    cli.script(anthropic.exchange(anthropic.text("home")))
+    assert cli.run("-p", "hi", "--trust-project").out == "home\n"
+
+
+def test_gemini_answers(cli):
+    with LoopbackServer([google.exchange(google.text("from gemini"))]) as server:
+        env = {"GEMINI_API_KEY": "k", "GEMINI_BASE_URL": server.url}
+        done = cli.run("--provider", "google", "-p", "hi", env=env)
+    assert (done.code, done.out) == (0, "from gemini\n"), done.err
+
+
+def test_ollama_answers(cli):
+    script = ollama.Server([ollama.exchange(ollama.text("from ollama"))])
+    with LoopbackServer(script) as server:
+        done = cli.run("--provider", "ollama", "-p", "hi", env={"OLLAMA_BASE_URL": server.url})
+    assert (done.code, done.out) == (0, "from ollama\n"), done.err
+
+
+@pytest.mark.parametrize("name", ["openai", "azure", "google", "bedrock", "vertex"])
+def test_a_door_without_credentials_says_what_is_missing(cli, name):
+    done = cli.run(
+        "--provider", name, "-p", "hi", "--output-format", "json", env={"AWS_EC2_METADATA_DISABLED": "true"}
+    )
+    assert done.code != 0
+    assert done.json["is_error"] is True
+    assert "Traceback" not in done.err
+
+
+def test_models_lists_what_a_provider_offers(cli):
+    cli.script(anthropic.models("claude-sonnet-4-6", "claude-haiku-4-5"))
+    cli.script(anthropic.models("claude-sonnet-4-6"))
+    done = cli.run("models")
+    assert [line.split()[0] for line in done.out.splitlines()] == ["claude-sonnet-4-6", "claude-haiku-4-5"]
+    assert "1,000,000" in done.out
+    data = json.loads(cli.run("models", "--json").out.splitlines()[0])
+    assert (data["id"], data["tools"]) == ("claude-sonnet-4-6", True)
+
+
+def test_models_of_a_server_that_is_not_there_is_an_error(cli):
+    done = cli.run("models", env={"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"})
+    assert done.code == 1
+    assert "127.0.0.1" in done.err

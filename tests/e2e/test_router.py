@@ -1,0 +1,177 @@
+"""Several models behind one run: who answers, when another one does, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from caliban_provider.testing.loopback import LoopbackServer
+from caliban_provider_anthropic.testing import wire
+from caliban_provider_openai.testing import chat
+
+FRAMES = ("-p", "hi", "--output-format", "stream-json")
+BUSY = wire.failure(529, "overloaded_error", "busy")
+ROUTES = """
+[[router.route]]
+id = "first"
+purpose = "main_loop"
+provider = "anthropic"
+model = "claude-opus-4-7"
+
+[[router.route]]
+id = "second"
+purpose = "main_loop"
+provider = "openai"
+model = "gpt-loopback"
+effort_map = { low = "budget=1024" }
+
+[[router.route]]
+purpose = "fast_classifier"
+provider = "google"
+model = "gemini-2.5-flash"
+"""
+
+
+@dataclass
+class Two:
+    """The command, the server of its first provider in `cli`, and that of its second."""
+
+    cli: object
+    second: LoopbackServer
+    file: Path
+
+    def run(self, *flags: str, **options):
+        return self.cli.run(*flags, **options)
+
+    def models(self) -> tuple[list[str], list[str]]:
+        """The models that each server was asked for."""
+        asked = (self.cli.server.requests, self.second.requests)
+        first, second = ([request.json["model"] for request in requests] for requests in asked)
+        return first, second
+
+
+@pytest.fixture
+def two(cli, tmp_path: Path) -> Iterator[Two]:
+    file = tmp_path / "routes.toml"
+    with LoopbackServer([]) as second:
+        file.write_text(f'{ROUTES}\n[provider.openai]\nbase_url = "{second.url}/v1"\n')
+        yield Two(cli=cli, second=second, file=file)
+
+
+def switches(done) -> list[tuple[str, str, str]]:
+    """The switches that frames tell of."""
+    frames = [frame for frame in done.of("warning") if frame["subtype"] == "model_switch"]
+    return [tuple(frame["details"][name] for name in ("from", "to", "category")) for frame in frames]
+
+
+def test_a_busy_provider_hands_over_to_the_next_and_a_frame_says_so(two):
+    two.cli.script(BUSY)
+    two.second.extend(chat.exchange(chat.text("from the second"), model="gpt-loopback"))
+    done = two.run(*FRAMES, "--config", str(two.file))
+    assert (done.code, done.frames[-1]["result"]) == (0, "from the second")
+    assert switches(done) == [("anthropic/claude-opus-4-7", "openai/gpt-loopback", "overloaded")]
+    assert done.frames[0]["model"] == "anthropic/claude-opus-4-7"
+    assert two.models() == (["claude-opus-4-7"], ["gpt-loopback"])
+
+
+def test_a_refused_key_is_the_end_and_no_other_model_is_asked(two):
+    two.cli.script(wire.failure(401, "authentication_error", "invalid x-api-key"))
+    done = two.run(*FRAMES, env={"CALIBAN_ROUTER_CONFIG": str(two.file)})
+    assert (done.code, done.frames[-1]["subtype"]) == (1, "error")
+    assert "invalid x-api-key" in done.frames[-1]["error"]
+    assert two.models() == (["claude-opus-4-7"], [])
+
+
+def test_a_fallback_model_answers_in_place_of_the_first(cli):
+    cli.script(BUSY, wire.exchange(wire.text("the smaller one"), model="claude-haiku-4-5"))
+    done = cli.run(*FRAMES, "--model", "claude-opus-4-7", "--fallback-model", "claude-haiku-4-5")
+    assert (done.code, done.frames[-1]["result"]) == (0, "the smaller one")
+    assert switches(done) == [("anthropic/claude-opus-4-7", "anthropic/claude-haiku-4-5", "overloaded")]
+    assert [body["model"] for body in cli.bodies()] == ["claude-opus-4-7", "claude-haiku-4-5"]
+
+
+def test_settings_name_a_fallback_and_a_model_for_the_main_loop(two):
+    settings = (
+        '{"fallback_model": {"provider": "openai", "name": "gpt-loopback"},'
+        ' "model_overrides": {"main_loop": "claude-haiku-4-5"},'
+        f' "provider": {{"openai": {{"base_url": "{two.second.url}/v1"}}}}}}'
+    )
+    two.cli.script(BUSY)
+    two.second.extend(chat.exchange(chat.text("ok")))
+    done = two.run("-p", "hi", "--settings", settings)
+    assert (done.code, done.out) == (0, "ok\n")
+    assert "anthropic/claude-haiku-4-5 → openai/gpt-loopback" in done.err
+    assert two.models() == (["claude-haiku-4-5"], ["gpt-loopback"])
+
+
+def test_the_model_of_a_flag_is_asked_first(two):
+    two.cli.script(wire.exchange(wire.text("ok")))
+    assert two.run("-p", "hi", "--config", str(two.file), "--model", "claude-haiku-4-5").code == 0
+    assert two.models() == (["claude-haiku-4-5"], [])
+
+
+def test_another_provider_by_flag_sets_all_routes_aside(two):
+    two.second.extend(*[chat.exchange(chat.text("ok"))])
+    flags = ("--provider", "openai", "--model", "mine")
+    assert two.run("-p", "hi", "--config", str(two.file), *flags).code == 0
+    assert two.models() == ([], ["mine"])
+
+
+def test_routes_of_a_project_count_only_where_it_is_trusted(two):
+    (two.cli.work / "caliban.toml").write_text(two.file.read_text().replace("claude-opus-4-7", "theirs"))
+    two.cli.script(*[wire.exchange(wire.text("ok"))] * 2)
+    wary = two.run("-p", "hi", "--model", "claude-haiku-4-5")
+    assert wary.code == 0
+    assert wary.err.count("caliban.toml is not used without --trust-project") == 1
+    assert two.run("-p", "hi", "--trust-project").code == 0
+    assert two.models() == (["claude-haiku-4-5", "theirs"], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[router", "not TOML"),
+        ("[router]\nroute = []\n", "there is no route"),
+        (ROUTES.replace('"openai"', '"nobody"'), "no provider is called 'nobody'"),
+        ("[other]\n", "there is no [router] table"),
+    ],
+    ids=["syntax", "no route", "unknown provider", "no table"],
+)
+def test_a_broken_file_is_named_and_nobody_is_asked(two, text, why):
+    two.file.write_text(text)
+    done = two.run("-p", "hi", "--config", str(two.file))
+    assert done.code == 78
+    assert str(two.file) in done.err
+    assert why in done.err
+    assert two.models() == ([], [])
+
+
+def test_a_file_that_is_not_there_is_named(cli):
+    done = cli.run("-p", "hi", "--config", "missing.toml")
+    assert done.code == 78
+    assert "missing.toml" in done.err
+
+
+def test_router_debug_shows_candidates_their_state_and_their_knobs(two):
+    flags = ("--purpose", "main_loop", "--has-tools", "--effort", "low")
+    done = two.run("--config", str(two.file), "router", "debug", *flags)
+    assert (done.code, done.err) == (0, "")
+    lines = [" ".join(line.split()) for line in done.out.splitlines()]
+    assert lines == [
+        f"from {two.file}",
+        "purpose main_loop, needs tool use (basic), effort low",
+        "+ first anthropic/claude-opus-4-7 first choice [no breaker]",
+        "+ second openai/gpt-loopback fallback 1 [no breaker]",
+        "effort low: effort=low (first)",
+        "effort low: budget=1024 (second)",
+    ]
+
+
+def test_router_debug_without_routes_shows_the_model_of_flags(cli):
+    done = cli.run("router", "debug", "--model", "mine", "--fallback-model", "other")
+    assert done.code == 0
+    marks = [line.split()[2] for line in done.out.splitlines() if line.startswith("+")]
+    assert marks == ["anthropic/mine", "anthropic/other"]
