@@ -307,3 +307,8 @@ def test_an_error_inside_a_stream_says_so() -> None:
     error = error_for_type("overloaded_error", "Overloaded, try again in 3s", provider="acme")
     assert error.message == "acme is overloaded (in the stream): Overloaded, try again in 3s"
     assert (error.code, error.status, error.retry_after_s) == ("overloaded_error", None, 3.0)
+
+
+def test_a_code_of_control_characters_is_no_code():
+    error = error_for(500, {}, b'{"code":"\\f"}', provider="p")
+    assert (error.message, error.code) == ("p failed (HTTP 500)", None)

@@ -55,7 +55,8 @@ def kind(value: object) -> str:
     """A vendor's type or code in snake case: `ThrottlingException` is `throttling_exception`."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return ""
-    return _CAMEL.sub("_", str(value)[:100]).lower().replace("-", "_")
+    plain = "".join(char for char in str(value)[:100] if char.isprintable())
+    return _CAMEL.sub("_", plain).lower().replace("-", "_")
 
 
 def clean(text: str, *, secrets: Collection[str] = ()) -> str:
