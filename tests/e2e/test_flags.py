@@ -89,7 +89,7 @@ def test_a_number_that_is_none_is_refused_in_a_short_line(cli, number):
         (["-p", "hi", "--outputformat", "json"], "did you mean --output-format?"),
         (["-p", "-x"], "stands after --"),
         (["-p", "fix", "the", "bug"], "stands in quotes"),
-        (["doctor"], "there is no command 'doctor' in this version"),
+        (["agents"], "there is no command 'agents' in this version"),
         (["mcp", "list"], "there is no command 'mcp' in this version"),
         (["perms", "frobnicate"], "caliban perms --help"),
     ],

@@ -114,7 +114,7 @@ def test_the_model_of_a_flag_is_asked_first(two):
 
 
 def test_another_provider_by_flag_sets_all_routes_aside(two):
-    two.second.extend(*[chat.exchange(chat.text("ok"))])
+    two.second.extend(chat.exchange(chat.text("ok")))
     flags = ("--provider", "openai", "--model", "mine")
     assert two.run("-p", "hi", "--config", str(two.file), *flags).code == 0
     assert two.models() == ([], ["mine"])
@@ -122,12 +122,27 @@ def test_another_provider_by_flag_sets_all_routes_aside(two):
 
 def test_routes_of_a_project_count_only_where_it_is_trusted(two):
     (two.cli.work / "caliban.toml").write_text(two.file.read_text().replace("claude-opus-4-7", "theirs"))
-    two.cli.script(*[wire.exchange(wire.text("ok"))] * 2)
+    two.cli.script(wire.exchange(wire.text("ok")), wire.exchange(wire.text("ok")))
     wary = two.run("-p", "hi", "--model", "claude-haiku-4-5")
     assert wary.code == 0
     assert wary.err.count("caliban.toml is not used without --trust-project") == 1
     assert two.run("-p", "hi", "--trust-project").code == 0
     assert two.models() == (["claude-haiku-4-5", "theirs"], [])
+
+
+def test_a_routed_session_goes_on_without_its_routes(two):
+    two.cli.script(wire.exchange(wire.text("one")), wire.exchange(wire.text("two")))
+    assert two.run("-p", "hi", "--session", "s", "--config", str(two.file)).code == 0
+    assert two.run("-p", "and?", "--resume", "s").out == "two\n"
+    assert two.models() == (["claude-opus-4-7", "claude-opus-4-7"], [])
+
+
+def test_a_run_without_routes_does_not_load_the_router(cli):
+    cli.script(wire.exchange(wire.text("ok")))
+    done = cli.run("-p", "hi", env={"PYTHONPROFILEIMPORTTIME": "1"})
+    assert done.code == 0
+    assert "caliban.compose.router" in done.err
+    assert "caliban_model_router" not in done.err
 
 
 @pytest.mark.parametrize(

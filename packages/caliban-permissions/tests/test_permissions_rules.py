@@ -105,6 +105,8 @@ def test_an_unreadable_deny_rule_makes_its_tool_an_ask(scene: Any) -> None:
     assert scene.verdict("git status", ("deny", "Bash:{git,hg} push*"), allow) == "ask"
     assert scene.verdict("git status", ("deny", "Bash:{git,hg} push*"), allow, mode="dontAsk") == "deny"
     assert scene.explain("Read", {"path": "a"}, ("deny", "Bash:{git,hg} push*")).verdict == "allow"
+    assert scene.verdict("make", ("deny", "Bash:{git,hg} push*"), mode="dontAsk") == "deny"
+    assert scene.explain("Edit", {"path": "a"}, ("deny", "Edit:{a,b}"), mode="acceptEdits").verdict == "ask"
 
 
 class TestLayers:

@@ -16,7 +16,7 @@ from caliban_headless.exit import Subtype, ending
 class Result:
     """The result of a prompt, or of several that one result answers.
 
-    `text` is the last assistant message. `code` is the process's exit code. `cost_usd` counts every model call
+    `text` is the last assistant message. `code` is the exit code. `cost_usd` counts every model call
     of the process. `structured` is the validated answer under `--json-schema`.
     """
 

@@ -115,9 +115,9 @@ def explain_unit(unit: Unit) -> str:
 
 
 def unreadable(tool: str, unit: Unit, book: Book) -> Unit:
-    """The unit after deny and ask rules that cannot be read: what they were meant for is asked about."""
+    """The unit after deny and ask rules that cannot be read: a person decides on what they may mean."""
     for rule in book.unreadable:
-        if rule.pattern.names_tool(tool) and unit.action == "allow":
+        if rule.pattern.names_tool(tool) and unit.action != "deny":
             text = f"the {rule.action} rule {rule.rule.pattern} cannot be read: {rule.pattern.problem}"
             return unit._replace(action="ask", floors=(*unit.floors, Floor("rule", text)), notes=(text,))
     return unit

@@ -58,4 +58,5 @@ def _unasked(outcome: Outcome) -> Verdict:
         return Verdict("allow", "", "dontAsk")
     if all(floor.kind == "managed" for floor in floors):
         return Verdict("ask", outcome.reason)
-    return Verdict("deny", f"{outcome.reason}; only a person can approve this, and nobody is asked")
+    only = outcome.person_only
+    return Verdict("deny", f"{outcome.reason}. Nobody is asked in this mode, and {only}")

@@ -60,6 +60,12 @@ class Outcome(NamedTuple):
         return tuple(dict.fromkeys(floor for unit in self.units for floor in unit.floors))
 
     @property
+    def person_only(self) -> str:
+        """What only a person can approve, as the end of a sentence."""
+        reasons = dict.fromkeys(floor.text for floor in self.floors if floor.kind != "outside")
+        return f"only a person can approve it: {'; '.join(reasons)}"
+
+    @property
     def explicit(self) -> bool:
         """Whether a rule that a person wrote asks."""
         return any(unit.action == "ask" and unit.hit.explicit for unit in self.units)

@@ -6,6 +6,8 @@ from caliban_common.tool import ToolSpec
 from caliban_permissions.calls import EDIT_TOOLS
 from caliban_permissions.outcome import Outcome
 
+_MAX_NAMED = 3
+
 
 def headless_reason(tool: ToolSpec, outcome: Outcome, suggestions: tuple[str, ...]) -> str:
     """The reason of a deny that was an ask, with the least permissive remedy first."""
@@ -13,15 +15,14 @@ def headless_reason(tool: ToolSpec, outcome: Outcome, suggestions: tuple[str, ..
 
 
 def _remedy(tool: ToolSpec, outcome: Outcome, suggestions: tuple[str, ...]) -> str:
-    floors = [floor for floor in outcome.floors if floor.kind != "outside"]
-    if floors:
-        return "No option allows this without a person: run caliban interactively to approve it."
-    flags = " ".join(f"--allow '{pattern}'" for pattern in suggestions[:3])
-    if tool.name in EDIT_TOOLS:
+    if any(floor.kind != "outside" for floor in outcome.floors):
+        return f"No option helps, {outcome.person_only}. Run caliban interactively to approve it."
+    flags = " ".join(f"--allow '{pattern}'" for pattern in suggestions[:_MAX_NAMED])
+    if tool.name in EDIT_TOOLS and not outcome.floors:
         return f"To allow it, run with --permission-mode acceptEdits or a narrow rule: {flags}."
     if tool.name == "Bash":
         if outcome.opaque:
-            named = ", ".join(dict.fromkeys(outcome.opaque))
+            named = ", ".join(list(dict.fromkeys(outcome.opaque))[:_MAX_NAMED])
             return (
                 f"No wildcard rule covers a command with {named}: rewrite it without that, or run with "
                 "--auto-allow (dangerous: every ask becomes an allow)."

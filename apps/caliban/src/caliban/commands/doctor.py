@@ -160,8 +160,7 @@ async def _provider(question: Question) -> Check:
         key = find_key(name, _variables(question, factory), *_world(question))
     except CalibanError as error:
         return _row(name, "fail", error.message)
-    check = await _probe(question, _shown(url) if url else "its server")
-    return Check(name=name, state=check.state, hint=check.hint.replace(key, "…")) if key else check
+    return await _probe(question, _shown(url) if url else "its server", key)
 
 
 def _variables(question: Question, factory: ProviderFactory) -> tuple[str, ...]:
@@ -173,8 +172,8 @@ def _world(question: Question) -> tuple[Settings, Mapping[str, str]]:
     return question.settings, os.environ
 
 
-async def _probe(question: Question, where: str) -> Check:
-    """Ask for the list of models."""
+async def _probe(question: Question, where: str, key: str | None) -> Check:
+    """Ask for the list of models; a server that repeats the `key` is not quoted in that."""
     name = question.name
     try:
         provider, _ = make_provider(name, question.settings, os.environ)
@@ -187,7 +186,8 @@ async def _probe(question: Question, where: str) -> Check:
     except TimeoutError:
         return _row(name, "fail", f"{where} did not answer within {PROBE_S:g} s")
     except CalibanError as error:
-        return _row(name, "fail", f"{where}: {error.message}")
+        said = error.message.replace(key, "…") if key else error.message
+        return _row(name, "fail", f"{where}: {said}")
     return _listed(question, models, where)
 
 

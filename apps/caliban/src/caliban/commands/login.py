@@ -66,7 +66,9 @@ def _named(parser: Parser, arguments: Sequence[str]) -> tuple[str, tuple[str, ..
     try:
         said = parser.parse_args(list(arguments))
     except UsageError:
-        raise UsageError(f"{parser.prog} does not take these arguments", hint=f"{parser.prog} [PROVIDER]") from None
+        raise UsageError(
+            f"{parser.prog} does not take these arguments", hint=f"{parser.prog} [PROVIDER]"
+        ) from None
     options = scoped_options(said)
     settings = build_settings(options, build_workspace(options))
     own = settings.get("provider") or {}

@@ -16,6 +16,7 @@ from caliban.compose.workspace import build_workspace
 from caliban_common.codec import dumps
 from caliban_common.text import one_line
 from caliban_provider.capabilities import Capabilities, ModelInfo
+from caliban_provider.errors import StreamIdle
 
 ABILITIES = ("tools", "vision", "documents", "thinking", "prompt_cache", "structured_output")
 LIST_S = 30.0
@@ -29,7 +30,10 @@ def models(arguments: Sequence[str]) -> int:
         return 0
     said = parser.parse_args(list(arguments))
     options = Options(
-        provider=said.provider, settings=said.settings, setting_sources=said.setting_sources, bare=said.bare
+        provider=os.environ.get("CALIBAN_PROVIDER") or said.provider,
+        settings=said.settings,
+        setting_sources=said.setting_sources,
+        bare=said.bare,
     )
     found = anyio.run(_listed, options)
     if said.json:
@@ -43,7 +47,7 @@ def _parser() -> Parser:
     parser = Parser(
         prog="caliban models", description="List the models that a provider offers.", allow_abbrev=False
     )
-    parser.add_argument("--provider", metavar="NAME", default=os.environ.get("CALIBAN_PROVIDER") or None)
+    parser.add_argument("--provider", metavar="NAME", help="default: anthropic")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--settings", metavar="FILE_OR_JSON")
     parser.add_argument("--setting-sources", metavar="CSV")
@@ -55,8 +59,9 @@ async def _listed(options: Options) -> tuple[ModelInfo, ...]:
     settings = build_settings(options, build_workspace(options))
     door = build_provider(options, settings, os.environ)
     try:
-        with anyio.fail_after(LIST_S):
+        with anyio.move_on_after(LIST_S):
             return await door.provider.list_models()
+        raise StreamIdle(f"{door.provider.name} did not list its models in {LIST_S:.0f} s", idle_s=LIST_S)
     finally:
         with anyio.move_on_after(1, shield=True):
             await door.provider.aclose()

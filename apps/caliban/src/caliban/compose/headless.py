@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,10 +14,11 @@ import anyio
 from caliban.arrivals import Arrivals
 from caliban.cli.options import Options
 from caliban.compose.agent import build_agent
-from caliban.compose.costs import RunCosts, build_costs
+from caliban.compose.costs import build_costs
 from caliban.compose.permissions import build_permissions
 from caliban.compose.prompt import read_prompt
-from caliban.compose.provider import Door, build_provider, close_provider
+from caliban.compose.provider import Door, close_provider
+from caliban.compose.router import build_door
 from caliban.compose.session import Remembered, find_session, open_session
 from caliban.compose.settings import build_settings
 from caliban.compose.stopper import Stopper
@@ -79,7 +79,14 @@ async def _compose(options: Options, stopper: Stopper) -> int:
     permissions = build_permissions(options, settings, workspace)
     costs = build_costs(options, os.environ)
     asides: deque[Warned] = deque()
-    door = _metered(build_provider(options, settings, os.environ), costs, asides.append)
+    door = build_door(
+        options,
+        settings,
+        os.environ,
+        workspace,
+        wrap=lambda provider: MeteredProvider(provider, costs, on_warning=asides.append),
+        on_warning=asides.append,
+    )
     try:
         tools = _usable_tools(door, build_tools(options, settings, workspace, permissions.engine))
         prompt = await _prompt(options, workspace, stopper)
@@ -110,10 +117,6 @@ async def _compose(options: Options, stopper: Stopper) -> int:
         return await _drive(driver, prompt)
     finally:
         await close_provider(door)
-
-
-def _metered(door: Door, costs: RunCosts, on_warning: Callable[[Warned], None]) -> Door:
-    return replace(door, provider=MeteredProvider(door.provider, costs, on_warning=on_warning))
 
 
 async def _prompt(options: Options, workspace: Path, stopper: Stopper) -> Message | None:

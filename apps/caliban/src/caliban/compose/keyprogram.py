@@ -34,6 +34,7 @@ class Question:
     provider: str
     ttl_ms: int
     slow_ms: int
+    limit_s: float = LIMIT_S
     environ: Mapping[str, str] = field(compare=False, repr=False)
 
     @property
@@ -101,7 +102,7 @@ def _read(process: Popen[bytes], question: Question) -> tuple[bytes, bytes]:
             selector.register(descriptor, EVENT_READ)
         while selector.get_map() or process.poll() is None:
             elapsed_s = time.monotonic() - began
-            if elapsed_s > LIMIT_S:
+            if elapsed_s > question.limit_s:
                 raise _late(question)
             if not warned and elapsed_s * 1000 > question.slow_ms:
                 warned = True
@@ -124,13 +125,13 @@ def _read_windows(process: Popen[bytes], question: Question) -> tuple[bytes, byt
     """The same where pipes cannot be waited for."""
     from subprocess import TimeoutExpired
 
-    slow_s = min(question.slow_ms / 1000, LIMIT_S)
+    slow_s = min(question.slow_ms / 1000, question.limit_s)
     try:
         return process.communicate(timeout=slow_s)
     except TimeoutExpired:
         _warn(question)
     try:
-        return process.communicate(timeout=LIMIT_S - slow_s)
+        return process.communicate(timeout=question.limit_s - slow_s)
     except TimeoutExpired:
         raise _late(question) from None
 
@@ -169,7 +170,7 @@ def _warn(question: Question) -> None:
 
 
 def _late(question: Question) -> ConfigError:
-    return _failed(question, f"did not end within {LIMIT_S:g} s")
+    return _failed(question, f"did not end within {question.limit_s:g} s")
 
 
 def _failed(question: Question, what: str) -> ConfigError:

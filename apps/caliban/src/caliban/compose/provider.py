@@ -11,6 +11,7 @@ from typing import Any, Final
 import anyio
 
 from caliban.cli.options import Options
+from caliban.compose.keys import find_key
 from caliban.errors import ConfigError
 from caliban_common.errors import CalibanError
 from caliban_common.text import one_line
@@ -36,7 +37,7 @@ BUILTIN: Final[Mapping[str, str]] = MappingProxyType(
 NO_KEY = "there is no API key for Anthropic"
 WAYS_ON = """\
 there are three ways on:
-  1. a key:           export ANTHROPIC_API_KEY=sk-ant-…
+  1. a key:           export ANTHROPIC_API_KEY=sk-ant-…   (or keep it: caliban login)
   2. a local server:  export ANTHROPIC_BASE_URL=http://127.0.0.1:PORT ANTHROPIC_API_KEY=local
                       for any server that speaks the Anthropic Messages API
   3. no server:       caliban --provider local -p "…"
@@ -77,7 +78,7 @@ def make_provider(
     """
     made = table if table is not None else settings.get(f"provider.{name}") or {}
     factory = find(made.get("kind") or name, BUILTIN)
-    key = first_set(environ, _key_variables(factory, made))
+    key = find_key(name, tuple(_key_variables(factory, made)), settings, environ)
     if factory.needs_key and not key:
         raise _missing_key(factory, explicit=explicit)
     options = ProviderOptions(

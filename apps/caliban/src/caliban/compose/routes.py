@@ -57,7 +57,7 @@ def read_routing(
     """The routes by file, else settings; above them overrides, then flags. Raises `ConfigError`."""
     found = _find(options, settings, environ, workspace)
     overrides = settings.get("model_overrides") or {}
-    config, source = found or (_one(options, settings), "no routes: the model of flags and settings")
+    config, source = found or (_one(options, settings), "flags and settings")
     try:
         config = with_overrides(config, overrides)
     except RouterConfigError as error:

@@ -1,0 +1,435 @@
+"""Keys: where they come from, what is wrong with them in words, and that nobody ever gets to read one."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from caliban.compose.keyprogram import Question, ask
+from caliban.errors import ConfigError
+from caliban_provider_anthropic.testing import wire
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the programs are shell scripts")
+
+KEY = "sk-ant-canary-0123456789"
+NO_KEY = {"ANTHROPIC_API_KEY": ""}
+NO_URL = {"ANTHROPIC_BASE_URL": ""}
+
+
+def program(folder: Path, body: str, name: str = "get-key") -> Path:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+def configure(cli, text: str) -> None:
+    folder = cli.home / ".config" / "caliban"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "settings.toml").write_text(text)
+
+
+def credentials(cli) -> Path:
+    return cli.home / ".config" / "caliban" / "credentials.json"
+
+
+def store(cli, data: bytes, mode: int = 0o600) -> None:
+    path = credentials(cli)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    path.chmod(mode)
+
+
+def sent(cli) -> list[str]:
+    """The keys that the server saw."""
+    return [request.headers["x-api-key"] for request in cli.server.requests]
+
+
+def ask_once(cli, **env: str):
+    cli.script(wire.exchange(wire.text("answered")))
+    return cli.run("-p", "hi", env={**NO_KEY, **env})
+
+
+SHAPES = {
+    "string": 'api_key_helper = "{path}"',
+    "string with words": "api_key_helper = \"{path} 'a b' c\"",
+    "object": '[api_key_helper]\ncommand = "{path}"\nargs = ["a b", "$HOME"]\nrefreshIntervalMs = 1234',
+    "list, own before all": (
+        '[[api_key_helper]]\nprovider = "*"\ncommand = "false"\n'
+        '[[api_key_helper]]\nprovider = "anthropic"\ncommand = "{path}"'
+    ),
+    "list, all": (
+        '[[api_key_helper]]\nprovider = "openai"\ncommand = "false"\n[[api_key_helper]]\ncommand = "{path}"'
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_shape_of_a_helper_gives_the_key_and_no_shell_reads_it(cli, shape):
+    log = cli.home / "log"
+    path = program(
+        cli.home,
+        f'printf "%s|" "$CALIBAN_PROVIDER" "$CALIBAN_API_KEY_HELPER_TTL_MS" "$@" >> "{log}"\n'
+        f"cat >> {log}\necho {KEY}",
+    )
+    configure(cli, SHAPES[shape].format(path=path))
+    done = ask_once(cli, ANTHROPIC_API_KEY="of-the-environment")
+    assert (done.code, done.out) == (0, "answered\n"), done.err
+    assert sent(cli) == [KEY]
+    told = {
+        "string with words": "anthropic|300000|a b|c|",
+        "object": "anthropic|1234|a b|$HOME|",
+    }
+    assert log.read_text() == told.get(shape, "anthropic|300000|")  # once, with an empty input
+
+
+def test_a_path_with_a_space_is_one_program(cli):
+    folder = cli.home / "my programs"
+    folder.mkdir()
+    configure(cli, f'api_key_helper = "{program(folder, f"echo {KEY}")}"')
+    assert ask_once(cli).code == 0
+    assert sent(cli) == [KEY]
+
+
+def test_the_environment_says_for_how_long_a_key_is_wanted(cli):
+    path = program(cli.home, 'echo "key-$CALIBAN_API_KEY_HELPER_TTL_MS"')
+    configure(cli, f'api_key_helper = "{path}"')
+    assert ask_once(cli, CALIBAN_API_KEY_HELPER_TTL_MS="77").code == 0
+    assert sent(cli) == ["key-77"]
+
+
+def test_a_helper_for_another_provider_is_left_alone(cli):
+    configure(cli, '[api_key_helper]\nprovider = "openai"\ncommand = "false"')
+    assert ask_once(cli, ANTHROPIC_API_KEY="of-the-environment").code == 0
+    assert sent(cli) == ["of-the-environment"]
+
+
+FAULTS = {
+    "missing": (None, "cannot be run: no such file"),
+    "failing": (f"echo {KEY}; echo '{KEY} is locked' >&2; echo more >&2; exit 3", "exit code 3: … is locked"),
+    "killed": ("kill -9 $$", "failed with signal 9"),
+    "empty": ("echo 'no entry' >&2; echo", "printed no key: no entry"),
+    "two lines": (f"echo {KEY}; echo {KEY}", "more than one line"),
+    "not text": ("printf '\\377\\376'", "not text"),
+    "endless": (f"yes {KEY}", "printed more than 65,536 bytes"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_helper_that_gives_no_key_is_a_configuration_error_that_names_it(cli, fault):
+    body, words = FAULTS[fault]
+    path = cli.home / "get-key" if body is None else program(cli.home, body)
+    configure(cli, f'api_key_helper = "{path}"')
+    done = cli.run("-p", "hi")
+    assert done.code == 78
+    assert str(path) in done.err and words in done.err
+    assert KEY not in done.err + done.out and "Traceback" not in done.err
+    assert sent(cli) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "word"), [("", "empty"), ("  ", "empty"), ("get 'key", "cannot be split")]
+)
+def test_a_command_that_is_none_is_said(cli, command, word):
+    configure(cli, f'api_key_helper = "{command}"')
+    done = cli.run("-p", "hi")
+    assert done.code == 78
+    assert word in done.err
+
+
+def test_a_slow_helper_is_named_and_waited_for(cli):
+    path = program(cli.home, f"sleep 0.5\necho {KEY}")
+    configure(cli, f'[api_key_helper]\ncommand = "{path}"\nslowHelperWarningMs = 50')
+    done = ask_once(cli)
+    assert (done.code, sent(cli)) == (0, [KEY])
+    assert done.err.count(f"{path} for the key of anthropic takes longer than 50 ms") == 1
+
+
+def test_a_helper_that_does_not_end_is_killed_with_its_children(tmp_path):
+    mark = tmp_path / "pid"
+    path = program(tmp_path, f"sleep 600 &\necho $! > {mark}\nwait")
+    question = Question(
+        command=(str(path),), provider="x", ttl_ms=1, slow_ms=9_000, limit_s=0.5, environ=os.environ
+    )
+    with pytest.raises(ConfigError, match=r"did not end within 0\.5 s"):
+        ask(question)
+    assert ended(int(mark.read_text()))
+
+
+def test_a_child_that_holds_the_output_open_delays_nothing(tmp_path):
+    path = program(tmp_path, f"echo {KEY}\nsleep 3 &")
+    began = time.monotonic()
+    question = Question(command=(str(path),), provider="x", ttl_ms=1, slow_ms=9_000, environ=os.environ)
+    assert ask(question) == KEY
+    assert time.monotonic() - began < 2.5
+
+
+def ended(pid: int) -> bool:
+    """Whether the process is gone or a zombie that nobody has collected, within a moment."""
+    for _ in range(100):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        state = Path(f"/proc/{pid}/stat")
+        if state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z":
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_a_helper_of_an_untrusted_project_is_not_run(cli):
+    folder = cli.work / ".caliban"
+    folder.mkdir()
+    mark = cli.home / "ran"
+    path = program(cli.work, f"touch {mark}\necho stolen")
+    (folder / "settings.toml").write_text(f'api_key_helper = "{path}"')
+    assert ask_once(cli, ANTHROPIC_API_KEY="mine").code == 0
+    assert sent(cli) == ["mine"]
+    assert not mark.exists()
+
+
+def test_login_stores_a_key_that_a_run_takes_and_logout_forgets_it(cli):
+    first = cli.run("login", stdin=f"{KEY}\n".encode(), env=NO_KEY)
+    assert first.code == 0
+    assert first.out == f"stored the key of anthropic in {credentials(cli)} (readable by you only)\n"
+    assert "not offered to third-party tools" in first.err
+    assert stat.S_IMODE(credentials(cli).stat().st_mode) == 0o600
+    assert stat.S_IMODE(credentials(cli).parent.stat().st_mode) == 0o700
+    assert ask_once(cli).code == 0
+    assert sent(cli) == [KEY]
+    assert cli.run("login", "openai", stdin=b"of-openai").code == 0
+    gone = cli.run("logout", "anthropic", env=NO_KEY)
+    assert gone.out == f"removed the key of anthropic from {credentials(cli)}\n"
+    assert json.loads(credentials(cli).read_bytes()) == {"version": 1, "keys": {"openai": "of-openai"}}
+    assert cli.run("logout", env=NO_KEY).out == "there is no stored key of anthropic\n"
+    assert cli.run("-p", "hi", env=NO_KEY).code == 78
+
+
+def test_login_says_what_comes_before_the_stored_key(cli):
+    done = cli.run("login", "anthropic", stdin=KEY.encode())
+    assert done.out.splitlines()[1] == "a run takes the environment variable ANTHROPIC_API_KEY first"
+    assert ask_once(cli, ANTHROPIC_API_KEY="of-the-environment").code == 0
+    assert sent(cli) == ["of-the-environment"]
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [(b"", 66), (b"\n", 66), (b"  \n", 66), (b"two words\n", 64), (b"\xff\xfe\n", 64), (b"x" * 40_000, 64)],
+)
+def test_login_stores_nothing_where_there_is_no_key(cli, given, code):
+    done = cli.run("login", stdin=given)
+    assert done.code == code
+    assert "nothing was stored" in done.err
+    assert not credentials(cli).exists()
+
+
+@pytest.mark.parametrize("words", [[KEY], ["anthropic", KEY], [f"--key={KEY}"], ["local"]])
+def test_login_takes_no_key_as_an_argument_and_repeats_none(cli, words):
+    done = cli.run("login", *words, stdin=KEY.encode())
+    assert done.code == 64
+    assert KEY not in done.out + done.err
+    assert not credentials(cli).exists()
+
+
+DAMAGE = (b"", b"{", b"[]", b'{"keys": []}', b'{"keys": {"anthropic": 7}}', b"\xff", b"[" * 90_000)
+
+
+@pytest.mark.parametrize("data", DAMAGE)
+def test_a_damaged_store_is_told_and_left_as_it_is(cli, data):
+    store(cli, data)
+    for done in (cli.run("-p", "hi", env=NO_KEY), cli.run("login", stdin=KEY.encode()), cli.run("logout")):
+        assert done.code == 78
+        assert "credentials.json is damaged" in done.err
+        assert "Traceback" not in done.err
+    assert credentials(cli).read_bytes() == data
+    assert ask_once(cli, ANTHROPIC_API_KEY="of-the-environment").code == 0
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
+def test_a_store_that_others_can_read_is_not_used(cli, mode):
+    store(cli, json.dumps({"version": 1, "keys": {"anthropic": KEY}}).encode(), mode)
+    done = cli.run("-p", "hi", env=NO_KEY)
+    assert done.code == 78
+    assert f"mode {mode:04o}" in done.err and "chmod 600" in done.err
+    assert sent(cli) == []
+
+
+def test_a_store_that_is_a_pipe_is_refused_at_once(cli):
+    credentials(cli).parent.mkdir(parents=True)
+    os.mkfifo(credentials(cli), 0o600)
+    done = cli.run("-p", "hi", env=NO_KEY)
+    assert done.code == 78
+    assert "a named pipe" in done.err
+
+
+FAKE_KEYRING = """
+import json, pathlib
+from . import errors
+FILE = pathlib.Path(__file__).with_name("held.json")
+def _held(): return json.loads(FILE.read_text()) if FILE.exists() else {}
+def get_password(service, name): return _held().get(f"{service}/{name}")
+def set_password(service, name, key):
+    if FILE.with_name("broken").exists(): raise errors.KeyringError("no back end")
+    FILE.write_text(json.dumps({**_held(), f"{service}/{name}": key}))
+def delete_password(service, name):
+    held = _held(); del held[f"{service}/{name}"]; FILE.write_text(json.dumps(held))
+"""
+
+
+@pytest.fixture
+def ring(cli, tmp_path):
+    """An installed keyring library; returns its folder."""
+    folder = tmp_path / "site" / "keyring"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(FAKE_KEYRING)
+    (folder / "errors.py").write_text("class KeyringError(Exception): pass\n")
+    paths = [str(folder.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    cli.extra["PYTHONPATH"] = os.pathsep.join(paths)
+    return folder
+
+
+def test_an_installed_keyring_comes_before_the_file(cli, ring):
+    assert cli.run("login", stdin=KEY.encode(), env=NO_KEY).out.endswith("in the keyring of this system\n")
+    assert json.loads((ring / "held.json").read_text()) == {"caliban/anthropic": KEY}
+    assert not credentials(cli).exists()
+    assert ask_once(cli).code == 0
+    assert sent(cli) == [KEY]
+    assert (
+        cli.run("logout", env=NO_KEY).out == "removed the key of anthropic from the keyring of this system\n"
+    )
+    assert json.loads((ring / "held.json").read_text()) == {}
+
+
+def test_a_keyring_that_stores_nothing_leaves_it_to_the_file(cli, ring):
+    (ring / "broken").touch()
+    assert str(credentials(cli)) in cli.run("login", stdin=KEY.encode(), env=NO_KEY).out
+    assert ask_once(cli).code == 0
+    assert sent(cli) == [KEY]
+
+
+def test_status_says_where_the_key_comes_from(cli):
+    def key_line(*args: str, **env: str) -> str:
+        done = cli.run("status", *args, env=env)
+        assert done.code == 0, done.err
+        return done.out.splitlines()[2]
+
+    none = key_line(**NO_KEY)
+    variable = key_line()
+    cli.run("login", stdin=KEY.encode())
+    stored = key_line(**NO_KEY)
+    configure(cli, '[api_key_helper]\ncommand = "false"\nargs = ["secret"]')
+    assert [none, variable, stored, key_line(), key_line("--provider", "ollama")] == [
+        "key:      none; caliban login anthropic stores one",
+        "key:      from the environment variable ANTHROPIC_API_KEY",
+        "key:      from the store of caliban login",
+        "key:      from the program false (api_key_helper)",
+        "key:      none (not always needed)",
+    ]
+
+
+def test_status_names_provider_model_and_settings(cli):
+    configure(cli, '[model]\nprovider = "openai"\nname = "gpt-x"')
+    done = cli.run("status", env={"OPENAI_API_KEY": KEY})
+    assert done.out.splitlines() == [
+        "provider: openai",
+        "model:    gpt-x",
+        "key:      from the environment variable OPENAI_API_KEY",
+        "settings: user",
+    ]
+
+
+def rows(done) -> dict[str, tuple[str, str]]:
+    """The rows of the doctor by name."""
+    found = (line.partition(" — ") for line in done.out.splitlines()[1:])
+    return {head.split(" ")[1]: (head.split(" ")[0], hint) for head, _, hint in found}
+
+
+def test_doctor_asks_no_server_that_nobody_named(cli):
+    configure(cli, "max_turns = 5")
+    done = cli.run("doctor", env=NO_URL)
+    assert done.code == 0
+    assert done.out.splitlines()[0] == "caliban doctor — 8 check(s):"
+    assert list(rows(done)) == [
+        "settings", "session_store", "workspace", "ollama", "openai", "anthropic", "google", "local",
+    ]  # fmt: skip
+    assert rows(done)["settings"] == ("✓", "1 scope file loaded")
+    assert rows(done)["workspace"] == ("✓", f"{cli.work} (writable)")
+    assert rows(done)["ollama"][0] == "!"
+    unset = "ANTHROPIC_BASE_URL unset (no probe attempted; use --deep to ask its server)"
+    assert rows(done)["anthropic"] == ("✓", unset)
+    assert sent(cli) == []
+    assert not (cli.home / ".local").exists()
+
+
+def test_doctor_asks_the_server_that_the_environment_names(cli):
+    cli.script(wire.models("one", "two"))
+    url = cli.server.url.replace("://", f"://user:{KEY}@")
+    done = cli.run("doctor", env={"ANTHROPIC_API_KEY": KEY})
+    assert rows(done)["anthropic"] == ("✓", f"{cli.server.url} reachable (2 models)")
+    assert done.code == 0
+    assert KEY not in done.out + done.err
+    assert KEY not in "".join(
+        hint for _, hint in rows(cli.run("doctor", env={"ANTHROPIC_BASE_URL": url})).values()
+    )
+
+
+def test_doctor_misses_a_model(cli):
+    cli.script(wire.models("one"))
+    done = cli.run("doctor", "--model", "two")
+    assert rows(done)["anthropic"] == ("✗", f"{cli.server.url} does not offer the model two")
+    assert done.code == 1
+
+
+def test_doctor_fails_where_a_server_refuses_and_shows_no_key_that_it_repeats(cli):
+    cli.script(wire.failure(401, "authentication_error", f"invalid key {KEY}"))
+    done = cli.run("doctor", env={"ANTHROPIC_API_KEY": KEY})
+    assert done.code == 1
+    assert rows(done)["anthropic"][0] == "✗"
+    assert "invalid key " in done.out
+    assert KEY not in done.out + done.err
+
+
+def test_doctor_reports_a_helper_that_fails_in_its_row(cli):
+    configure(cli, 'api_key_helper = "false"')
+    done = cli.run("doctor")
+    assert done.code == 1
+    assert rows(done)["anthropic"][0] == "✗"
+    assert "failed with exit code 1" in rows(done)["anthropic"][1]
+    assert sent(cli) == []
+
+
+def test_doctor_is_an_object_for_programs(cli):
+    done = cli.run("doctor", "--json", env=NO_URL)
+    assert done.json["ok"] is True
+    assert {tuple(row) for row in done.json["checks"]} == {("name", "state", "hint")}
+
+
+def test_doctor_goes_on_where_settings_and_the_store_are_broken(cli):
+    configure(cli, "model = ")
+    (cli.home / ".local").write_text("a file where a directory belongs")
+    done = cli.run("doctor")
+    assert done.code == 1
+    assert [rows(done)[name][0] for name in ("settings", "session_store", "workspace", "anthropic")] == list(
+        "✗✗✓!"
+    )
+    assert "Traceback" not in done.err
+
+
+def test_the_key_is_in_no_output_and_no_file_but_its_own(cli):
+    cli.run("login", stdin=KEY.encode(), env=NO_KEY)
+    outputs = []
+    for args in (["status"], ["doctor"], ["doctor", "--json"], ["login", "--help"]):
+        outputs.append(cli.run(*args, env={**NO_KEY, "CALIBAN_DEBUG": "1"}))
+    cli.script(wire.exchange(wire.text("answered")), wire.failure(401, "authentication_error", "bad key"))
+    for _ in range(2):
+        outputs.append(cli.run("-p", "hi", "--output-format", "stream-json", env=NO_KEY))
+    assert all(KEY not in done.out + done.err for done in outputs)
+    files = [path for path in (*cli.home.rglob("*"), *cli.work.rglob("*")) if path.is_file()]
+    assert [path for path in files if KEY.encode() in path.read_bytes()] == [credentials(cli)]
