@@ -112,13 +112,14 @@ def _private_directory() -> Path | None:
     """A directory for the listener's socket that only this user can enter; `None` where sockets are ports."""
     if os.name != "posix":
         return None
-    try:
-        directory = Path(tempfile.mkdtemp(prefix="caliban-"))
-    except OSError:
-        return None
-    if len(str(directory)) < _SOCKET_PATH_LIMIT - len("/s.sock"):
-        return directory
-    directory.rmdir()
+    for parent in (None, "/tmp"):
+        try:
+            directory = Path(tempfile.mkdtemp(prefix="caliban-", dir=parent))
+        except OSError:
+            continue
+        if len(str(directory)) < _SOCKET_PATH_LIMIT - len("/s.sock"):
+            return directory
+        directory.rmdir()
     return None
 
 
