@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caliban_provider_anthropic.memo import Memo
+from caliban_provider.memo import Memo
 from caliban_provider_anthropic.names import MAX_ID_CHARS, MAX_NAME_CHARS, wire_id, wire_name
 
 ANY = st.text(max_size=200) | st.text("abc_-019", min_size=1, max_size=64)

@@ -24,9 +24,9 @@ from caliban_common.message import (
 )
 from caliban_common.tool import ToolSpec
 from caliban_provider.errors import InvalidRequest
+from caliban_provider.memo import Memo
 from caliban_provider.request import CompletionRequest
 from caliban_provider_google.encode import Encoder, encode
-from caliban_provider_google.memo import Memo
 from caliban_provider_google.models import facts
 from caliban_provider_google.names import is_made, made_id, wire_name
 from caliban_provider_google.parts import UNSIGNED

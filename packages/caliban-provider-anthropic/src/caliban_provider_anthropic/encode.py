@@ -16,9 +16,9 @@ from caliban_common.codec import dumps
 from caliban_common.message import Message, OpaqueBlock, TextBlock, ToolResultBlock
 from caliban_common.tool import ToolSpec
 from caliban_provider.errors import InvalidRequest
+from caliban_provider.memo import Memo
 from caliban_provider.request import CompletionRequest
 from caliban_provider_anthropic.blocks import displaced, encode_block
-from caliban_provider_anthropic.memo import Memo
 from caliban_provider_anthropic.models import FAMILY, facts, same_model
 from caliban_provider_anthropic.names import wire_name
 from caliban_provider_anthropic.parameters import parameters

@@ -17,8 +17,8 @@ from caliban_common.history import is_same_model
 from caliban_common.message import Message, TextBlock
 from caliban_common.tool import ToolSpec
 from caliban_provider.errors import InvalidRequest
+from caliban_provider.memo import Memo
 from caliban_provider.request import CompletionRequest
-from caliban_provider_google.memo import Memo
 from caliban_provider_google.models import FAMILY, ModelFacts, facts
 from caliban_provider_google.names import wire_name
 from caliban_provider_google.parameters import generation_config, tool_config

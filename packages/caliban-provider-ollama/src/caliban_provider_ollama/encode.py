@@ -15,8 +15,8 @@ from typing import Any
 from caliban_common.codec import dumps
 from caliban_common.tool import ToolSpec
 from caliban_provider.errors import InvalidRequest
+from caliban_provider.memo import Memo
 from caliban_provider.request import CompletionRequest, Effort
-from caliban_provider_ollama.memo import Memo
 from caliban_provider_ollama.messages import Piece, encode_message
 from caliban_provider_ollama.models import ModelFacts, takes_levels
 from caliban_provider_ollama.window import Windows, estimate_tokens, window_tokens

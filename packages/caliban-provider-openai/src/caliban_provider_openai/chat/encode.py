@@ -10,10 +10,10 @@ from caliban_common.history import is_same_model
 from caliban_common.message import Message
 from caliban_common.tool import ToolSpec
 from caliban_provider.errors import InvalidRequest
+from caliban_provider.memo import Memo
 from caliban_provider.request import CompletionRequest
 from caliban_provider_openai.body import MEMO_BYTES, Body, count_leading, instructions, nothing_to_send
 from caliban_provider_openai.chat.messages import message_json
-from caliban_provider_openai.memo import Memo
 from caliban_provider_openai.models import FAMILY, Level, ModelFacts, facts
 from caliban_provider_openai.names import wire_name
 from caliban_provider_openai.quirks import Quirks

@@ -9,9 +9,9 @@ from caliban_common.codec import dumps
 from caliban_common.history import is_same_model
 from caliban_common.message import Message
 from caliban_common.tool import ToolSpec
+from caliban_provider.memo import Memo
 from caliban_provider.request import CompletionRequest
 from caliban_provider_openai.body import MEMO_BYTES, Body, count_leading, instructions, nothing_to_send
-from caliban_provider_openai.memo import Memo
 from caliban_provider_openai.models import FAMILY, ModelFacts, facts
 from caliban_provider_openai.names import wire_name
 from caliban_provider_openai.responses.items import message_items

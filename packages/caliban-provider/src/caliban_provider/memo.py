@@ -1,4 +1,7 @@
-"""Remembers what was derived from an object, for as long as it is used and there is room."""
+"""Remembers what was derived from an object, for as long as it is used and there is room.
+
+An encoder keeps the bytes of each message here: a long history is then joined, not written again, per turn.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,9 @@ class Memo(Generic[V]):
         self._young: dict[tuple[int, object], tuple[object, V, int]] = {}
         self._old: dict[tuple[int, object], tuple[object, V, int]] = {}
         self._size_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._young) + len(self._old)
 
     def get(self, owner: object, variant: object = None) -> V | None:
         """The value of `owner` for `variant`, if it is remembered."""
