@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -45,9 +46,10 @@ def expect(condition: bool, done: subprocess.CompletedProcess[str]) -> None:
 
 
 def says_its_version(folder: Path) -> None:
-    """`--version` names the command and a version."""
+    """`--version` names the command, a version, and the commit that the wheel was built from."""
     done = caliban("--version", folder=folder)
-    expect(done.returncode == 0 and "caliban" in done.stdout.lower() and "." in done.stdout, done)
+    said = re.fullmatch(r"caliban \d+\.\d+\.\d+ \([0-9a-f]{12}\)\n", done.stdout)
+    expect(done.returncode == 0 and said is not None, done)
 
 
 def explains_itself(folder: Path) -> None:
