@@ -464,3 +464,25 @@ def test_importing_the_package_loads_no_http_library_and_no_event_loop() -> None
     assert not {"httpx", "httpcore", "asyncio", "trio", "pydantic", "pytest", "hypothesis", "certifi"} & set(
         loaded
     )
+
+
+async def test_a_kept_connection_that_closes_without_a_word_is_replaced_once() -> None:
+    gone = Exchange(steps=(Close(),), raw=True)
+    with LoopbackServer([answer(200, b"one"), gone, answer(200, b"two")]) as server:
+        async with client_of() as client:
+            for expected in (b"one", b"two"):
+                async with client.stream("POST", f"{server.url}/", headers={}, body=b"{}") as response:
+                    assert await response.read(100) == expected
+        assert len(server.requests) == 3
+
+
+async def test_a_new_connection_that_closes_without_a_word_is_an_error() -> None:
+    gone = Exchange(steps=(Close(),), raw=True)
+    with LoopbackServer([answer(200, b"one"), gone, gone, answer(200, b"never")]) as server:
+        async with client_of() as client:
+            async with client.stream("POST", f"{server.url}/", headers={}, body=b"{}") as response:
+                await response.read(100)
+            with pytest.raises(NetworkError):
+                async with client.stream("POST", f"{server.url}/", headers={}, body=b"{}"):
+                    pass
+        assert len(server.requests) == 3

@@ -151,3 +151,9 @@ def test_the_time_for_a_large_event_grows_with_its_size_only() -> None:
     large = min(seconds(16 * 1024 * 1024) for _ in range(3))
     # 64 times the size: quadratic growth would be a factor of 4096.
     assert large < 1000 * max(small, 0.0002)
+
+
+def test_an_event_of_exactly_the_limit_may_end_between_its_line_end_and_the_blank_line() -> None:
+    decoder = SSEDecoder(max_event_bytes=20)
+    chunks = (b"data: y\n\ndata: " + b"x" * 14 + b"\n", b"\n")
+    assert [event.data for chunk in chunks for event in decoder.feed(chunk)] == [b"y", b"x" * 14]

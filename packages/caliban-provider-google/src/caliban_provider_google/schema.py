@@ -172,8 +172,9 @@ class _Reduction:
                     out["enum"] = choices
             case "INTEGER" | "NUMBER":
                 out.update(_bounds(schema, whole=kind == "INTEGER"))
-        if "format" not in out and schema.get("format") in _FORMATS.get(kind, ()):
-            out["format"] = schema["format"]
+        written = schema.get("format")
+        if "format" not in out and isinstance(written, str) and written in _FORMATS.get(kind, ()):
+            out["format"] = written
         for key in _COUNTS.get(kind, ()):
             if isinstance(value := schema.get(key), int) and not isinstance(value, bool) and value >= 0:
                 out[key] = value

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from caliban_provider import faults
+from caliban_provider.errors import NetworkError
 from caliban_provider.http1 import Framing, Head, framing_of, split_head
 
 if TYPE_CHECKING:
@@ -59,8 +60,21 @@ class Pool:
         self._idle: dict[Origin, list[Connection]] = {}
 
     async def request(self, origin: Origin, method: str, request: bytes) -> Answer:
-        """Send the bytes of a request and give its answer's head. Raises `ProviderError`."""
-        connection = await self._reuse(origin) or await self._connect(origin)
+        """Send the bytes of a request and give its answer's head. Raises `ProviderError`.
+
+        A server may close a kept connection while the request is on its way. One that was closed without a
+        word is replaced by a new one, once.
+        """
+        kept = await self._reuse(origin)
+        if kept is not None:
+            try:
+                return await self._ask(kept, method, request)
+            except NetworkError:
+                if kept.answered:
+                    raise
+        return await self._ask(await self._connect(origin), method, request)
+
+    async def _ask(self, connection: Connection, method: str, request: bytes) -> Answer:
         try:
             await connection.send(request)
             return Answer(self, connection, *await connection.head(method))
@@ -110,12 +124,13 @@ async def _stream(origin: Origin, context: ssl.SSLContext | None) -> ByteStream:
 
 
 class Connection:
-    """One connection, for one request at a time."""
+    """One connection, for one request at a time. `answered`: the last one got at least a byte."""
 
     def __init__(self, origin: Origin, stream: ByteStream, limits: Limits) -> None:
         self.origin = origin
         self.limits = limits
         self.kept_until = 0.0
+        self.answered = False
         self._stream = stream
         self._received = b""
 
@@ -141,9 +156,11 @@ class Connection:
     async def head(self, method: str) -> tuple[Head, Framing]:
         """The head of the answer to `method` and how its body ends; interim answers (1xx) are passed over."""
         received = b""
+        self.answered = False
         try:
             while (found := split_head(received)) is None or found[0].status < 200:
                 received = found[1] if found else received + await self.receive()
+                self.answered = True
             self._received = found[1]
             return found[0], framing_of(method, found[0])
         except ValueError as error:

@@ -52,7 +52,7 @@ class SSEDecoder:
             return []
         *blocks, rest = b"".join(self._pieces).split(b"\n\n")
         if self._pending_bytes > self._max_event_bytes:
-            for block in (*blocks, rest):
+            for block in (*blocks, rest.removesuffix(b"\n")):
                 self._check_size(len(block))
         self._pieces = [rest] if rest else []
         self._pending_bytes = len(rest)
