@@ -107,6 +107,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.main": "only the subcommand or face that was asked for is loaded",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
     "caliban.compose.headless": "schemas are loaded for --json-schema only",
+    "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
     "caliban.compose.prompt": "files are attached for prompts with an @ only",
     "caliban.compose.router": "the router is loaded where there may be routes only",
     "caliban_agent_core.compaction": "most runs end before a history is too long",

@@ -28,7 +28,7 @@ def build_agent(
         door.provider,
         door.model,
         tools=tools,
-        gate=Gate(rules=permissions.engine),
+        gate=Gate(rules=permissions),
         options=agent_options(options, settings, session_id),
     )
 

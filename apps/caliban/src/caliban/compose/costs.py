@@ -21,7 +21,8 @@ RATES = "CALIBAN_RATES_YAML"
 
 def build_costs(options: Options, environ: Mapping[str, str]) -> RunCosts:
     """The costs of a run under `--max-budget-usd`. Raises `BudgetError` and `RatesError`."""
-    costs = RunCosts(rates=environ.get(RATES) or None)
+    told = options.output_format in ("json", "stream-json")
+    costs = RunCosts(rates=environ.get(RATES) or None, told=told)
     if options.max_budget_usd is not None or costs.rates is not None:
         costs.open(options.max_budget_usd)
     return costs
@@ -31,11 +32,13 @@ class RunCosts:
     """The ledger of one process, and what its frames say of money.
 
     Prices are loaded when the first reply has come, for until then nobody asks; with a limit or rates of the
-    operator's own they are loaded at once, so that a mistake is told before anything is spent.
+    operator's own they are loaded at once, so that a mistake is told before anything is spent. Where no frame
+    will say what was spent (`told` is false) and nothing limits it, nothing is priced.
     """
 
-    def __init__(self, *, rates: str | None = None) -> None:
+    def __init__(self, *, rates: str | None = None, told: bool = True) -> None:
         self.rates = rates
+        self._told = told
         self._account: Account | None = None
         self._begun: list[tuple[str, str, int, int, str]] = []
         self._numbers: dict[int, int] = {}
@@ -72,6 +75,8 @@ class RunCosts:
 
     def after_call(self, number: int, usage: Usage, *, seen_output_tokens: int = 0) -> Warned | None:
         """Settle a call; see `Account`."""
+        if self._account is None and not self._told:
+            return None
         account = self.open()
         if number < 0:
             number = self._number(account, number)

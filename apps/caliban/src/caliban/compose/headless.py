@@ -88,7 +88,7 @@ async def _compose(options: Options, stopper: Stopper) -> int:
         on_warning=asides.append,
     )
     try:
-        tools = _usable_tools(door, build_tools(options, settings, workspace, permissions.engine))
+        tools = _usable_tools(door, build_tools(options, settings, workspace, permissions))
         prompt = await _prompt(options, workspace, stopper)
         remembered = open_session(options, found, provider=door.provider.name, model=door.model)
         agent = build_agent(options, settings, door, permissions, tools, remembered.id)

@@ -2,42 +2,78 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from caliban.cli.options import Options
 from caliban.errors import ConfigError, UsageError
 from caliban_common.paths import expand_user
-from caliban_common.permission import PermissionMode
-from caliban_permissions import Engine, RuleSet, parse_rules
+from caliban_common.permission import Decision, PermissionMode
+from caliban_common.tool import ToolSpec
 from caliban_settings import Settings
 
+if TYPE_CHECKING:
+    from caliban_permissions import Engine, RuleSet
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
 class Permissions:
-    """The engine of a run, and the mode it shows."""
+    """The rules of a run and the mode it shows.
 
-    engine: Engine
-    mode: PermissionMode
+    Where nobody wrote a rule the engine is made with the first call that is judged: most first requests
+    leave before that. Rules that somebody wrote are read at once, so that a mistake is told in time.
+    """
+
+    def __init__(self, mode: PermissionMode, make: Callable[[], Engine], *, ruled: bool) -> None:
+        self.mode = mode
+        self._make = make
+        self._engine = make() if ruled else None
+        self._ruled = ruled
+
+    @property
+    def engine(self) -> Engine:
+        """The engine itself."""
+        if self._engine is None:
+            self._engine = self._make()
+        return self._engine
+
+    def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
+        """The verdict on a call."""
+        return self.engine.decide(tool, args)
+
+    def may_read(self, path: str) -> bool:
+        """Whether a search may show what is at `path`."""
+        return not self._ruled or self.engine.may_read(path)
+
+    def offers(self, tool: ToolSpec) -> bool:
+        """Whether the model should be told of the tool."""
+        return not self._ruled or self.engine.offers(tool)
 
 
 def build_permissions(options: Options, settings: Settings, workspace: Path) -> Permissions:
-    """The engine for a face without a person to ask. Raises `UsageError` and `ConfigError`."""
+    """The rules for a face without a person to ask. Raises `UsageError` and `ConfigError`."""
     mode = resolve_mode(options, settings)
-    engine = Engine(
-        build_rules(options, settings),
-        mode=mode,
-        workspace=workspace,
-        interactive=False,
-        auto_allow=options.auto_allow,
-        roots=roots_of(settings, workspace),
-    )
-    return Permissions(engine=engine, mode=mode)
+    ruled = bool(options.allow or options.deny or options.ask or any(settings.rules_by_scope().values()))
+
+    def make() -> Engine:
+        from caliban_permissions import Engine
+
+        return Engine(
+            build_rules(options, settings),
+            mode=mode,
+            workspace=workspace,
+            interactive=False,
+            auto_allow=options.auto_allow,
+            roots=roots_of(settings, workspace),
+        )
+
+    return Permissions(mode, make, ruled=ruled)
 
 
 def build_rules(options: Options, settings: Settings) -> RuleSet:
     """The rules of every scope; the command line's stand first, what forbids before what permits."""
+    from caliban_permissions import RuleSet, parse_rules
+
     scopes = settings.rules_by_scope()
     cli = [
         {"pattern": pattern, "action": action}
@@ -90,4 +126,6 @@ def resolve_mode(options: Options, settings: Settings) -> PermissionMode:
 
 
 def _rules(scopes: dict[str, tuple[dict[str, Any], ...]], scope: str) -> tuple[Any, ...]:
+    from caliban_permissions import parse_rules
+
     return parse_rules(scopes.get(scope, ()), source=scope)

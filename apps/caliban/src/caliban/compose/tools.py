@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from caliban.cli.options import Options
-from caliban.compose.permissions import roots_of
+from caliban.compose.permissions import Permissions, roots_of
 from caliban_common.tool import Tool
-from caliban_permissions import Engine
 from caliban_settings import Settings
 from caliban_tools_builtin import ToolOptions, builtin_tools
 
 
-def build_tools(options: Options, settings: Settings, workspace: Path, engine: Engine) -> tuple[Tool, ...]:
+def build_tools(
+    options: Options, settings: Settings, workspace: Path, permissions: Permissions
+) -> tuple[Tool, ...]:
     """The built-in tools, fenced to the workspace and the further roots of the settings.
 
     A tool that the rules deny altogether is not offered; searches show nothing that may not be read.
@@ -25,7 +26,7 @@ def build_tools(options: Options, settings: Settings, workspace: Path, engine: E
             restrict_paths=options.restrict_paths,
             extra_roots=roots_of(settings, workspace),
             env=settings.get("env") or {},
-            readable=engine.may_read,
+            readable=permissions.may_read,
         )
     )
-    return tuple(tool for tool in tools if engine.offers(tool.spec))
+    return tuple(tool for tool in tools if permissions.offers(tool.spec))
