@@ -312,3 +312,13 @@ def test_an_error_inside_a_stream_says_so() -> None:
 def test_a_code_of_control_characters_is_no_code():
     error = error_for(500, {}, b'{"code":"\\f"}', provider="p")
     assert (error.message, error.code) == ("p failed (HTTP 500)", None)
+
+
+def test_a_stand_in_for_a_key_does_not_garble_the_message():
+    body = b'{"error":{"message":"localhost has no such model"}}'
+    error = error_for(500, {}, body, provider="p", secrets=("local",))
+    assert "localhost has no such model" in error.message
+    hidden = error_for(
+        500, {}, b'{"error":{"message":"key sk-canary-1 is bad"}}', provider="p", secrets=("sk-canary-1",)
+    )
+    assert "sk-canary-1" not in hidden.message

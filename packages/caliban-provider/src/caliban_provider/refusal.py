@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _MAX_BODY_BYTES = 16 * 1024
+_MIN_SECRET_CHARS = 8
 _MAX_TEXT_CHARS = 360
 
 _HTML = re.compile(
@@ -62,7 +63,8 @@ def kind(value: object) -> str:
 def clean(text: str, *, secrets: Collection[str] = ()) -> str:
     """One printable line of bounded length, without what looks like a key or is one of `secrets`."""
     for secret in secrets:
-        if secret:
+        # A stand-in such as "local" is no secret, and would eat its way through ordinary words.
+        if len(secret) >= _MIN_SECRET_CHARS:
             text = text.replace(secret, "[key]")
     text = _ESCAPE.sub("", text[:_MAX_BODY_BYTES])
     text = "".join(char if char.isprintable() else " " for char in text)
