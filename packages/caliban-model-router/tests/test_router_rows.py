@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import asynccontextmanager
 
 import pytest
 from router_kit import ABLE, Silent, answer, ask, rig, rig_over, route, words
@@ -331,15 +332,43 @@ async def test_what_one_family_signed_is_never_shown_to_another():
     assert two == (TextBlock(text="well"),)
 
 
-async def test_state_that_only_a_fallback_could_read_is_not_filed_under_the_primary():
+async def test_what_a_fallback_signed_comes_back_to_it_and_to_nobody_else():
     private = (
         ThinkingBlock(text="hm", signature="SIG"),
         RedactedThinkingBlock(data="x"),
         TextBlock(text="well"),
     )
-    made = rig({"one": [failure(Overloaded("busy"))], "two": [reply(*private)]})
+    made = rig(
+        {
+            "one": [failure(Overloaded("busy")), failure(Overloaded("busy")), reply("one")],
+            "two": [reply(*private), reply("two")],
+        }
+    )
+    agent = Agent(made.router, made.router.model, options=QUICK)
+    first = await agent.run_to_end("Hi")
+    assert first.messages[-1] == Message(
+        role="assistant", content=private, family="two-family", model="two-model"
+    )
+    made.clock.now_s += 60
+    second = await agent.run_to_end((*first.messages, user("Go on")))
+    made.clock.now_s += 60
+    third = await agent.run_to_end((*second.messages, user("Go on")))
+    assert third.messages[-1].text == "one"
+    shown = {name: made.providers[name].requests[-1].messages[1].content for name in ("one", "two")}
+    assert shown == {"one": (TextBlock(text="well"),), "two": private}
+
+
+async def test_a_reply_without_a_start_is_filed_under_the_route_that_answers():
+    bare = Startless([reply("well")], name="two", family="two-family")
+    made = rig_over(RouterConfig(routes=(route("two"),)), {"two": bare})
     outcome = await Agent(made.router, made.router.model, options=QUICK).run_to_end("Hi")
-    assert outcome.messages[-1].content == (ThinkingBlock(text="hm"), TextBlock(text="well"))
-    own = rig({"one": [reply(*private)], "two": []})
-    outcome = await Agent(own.router, own.router.model, options=QUICK).run_to_end("Hi")
-    assert outcome.messages[-1].content == private
+    assert (outcome.messages[-1].family, outcome.messages[-1].model) == ("two-family", "two-model")
+
+
+class Startless(ScriptedProvider):
+    """A provider that goes straight to the content of its replies."""
+
+    @asynccontextmanager
+    async def stream(self, request):
+        async with super().stream(request) as events:
+            yield (event async for event in events if not isinstance(event, MessageStart))

@@ -133,7 +133,7 @@ class Replier:
 
     def _message(self, assembler: Assembler, model: str) -> Message:
         """The reply under the name that was asked for: an alias must find its own signatures again."""
-        return replace(assembler.message(self._provider.family, model), model=model)
+        return replace(assembler.message(self._provider.family, model), model=assembler.asked or model)
 
     async def _stream(self, request: CompletionRequest, turn: int) -> Reply:
         assembler = self.assembler = Assembler()
@@ -190,7 +190,7 @@ class Replier:
             elif event.kind == "text" and event.text:
                 await emit(AssistantTextDelta(turn=turn, text=event.text))
         elif isinstance(event, MessageStart):
-            await self._check_model(model, event.model)
+            await self._check_model(event.asked or model, event.model)
 
     async def _check_model(self, requested: str, actual: str) -> None:
         if not actual or is_same_model(requested, actual) or (requested, actual) in self._mismatches:

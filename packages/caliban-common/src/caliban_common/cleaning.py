@@ -30,8 +30,8 @@ NAMELESS = "unknown"
 def cleaned(message: Message, *, own: bool, family: str) -> Message:
     """`message` without the blocks that cannot be sent; its content may then be empty.
 
-    `own` says that the reader, of `family`, wrote the message: only then signed and opaque blocks stay. The
-    same object comes back when there is nothing to change.
+    `own` says that the reader, of `family`, wrote the message: only then signed and opaque blocks stay, the
+    latter of any family where `family` is empty. The same object comes back when there is nothing to change.
     """
     content: list[Block] = []
     changed = False
@@ -56,7 +56,7 @@ def _kept_block(block: Block, role: Role, *, own: bool, family: str) -> Block | 
         case RedactedThinkingBlock():
             return block if own else None
         case OpaqueBlock():
-            return block if own and block.family == family else None
+            return block if own and family in ("", block.family) else None
         case ImageBlock() | DocumentBlock():
             return block if role != "system" else None
         case _:

@@ -30,6 +30,7 @@ INTERRUPTED = "[interrupted: this tool call has no result]"
 class Reader:
     """Who is about to read the history: a model of a family, with its limits.
 
+    An empty `family` is one who passes the history on: what anybody signed is kept for those who can read it.
     `max_images` bounds the images that are sent: the oldest give way to a note, a fifth of the bound at a
     time, so that the beginning of a long history keeps its bytes for the prompt cache.
     """
@@ -103,6 +104,8 @@ class Repairer:
 
     def _owns(self, message: Message) -> bool:
         """Whether the reader wrote `message`, and so understands what is signed in it."""
+        if not self._reader.family:
+            return message.role == "assistant"
         return (
             message.role == "assistant"
             and message.family == self._reader.family

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from caliban_common.usage import Usage
 from caliban_model_router.breaker import Ticket
@@ -14,7 +15,6 @@ from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import (
     BlockStart,
-    BlockStop,
     InputDelta,
     MessageDelta,
     MessageStart,
@@ -29,20 +29,11 @@ from caliban_provider.stream import (
 class Attempt:
     """The stream of one call, from its first event on; iterate it inside `open`.
 
-    `usage` is the last that was told; `is_complete` says that the reply ended as it should. Without
-    `keeps_state` whatever only the answering model could read again (signatures, encrypted reasoning) is left
-    out: the history would file it under another name.
+    `usage` is the last that was told; `is_complete` says that the reply ended as it should. The start of the
+    stream says whose reply it is, so that what is signed in it finds its way back to the same model.
     """
 
-    def __init__(
-        self,
-        route: Route,
-        ticket: Ticket,
-        provider: Provider,
-        request: CompletionRequest,
-        *,
-        keeps_state: bool,
-    ) -> None:
+    def __init__(self, route: Route, ticket: Ticket, provider: Provider, request: CompletionRequest) -> None:
         self.route = route
         self.ticket = ticket
         self.usage = Usage()
@@ -50,8 +41,6 @@ class Attempt:
         self.is_complete = False
         self._provider = provider
         self._request = request
-        self._keeps_state = keeps_state
-        self._hidden: set[int] = set()
         self._head: deque[StreamEvent] = deque()
         self._events: AsyncIterator[StreamEvent] | None = None
 
@@ -61,6 +50,10 @@ class Attempt:
         async with self._provider.stream(self._request) as events:
             self._events = events
             async for event in events:
+                if isinstance(event, MessageStart):
+                    event = self._signed(event)
+                elif not self._head:
+                    self._head.append(self._signed(MessageStart()))
                 self._note_usage(event)
                 self._head.append(event)
                 if is_content(event):
@@ -72,34 +65,24 @@ class Attempt:
 
     async def __anext__(self) -> StreamEvent:
         assert self._events is not None, "an attempt is read inside `open`"
-        while True:
-            if self._head:
-                event = self._head.popleft()
-            else:
-                event = await self._events.__anext__()
-            kind = type(event)
-            if kind is TextDelta or kind is InputDelta or kind is ThinkingDelta:
-                return event
-            self._note_usage(event)
-            if kind is MessageStop:
-                self.is_complete = True
-            if self._keeps_state or not self._is_state(event):
-                return event
+        if self._head:
+            event = self._head.popleft()
+        else:
+            event = await self._events.__anext__()
+        kind = type(event)
+        if kind is TextDelta or kind is InputDelta or kind is ThinkingDelta:
+            return event
+        self._note_usage(event)
+        if kind is MessageStop:
+            self.is_complete = True
+        return event
 
     def _note_usage(self, event: StreamEvent) -> None:
         if isinstance(event, MessageStart | MessageDelta):
             self.usage = event.usage or self.usage
 
-    def _is_state(self, event: StreamEvent) -> bool:
-        if isinstance(event, SignatureDelta):
-            return True
-        if isinstance(event, BlockStart) and event.kind in ("redacted_thinking", "opaque"):
-            self._hidden.add(event.index)
-            return True
-        if isinstance(event, BlockStop) and event.index in self._hidden:
-            self._hidden.remove(event.index)
-            return True
-        return False
+    def _signed(self, start: MessageStart) -> MessageStart:
+        return replace(start, family=self._provider.family, asked=self._request.model)
 
 
 def is_content(event: StreamEvent) -> bool:

@@ -45,6 +45,8 @@ class RouterProvider:
     known to all of them together. Raises `RouterConfigError` for a configuration that cannot work.
     """
 
+    family = ""
+
     def __init__(
         self, config: RouterConfig, providers: Mapping[str, Provider], options: RouterOptions | None = None
     ) -> None:
@@ -71,10 +73,6 @@ class RouterProvider:
             routes = tuple(pinned if route is first else route for route in config.routes)
             config = replace(config, routes=routes)
         return RouterView(config, purpose, self._shared)
-
-    @property
-    def family(self) -> str:
-        return self._view.family
 
     @property
     def model(self) -> str:

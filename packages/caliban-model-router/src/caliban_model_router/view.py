@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from caliban_common.history import Reader, is_same_model
+from caliban_common.history import Reader
 from caliban_model_router.attempt import Attempt
 from caliban_model_router.breaker import Ticket
 from caliban_model_router.budget import Budget, BudgetQuestion, estimated, plan, saved_effort
@@ -44,12 +44,13 @@ class Shared:
 class RouterView:
     """A provider whose every request goes the ways of one purpose; made by `RouterProvider.for_purpose`.
 
-    `model` is what to give the agent, `family` who can read what the history says of it: both are those of
-    the purpose's first route. The model that a request names is not looked at. A view is for one agent at a
-    time: it remembers which route answered last.
+    `model` is what to give the agent: that of the purpose's first route. The model that a request names is not
+    looked at. The history is to come with all that was signed by whomever: each route gets its own. A view is
+    for one agent at a time: it remembers which route answered last.
     """
 
     name = "router"
+    family = ""
 
     def __init__(self, config: RouterConfig, purpose: Purpose, shared: Shared) -> None:
         self._config = config
@@ -59,10 +60,6 @@ class RouterView:
         self._known = {self._first.id}
         self._translators: dict[str, Translator] = {}
         self._saving: str | None = None
-
-    @property
-    def family(self) -> str:
-        return self._shared.providers[self._first.provider].family
 
     @property
     def model(self) -> str:
@@ -138,8 +135,7 @@ class RouterView:
             is_home=route.provider == self._first.provider,
             is_new=route.id not in self._known,
         )
-        is_author = provider.family == self.family and is_same_model(request.model, route.model)
-        return Attempt(route, ticket, provider, adapted, keeps_state=is_author)
+        return Attempt(route, ticket, provider, adapted)
 
     def _translator(self, route: Route, provider: Provider) -> Translator:
         if route.id not in self._translators:

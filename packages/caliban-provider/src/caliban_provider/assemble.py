@@ -47,13 +47,16 @@ class _Open:
 class Assembler:
     """What has been received of one reply.
 
-    `id` and `model` are as the provider named them. `usage` is the last that was told. `complete` says that
-    `MessageStop` came, `has_content` that a piece of a block did. Every delta costs the same.
+    `id` and `model` are as the provider named them, `family` and `asked` as `MessageStart` has them. `usage`
+    is the last that was told. `complete` says that `MessageStop` came, `has_content` that a piece of a block
+    did. Every delta costs the same.
     """
 
     def __init__(self) -> None:
         self.id = ""
         self.model = ""
+        self.family = ""
+        self.asked = ""
         self.stop_reason: StopReason | None = None
         self.usage = Usage()
         self.detail: str | None = None
@@ -88,18 +91,20 @@ class Assembler:
         return None
 
     def message(self, family: str, model: str) -> Message:
-        """The reply as far as it was received; `model` stands in where the provider named none.
+        """The reply as far as it was received; `model` and `family` stand in where nobody named any.
 
         Left out are empty text, thinking without text and signature, and calls without id and name.
         """
+        family = self.family or family
         content = tuple(block for entry in self._blocks if (block := _finished(entry, family)) is not None)
         return Message(role="assistant", content=content, family=family, model=self.model or model)
 
     def _note(self, event: MessageStart | MessageDelta | MessageStop) -> None:
         """Keep what an event says about the whole reply."""
         match event:
-            case MessageStart(id, model, usage):
+            case MessageStart(id, model, usage, family, asked):
                 self.id, self.model = id or self.id, model or self.model
+                self.family, self.asked = family or self.family, asked or self.asked
                 self.usage = usage or self.usage
             case MessageDelta(stop_reason, usage, detail):
                 self.stop_reason = stop_reason or self.stop_reason

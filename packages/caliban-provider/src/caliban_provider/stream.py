@@ -19,11 +19,17 @@ BlockKind: TypeAlias = Literal["text", "thinking", "redacted_thinking", "tool_us
 
 @dataclass(frozen=True, slots=True)
 class MessageStart:
-    """The reply begins; `model` is the one that answers, as the provider names it."""
+    """The reply begins; `model` is the one that answers, as the provider names it.
+
+    `family` and `asked` are filled in by whoever chose among several models: whose family answers, and the
+    name its model was asked by. Signed blocks of the reply are then theirs.
+    """
 
     id: str = ""
     model: str = ""
     usage: Usage | None = None
+    family: str = ""
+    asked: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,7 @@ def assert_order(events: Sequence[StreamEvent]) -> None:
 
 
 async def _facts(provider: Provider, model: str) -> None:
-    assert provider.name and provider.family
+    assert provider.name and isinstance(provider.family, str)
     for name in (model, "", "no such model, surely"):
         capabilities = provider.capabilities(name)
         assert capabilities.context_tokens is None or capabilities.context_tokens > 0
