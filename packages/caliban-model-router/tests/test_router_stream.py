@@ -9,6 +9,7 @@ import pytest
 from router_kit import ABLE, Silent, answer, ask, rig, rig_over, route, words
 
 from caliban_common.message import ImageBlock, Message
+from caliban_common.stop import Stop
 from caliban_common.usage import Usage
 from caliban_model_router import (
     Budget,
@@ -290,7 +291,7 @@ class TestViews:
 
 @pytest.mark.anyio
 class TestBudget:
-    def made(self, spent: str, ask=None, scripts=None, **options):
+    def made(self, spent: str, ask=None, scripts=None, capabilities=None, **options):
         prices = {"one": Decimal(10), "two": Decimal(1)}
 
         def price(priced, usage: Usage) -> Decimal:
@@ -303,7 +304,8 @@ class TestBudget:
             ask=ask,
             **options,
         )
-        return rig(scripts or {"one": [reply("one")], "two": [reply("two")]}, budget=budget)
+        scripts = scripts or {"one": [reply("one")], "two": [reply("two")]}
+        return rig(scripts, capabilities=capabilities, budget=budget)
 
     async def test_far_from_the_limit_nothing_changes(self):
         made = self.made("7.99")
@@ -334,14 +336,25 @@ class TestBudget:
         made = self.made("9.60", ask=yes, scripts={"one": [], "two": [reply("two")]})
         assert words(await answer(made.router)) == "two"
         assert questions[0].estimate_usd == Decimal("0.1")
-        for router in (made.router, self.made("9.60").router):
-            with pytest.raises(BudgetExhausted, match="was not allowed"):
-                await answer(router)
+        with pytest.raises(BudgetExhausted, match="was not allowed"):
+            await answer(made.router)
 
-    async def test_no_call_that_could_pass_the_limit_is_made(self):
-        made = self.made("9.95")
+    async def test_where_nobody_can_be_asked_saving_goes_on_to_the_limit(self):
+        assert words(await answer(self.made("9.99").router)) == "two"
+
+    async def test_past_the_limit_no_call_is_made(self):
+        made = self.made("10.01")
         with pytest.raises(BudgetExhausted) as caught:
             await answer(made.router)
-        assert caught.value.message == "$9.95 of $10.00 are spent, and the next call could cost $0.10"
+        assert caught.value.stop == Stop(
+            kind="budget", message="$10.01 of $10.00 are spent", hint="Allow a larger budget to go on."
+        )
         assert made.asked() == [0, 0]
-        assert words(await answer(self.made("9.10", reserve_tokens=1).router)) == "two"
+
+    async def test_no_effort_is_asked_of_a_model_that_knows_none(self):
+        made = self.made(
+            "8.50", scripts={"two": [reply("two")]}, capabilities={"two": Capabilities(thinking=False)}
+        )
+        await answer(made.router)
+        assert made.providers["two"].requests[0].effort is None
+        assert made.switches == []

@@ -1,8 +1,11 @@
 """Routing with an eye on the money, as a pure policy: save, then ask, then stop.
 
 0 ────────── soft ──────────────── ask ──────────── limit
-   as asked  │ cheaper route,      │ a person says  │ no call that could
-             │ else less effort    │ yes or no      │ go beyond
+   as asked  │ cheaper route,      │ a person says  │ no further
+             │ else less effort    │ yes or no      │ call
+
+Only what is spent moves the verdict, as in `caliban_telemetry.budget`: what a call may cost at most is far
+from what it does cost, and would turn away from a good model long before the money is short.
 """
 
 from __future__ import annotations
@@ -53,9 +56,9 @@ class BudgetQuestion:
 class Budget:
     """Limits, and where the router gets what it judges by.
 
-    `spent_usd` gives what was spent so far. `reserve_tokens` is the length of reply that is reckoned with;
-    `None` is all that the request allows. Without `ask`, or where it answers no, the router stops where it
-    would have asked; a yes holds for that one call.
+    `spent_usd` gives what was spent so far. `reserve_tokens` is the length of reply that routes are compared
+    by; `None` is all that the request allows. `ask` is asked between the two upper limits, and a yes holds
+    for that one call; without it nobody is asked, and saving goes on up to the limit.
     """
 
     limits: BudgetLimits
@@ -67,24 +70,16 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a budget leaves of a request: the chain to try, and `effort` where it had to be lowered.
-
-    `estimate_usd` is what the first route of the chain may cost at most.
-    """
+    """What a budget says to a request: the chain to try, and what its first route may cost at most."""
 
     verdict: Verdict
     chain: tuple[Route, ...]
     estimate_usd: Decimal
-    effort: Effort | None = None
 
 
-def judge(limits: BudgetLimits, spent_usd: Decimal, estimate_usd: Decimal) -> Verdict:
-    """What to do about a call that may cost `estimate_usd` after `spent_usd` were spent.
-
-    Saving and asking look at what was spent; stopping also at what the call may add, so that the limit is
-    not found to be broken afterwards.
-    """
-    if spent_usd >= limits.limit_usd or spent_usd + estimate_usd > limits.limit_usd:
+def judge(limits: BudgetLimits, spent_usd: Decimal) -> Verdict:
+    """What to do about the next call after `spent_usd` were spent."""
+    if spent_usd > limits.limit_usd:
         return "stop"
     if spent_usd >= limits.ask_usd:
         return "ask"
@@ -94,26 +89,18 @@ def judge(limits: BudgetLimits, spent_usd: Decimal, estimate_usd: Decimal) -> Ve
 def plan(
     limits: BudgetLimits, spent_usd: Decimal, chain: tuple[Route, ...], estimates: tuple[Decimal | None, ...]
 ) -> Plan:
-    """The routes of `chain` that may still be paid, the cheapest first once it is time to save.
+    """The verdict, and the routes of `chain` in the order to ask them: cheapest first once it saves.
 
-    `estimates` are what the routes may cost for this request; an unknown price counts as nothing, and never
-    as cheaper. The order of equals is kept. The verdict is that on the first route left.
+    `estimates` are what the routes may cost for this request. Where the first route's price is not known,
+    nothing is cheaper than it; another unknown price comes last. The order of equals is kept.
     """
-    priced = list(zip(chain, estimates, strict=True))
-    payable = [
-        (route, cost) for route, cost in priced if judge(limits, spent_usd, cost or Decimal()) != "stop"
-    ]
-    if not payable:
-        return Plan(verdict="stop", chain=(), estimate_usd=min(cost or Decimal() for cost in estimates))
-    first, cost = payable[0]
-    if judge(limits, spent_usd, Decimal()) == "proceed":
-        verdict: Verdict = "proceed" if first is chain[0] else "save"
-        return Plan(verdict=verdict, chain=_routes(payable), estimate_usd=cost or Decimal())
-    if cost is not None:
-        known = sorted((row for row in payable if row[1] is not None), key=lambda row: row[1] or Decimal())
-        payable = [*known, *(row for row in payable if row[1] is None)]
-    cost = payable[0][1] or Decimal()
-    return Plan(verdict=judge(limits, spent_usd, cost), chain=_routes(payable), estimate_usd=cost)
+    verdict = judge(limits, spent_usd)
+    rows = list(zip(chain, estimates, strict=True))
+    if verdict in ("save", "ask") and rows[0][1] is not None:
+        rows.sort(key=lambda row: (row[1] is None, row[1] or Decimal()))
+    return Plan(
+        verdict=verdict, chain=tuple(route for route, _ in rows), estimate_usd=rows[0][1] or Decimal()
+    )
 
 
 def saved_effort(request: CompletionRequest, route: Route) -> Effort | None:
@@ -125,7 +112,3 @@ def saved_effort(request: CompletionRequest, route: Route) -> Effort | None:
 def estimated(price: Price, route: Route, *, prompt_tokens: int, max_tokens: int) -> Decimal | None:
     """What a call of `route` may cost at most."""
     return price(route, Usage(input_tokens=prompt_tokens, output_tokens=max_tokens))
-
-
-def _routes(rows: list[tuple[Route, Decimal | None]]) -> tuple[Route, ...]:
-    return tuple(route for route, _ in rows)

@@ -7,9 +7,10 @@
     ├── NoCandidate           no route of the purpose can do what the request needs
     ├── RoutesResting         every route that could answer cools down
     ├── FallbackExhausted     every route that was asked failed
-    ├── BudgetExhausted       the next call could cost more than is left
-    └── (ContextTooLong)
-        └── NoRouteFits       every route failed, one of them for the length of the prompt
+    ├── (ContextTooLong)
+    │   └── NoRouteFits       every route failed, one of them for the length of the prompt
+    └── (BudgetSpent)
+        └── BudgetExhausted   the budget is spent, or nobody allowed the next call
 
 A `Failure` is a value: which route failed, and with what.
 """
@@ -19,7 +20,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from caliban_common.errors import CalibanError
-from caliban_provider.errors import ContextTooLong, ProviderError
+from caliban_common.stop import Stop
+from caliban_provider.errors import BudgetSpent, ContextTooLong, ProviderError
 
 
 class RouterConfigError(CalibanError):
@@ -85,10 +87,11 @@ class NoRouteFits(ContextTooLong):
         self.failures = failures
 
 
-class BudgetExhausted(ProviderError):
-    """The next call could cost more than is left of the budget, or nobody allowed it."""
+class BudgetExhausted(BudgetSpent):
+    """The budget is spent, or somebody who was asked did not allow the next call."""
 
-    category = "billing"
+    def __init__(self, message: str) -> None:
+        super().__init__(Stop(kind="budget", message=message, hint="Allow a larger budget to go on."))
 
 
 def told(failures: tuple[Failure, ...]) -> str:

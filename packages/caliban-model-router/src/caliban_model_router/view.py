@@ -44,9 +44,9 @@ class Shared:
 class RouterView:
     """A provider whose every request goes the ways of one purpose; made by `RouterProvider.for_purpose`.
 
-    `model` is what to give the agent: that of the purpose's first route. The model that a request names is not
-    looked at. The history is to come with all that was signed by whomever: each route gets its own. A view is
-    for one agent at a time: it remembers which route answered last.
+    `model` is what to give the agent: that of the purpose's first route. The model that a request names is
+    not looked at. The history is to come with all that was signed by whomever: each route gets its own. A
+    view is for one agent at a time: it remembers which route answered last.
     """
 
     name = "router"
@@ -188,23 +188,21 @@ class RouterView:
         planned = plan(limits, spent_usd, chain, costs)
         told = f"${spent_usd:.2f} of ${limits.limit_usd:.2f} are spent"
         if planned.verdict == "stop":
-            raise BudgetExhausted(
-                f"{told}, and the next call could cost ${planned.estimate_usd:.2f}",
-                hint="Allow a larger budget, or ask for fewer tokens.",
-            )
-        if planned.verdict == "ask":
+            raise BudgetExhausted(told)
+        if planned.verdict == "ask" and budget.ask is not None:
             question = BudgetQuestion(
                 route=planned.chain[0],
                 spent_usd=spent_usd,
                 estimate_usd=planned.estimate_usd,
                 limit_usd=limits.limit_usd,
             )
-            if budget.ask is None or not await budget.ask(question):
+            if not await budget.ask(question):
                 raise BudgetExhausted(f"{told}, and the next call was not allowed")
         was_saving = self._saving is not None
         self._saving = None if planned.verdict == "proceed" else told
         if self._saving is not None and planned.chain[0].id == chain[0].id:
-            effort = saved_effort(request, chain[0])
+            thinks = self._shared.skill(chain[0]).thinking
+            effort = saved_effort(request, chain[0]) if thinks else None
             if effort is not None:
                 if not was_saving:
                     self._tell(chain[0], chain[0], f"{told}: effort is now {effort}", "budget")
