@@ -83,7 +83,7 @@ async def test_a_reply_whose_usage_was_not_told_is_estimated_and_marked() -> Non
     )
     row = money.meter.rows[0]
     assert (row.calls, row.estimated_calls) == (2, 2)
-    assert row.usage == Usage(input_tokens=420, output_tokens=70, cache_read_tokens=100)
+    assert row.usage == Usage(input_tokens=420, output_tokens=70, cache_read_tokens=100, estimated=True)
 
 
 async def test_a_model_without_a_price_is_warned_about_once() -> None:

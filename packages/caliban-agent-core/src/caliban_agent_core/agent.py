@@ -15,6 +15,7 @@ from caliban_agent_core.loop import Loop
 from caliban_agent_core.nudge import Nudges
 from caliban_agent_core.options import AgentOptions
 from caliban_agent_core.ports import Compactor
+from caliban_agent_core.prefix import PrefixWatch
 from caliban_agent_core.reply import Replier
 from caliban_agent_core.run import Run
 from caliban_agent_core.trace import Trace
@@ -54,11 +55,11 @@ class Agent:
             names = sorted({t.spec.name for t in tools if sum(o.spec.name == t.spec.name for o in tools) > 1})
             raise ToolDefinitionError(f"two tools share the name {names[0]!r}", hint="give each its own name")
 
-    def run(self, history: str | Message | Sequence[Message]) -> Run:
+    def run(self, history: str | Message | Sequence[Message], *, prefix: PrefixWatch | None = None) -> Run:
         """Start on `history`, whose last message is the user's: enter the result with `async with`.
 
         A string is a history of one user message. The outcome's messages begin with `history`, repaired only
-        where it was sent.
+        where it was sent. `prefix` is that of the conversation so far, where there is one.
         """
         messages = _messages(history)
         channel: Channel[AgentEvent] = Channel(self.options.event_buffer)
@@ -81,6 +82,7 @@ class Agent:
             repairer=Repairer(Reader(family=self.provider.family, model=self.model)),
             compaction=self._compaction(),
             nudges=Nudges(),
+            prefix=prefix or PrefixWatch(),
         )
         return Run(loop, replier, channel, hooks)
 

@@ -9,8 +9,7 @@ from caliban_agent_core.compact.trigger import Trigger
 from caliban_agent_core.errors import CompactionFailed
 from caliban_agent_core.ports import Compactor
 from caliban_agent_core.trace import Trace
-from caliban_common.event import HistoryReplaced, Warned
-from caliban_common.message import Message
+from caliban_common.event import Warned
 from caliban_provider.provider import Provider
 
 TARGET_SHARE = 0.7
@@ -55,7 +54,7 @@ class Compaction:
         after = supersede(before)
         if after is before:
             return False
-        await self._replace(trace, after, "older tool results gave way to newer ones")
+        await trace.rewrite(after, "older tool results gave way to newer ones")
         return True
 
     async def _compact(self, trace: Trace) -> bool:
@@ -74,7 +73,7 @@ class Compaction:
             await trace.emit(Warned(subtype="compaction_failed", message=text))
             return False
         self.trigger.succeeded()
-        await self._replace(trace, shorter, "the conversation was summarised")
+        await trace.rewrite(shorter, "the conversation was summarised")
         return True
 
     def _compactor(self) -> Compactor:
@@ -83,7 +82,3 @@ class Compaction:
 
             self.compactor = Summarizer()
         return self.compactor
-
-    async def _replace(self, trace: Trace, messages: tuple[Message, ...], reason: str) -> None:
-        trace.messages[:] = messages
-        await trace.emit(HistoryReplaced(messages=messages, reason=reason))

@@ -8,10 +8,11 @@ from caliban_agent_core.compaction import Compaction
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.nudge import Nudges, TurnFacts, after_turn
 from caliban_agent_core.options import AgentOptions
+from caliban_agent_core.prefix import PrefixWatch
 from caliban_agent_core.reply import ThinkingOverflow
 from caliban_agent_core.trace import Trace
 from caliban_agent_core.turn import Turn, TurnOutcome
-from caliban_common.event import TurnStart
+from caliban_common.event import TurnStart, Warned
 from caliban_common.history import Repairer
 from caliban_common.message import user
 from caliban_common.stop import Stop
@@ -33,6 +34,7 @@ class Loop:
     compaction: Compaction
     hooks: HookCaller
     nudges: Nudges
+    prefix: PrefixWatch
 
     async def run(self) -> Stop:
         """Turn after turn; the reason why there is no further one."""
@@ -65,14 +67,26 @@ class Loop:
     async def _play(self, number: int) -> TurnOutcome:
         """One turn; a prompt that is too long for the window is compacted and tried once more."""
         try:
-            outcome = await self.turn.run(self._request(), number)
+            outcome = await self._ask(number)
         except ContextTooLong:
             if not await self.compaction.react(self.trace):
                 raise
-            return await self.turn.run(self._request(), number)
+            return await self._ask(number)
         if outcome.reply.stop_reason == "context_window" and await self.compaction.react(self.trace):
-            return await self.turn.run(self._request(), number)
+            return await self._ask(number)
         return outcome
+
+    async def _ask(self, number: int) -> TurnOutcome:
+        """One turn, with an eye on the beginning of its prompt."""
+        request = self._request()
+        await self._tell(self.prefix.ask(request, self.trace.generation))
+        outcome = await self.turn.run(request, number)
+        await self._tell(self.prefix.answered(outcome.reply.message, outcome.reply.usage))
+        return outcome
+
+    async def _tell(self, warning: Warned | None) -> None:
+        if warning is not None:
+            await self.trace.emit(warning)
 
     async def _after(self, outcome: TurnOutcome) -> Stop | None:
         message = outcome.reply.message
@@ -110,6 +124,7 @@ class Loop:
             effort=options.effort,
             response_schema=options.response_schema,
             cache=options.prompt_cache,
+            min_cache_tokens=options.min_cache_tokens,
         )
 
 

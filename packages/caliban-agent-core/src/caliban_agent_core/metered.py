@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any
 
-from caliban_agent_core.compact.estimate import CHARS_PER_TOKEN, Estimator
+from caliban_agent_core.compact.estimate import CHARS_PER_TOKEN, Estimator, tool_tokens
 from caliban_agent_core.ports import Ledger
 from caliban_common.event import Warned
 from caliban_common.stop import Stop
@@ -106,11 +105,7 @@ class MeteredProvider:
     def _tool_tokens(self, tools: tuple[ToolSpec, ...]) -> int:
         known, tokens = self._tools
         if known is not tools:
-            chars = sum(
-                len(tool.name) + len(tool.description) + len(json.dumps(tool.input_schema, default=str))
-                for tool in tools
-            )
-            tokens = -(-chars // CHARS_PER_TOKEN)
+            tokens = tool_tokens(tools)
             self._tools = (tools, tokens)
         return tokens
 

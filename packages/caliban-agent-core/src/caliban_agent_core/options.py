@@ -18,7 +18,8 @@ class AgentOptions:
 
     `max_turns` ≥ 0 and `max_tokens` ≥ 1 (of one reply). `parallel_limit` bounds tools that run at once; 1 is
     serial. A cap, threshold or nudge of 0 is off; `auto_compact_threshold` is a share of the window, `None`
-    is off. `overflow_dir` receives results longer than `tool_result_cap_chars`.
+    is off. `overflow_dir` receives results longer than `tool_result_cap_chars`. A conversation shorter than
+    `min_cache_tokens` gets no marker of the prompt cache of its own.
     """
 
     session_id: str = "ephemeral"
@@ -29,6 +30,7 @@ class AgentOptions:
     effort: Effort | None = None
     response_schema: Mapping[str, Any] | None = None
     prompt_cache: bool = True
+    min_cache_tokens: int = 1024
     parallel_limit: int = 16
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     recovery: RecoveryLimits = field(default_factory=RecoveryLimits)

@@ -13,6 +13,7 @@ from time import perf_counter
 
 import anyio
 
+from caliban_agent_core.compact.estimate import message_tokens, tokens, tool_tokens
 from caliban_agent_core.trace import Trace
 from caliban_common.event import (
     ApiRetry,
@@ -163,10 +164,14 @@ class Replier:
             raise StreamInterrupted(
                 "the stream ended before the reply did", hint="The connection was lost: ask again."
             )
+        message, usage = self._message(assembler, request.model), assembler.usage
+        if usage == Usage():
+            usage = _estimated(request, message)
+            self._trace.spend(usage)
         reply = Reply(
-            message=self._message(assembler, request.model),
+            message=message,
             stop_reason=assembler.stop_reason or "other",
-            usage=assembler.usage,
+            usage=usage,
             detail=assembler.detail,
             first_token_ms=first_token_ms,
         )
@@ -217,6 +222,12 @@ class Replier:
                 status=error.status,
             )
         )
+
+
+def _estimated(request: CompletionRequest, message: Message) -> Usage:
+    """What a reply used whose provider does not say."""
+    prompt_tokens = tokens(request.messages) + tool_tokens(request.tools)
+    return Usage(input_tokens=prompt_tokens, output_tokens=message_tokens(message), estimated=True)
 
 
 def _fault(name: str, error: BaseException) -> ProviderError:

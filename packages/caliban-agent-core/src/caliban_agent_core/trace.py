@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from caliban_agent_core.channel import Channel
-from caliban_common.event import AgentEvent, MessageAdded
+from caliban_common.event import AgentEvent, HistoryReplaced, MessageAdded
 from caliban_common.message import Message
 from caliban_common.usage import Usage
 
@@ -11,14 +11,15 @@ from caliban_common.usage import Usage
 class Trace:
     """The growing record of one run.
 
-    `messages` is the history, `usage` the tokens of every model call so far. A message is in the history
-    before its event is sent, so that a cancelled `emit` loses no message.
+    `messages` is the history, `generation` how often it was rewritten, `usage` the tokens of every model call
+    so far. A message is in the history before its event is sent, so that a cancelled `emit` loses no message.
     """
 
     def __init__(self, messages: tuple[Message, ...], channel: Channel[AgentEvent]) -> None:
         self.messages: list[Message] = list(messages)
         self.usage = Usage()
         self.turns = 0
+        self.generation = 0
         self._channel = channel
 
     async def emit(self, event: AgentEvent) -> None:
@@ -29,6 +30,12 @@ class Trace:
         """Append `message` to the history and say so."""
         self.messages.append(message)
         await self._channel.send(MessageAdded(message=message, injected=injected))
+
+    async def rewrite(self, messages: tuple[Message, ...], reason: str) -> None:
+        """Put `messages` in the place of the history and say so."""
+        self.messages[:] = messages
+        self.generation += 1
+        await self._channel.send(HistoryReplaced(messages=messages, reason=reason))
 
     def spend(self, usage: Usage) -> None:
         """Count the tokens of a model call."""

@@ -163,6 +163,8 @@ def usage_to_json(usage: Usage) -> dict[str, int]:
         out["cache_read_input_tokens"] = usage.cache_read_tokens
     if usage.thinking_tokens:
         out["thinking_tokens"] = usage.thinking_tokens
+    if usage.estimated:
+        out["estimated"] = True
     return out
 
 
@@ -182,6 +184,7 @@ def usage_from_json(value: object) -> Usage:
         cache_read_tokens=count("cache_read_input_tokens"),
         cache_write_tokens=count("cache_creation_input_tokens"),
         thinking_tokens=count("thinking_tokens"),
+        estimated=data.get("estimated") is True,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from caliban_common.codec import block_to_json, usage_to_json
-from caliban_common.event import ApiRetry, HookFired, ToolCallEnd, ToolCallReady, Warned
+from caliban_common.event import ApiRetry, HookFired, ToolCallEnd, ToolCallReady, TurnEnd, Warned
 from caliban_common.message import Block, ImageBlock, Message, ThinkingBlock
 from caliban_common.usage import Usage
 from caliban_headless.summary import Result
@@ -68,9 +68,10 @@ def tool_result_frame(event: ToolCallEnd, t_ms: float | None) -> dict[str, Any]:
     return frame if t_ms is None else {**frame, "t_ms": round(t_ms, 3)}
 
 
-def message_frame(message: Message) -> dict[str, Any]:
-    """`message`: a whole reply."""
-    return {"type": "message", "role": "assistant", "content": [shown_block(b) for b in message.content]}
+def message_frame(event: TurnEnd) -> dict[str, Any]:
+    """`message`: a whole reply, and what its turn used."""
+    content = [shown_block(block) for block in event.message.content]
+    return {"type": "message", "role": "assistant", "content": content, "usage": full_usage(event.usage)}
 
 
 def retry_frame(event: ApiRetry) -> dict[str, Any]:
@@ -128,10 +129,12 @@ def result_frame(result: Result) -> dict[str, Any]:
     return frame
 
 
-def full_usage(usage: Usage) -> dict[str, int]:
-    """`usage` with every documented count, zeros included."""
+def full_usage(usage: Usage) -> dict[str, float]:
+    """`usage` with every documented count, zeros included, and the share of the prompt found in the cache."""
     zeros = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
-    return {**zeros, **usage_to_json(usage)}
+    ratio = usage.cache_hit_ratio
+    share = {} if ratio is None else {"cache_hit_ratio": round(ratio, 4)}
+    return {**zeros, **usage_to_json(usage), **share}
 
 
 def shown_block(block: Block) -> dict[str, Any]:

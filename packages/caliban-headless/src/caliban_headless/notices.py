@@ -7,6 +7,9 @@ from caliban_common.message import ToolUseBlock
 from caliban_common.text import one_line, plural
 from caliban_headless.summary import Result
 
+UNSPOKEN = ("cache_miss",)
+"""Warnings for frames only: a person can do nothing about them."""
+
 SHOWN_ARGUMENTS = ("command", "path", "pattern", "url", "file_path", "query")
 
 
@@ -31,7 +34,7 @@ class Notices:
                 )
             case ReplyDiscarded():
                 return f"[caliban: the reply starts again: {one_line(event.reason)}]\n"
-            case Warned():
+            case Warned() if event.subtype not in UNSPOKEN:
                 return f"[caliban: {one_line(event.message)}]\n"
             case _:
                 return ""

@@ -72,7 +72,7 @@ class StreamEncoder:
             case ToolCallEnd():
                 return frames.tool_result_frame(event, self._elapsed_ms())
             case TurnEnd() if not self._options.partial:
-                return frames.message_frame(event.message)
+                return frames.message_frame(event)
             case ApiRetry():
                 return frames.retry_frame(event)
             case Warned():

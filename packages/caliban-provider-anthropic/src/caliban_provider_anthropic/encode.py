@@ -27,6 +27,9 @@ from caliban_provider_anthropic.schema import tool_schema
 MARK = b',"cache_control":{"type":"ephemeral"}'
 """What makes a block the end of a prefix worth keeping; a body may have four."""
 
+BYTES_PER_TOKEN = 4
+"""For estimates: about what text has."""
+
 MEMO_BYTES = 16 * 1024 * 1024
 """How much of serialised messages an encoder remembers, once more of what was used last."""
 
@@ -121,7 +124,8 @@ class Encoder:
             members.setdefault("system", _marked_list(system, mark=request.cache))
         thinks = b'"type":"enabled"' in members.get("thinking", b"")
         prefill = row.prefill and not thinks
-        messages = _history(groups, prefill=prefill, cache=request.cache)
+        marks = request.cache and _bytes_of(groups) >= request.min_cache_tokens * BYTES_PER_TOKEN
+        messages = _history(groups, prefill=prefill, marks=marks)
         return Body(members=members, messages=messages, names=names)
 
     def _groups(self, messages: Sequence[Message], model: str) -> list[list[_Piece]]:
@@ -227,9 +231,13 @@ def _may_budget(groups: list[list[_Piece]]) -> bool:
     return opening
 
 
-def _history(groups: list[list[_Piece]], *, prefill: bool, cache: bool) -> list[bytes]:
+def _bytes_of(groups: list[list[_Piece]]) -> int:
+    return sum(len(piece.whole) for group in groups for piece in group)
+
+
+def _history(groups: list[list[_Piece]], *, prefill: bool, marks: bool) -> list[bytes]:
     out = [group[0].whole if len(group) == 1 else _merged(group) for group in groups]
-    if cache:
+    if marks:
         for index in _last_users(groups, 2):
             out[index] = _marked(out[index], len(_TAIL) + 1)
     last = groups[-1][-1]

@@ -18,7 +18,8 @@ class CompletionRequest:
 
     `messages` is a repaired history: system messages only lead, every tool call has its result.
     `max_tokens` ≥ 1 bounds the reply. `tool_choice` is `auto`, `none`, `any`, or the name of a tool.
-    `cache` asks for prompt-cache markers where the wire has them. `extra` goes into the body as it is.
+    `cache` asks for prompt-cache markers where the wire has them, within the conversation once that has
+    `min_cache_tokens`, by estimate. `extra` goes into the body as it is.
     """
 
     model: str
@@ -31,4 +32,5 @@ class CompletionRequest:
     effort: Effort | None = None
     response_schema: Mapping[str, Any] | None = None
     cache: bool = True
+    min_cache_tokens: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -91,7 +91,9 @@ class Account:
         estimated = seen_output_tokens > usage.output_tokens
         if estimated:
             prompt_tokens = usage.input_tokens or call.prompt_tokens
-            usage = replace(usage, input_tokens=prompt_tokens, output_tokens=seen_output_tokens)
+            usage = replace(
+                usage, input_tokens=prompt_tokens, output_tokens=seen_output_tokens, estimated=True
+            )
         if usage == Usage():
             self._settle(number, ZERO)
             return None
@@ -103,6 +105,11 @@ class Account:
         self._settle(number, cost.total_usd if cost is not None else ZERO)
         is_new = cost is None and (call.provider, call.model) not in known
         return self._warning(call) if is_new else None
+
+    def estimate(self, provider: str, model: str, usage: Usage) -> Decimal | None:
+        """What a call of `usage` would cost now, in dollars; `None` where no price is known."""
+        rate = self.book.rate(provider, model, self._clock(), quickly=True)
+        return None if rate is None else rate.cost(usage).total_usd
 
     def absorb(self, meter: CostMeter) -> None:
         """Count what was spent elsewhere in this session's name: by a child process, or before a resume."""

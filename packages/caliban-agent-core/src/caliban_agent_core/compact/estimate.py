@@ -20,6 +20,7 @@ from caliban_common.message import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from caliban_common.tool import ToolSpec
 
 CHARS_PER_TOKEN = 4
 IMAGE_TOKENS = 1600
@@ -37,6 +38,15 @@ def message_tokens(message: Message) -> int:
 def tokens(messages: Iterable[Message]) -> int:
     """The estimate for `messages` together."""
     return sum(message_tokens(message) for message in messages)
+
+
+def tool_tokens(tools: Iterable[ToolSpec]) -> int:
+    """The estimate for the descriptions of tools."""
+    chars = sum(
+        len(tool.name) + len(tool.description) + len(json.dumps(tool.input_schema, default=str))
+        for tool in tools
+    )
+    return -(-chars // CHARS_PER_TOKEN)
 
 
 class Estimator:

@@ -60,7 +60,11 @@ class Plan:
 
 
 class Summarizer:
-    """Compacts a history with one call of the model that is at work."""
+    """Compacts a history with one call of the model that is at work, or of `model` of `provider` instead."""
+
+    def __init__(self, provider: Provider | None = None, model: str | None = None) -> None:
+        self._provider = provider
+        self._model = model
 
     async def compact(
         self,
@@ -80,7 +84,8 @@ class Summarizer:
         plan = _plan(messages, target_tokens)
         if not plan.older:
             raise CompactionFailed("there is nothing old enough to compact")
-        summary = await _ask(plan.older, model, provider, target_tokens, spent)
+        writer, its_model = self._provider or provider, self._model or model
+        summary = await _ask(plan.older, its_model, writer, target_tokens, spent)
         note = system(f"{PREFIX}\n{summary}")
         result = (*plan.lead, note, *plan.request, *plan.recent)
         if tokens(result) >= tokens(messages):
@@ -120,7 +125,8 @@ async def _ask(
     target_tokens: int,
     spent: Callable[[Usage], None] | None,
 ) -> str:
-    record = transcript(older, max_chars=max(4000, target_tokens * CHARS_PER_TOKEN * 3 // 4))
+    room = min(target_tokens, provider.capabilities(model).context_tokens or target_tokens)
+    record = transcript(older, max_chars=max(4000, room * CHARS_PER_TOKEN * 3 // 4))
     request = CompletionRequest(
         model=model, messages=(system(INSTRUCTIONS), user(record)), max_tokens=SUMMARY_TOKENS, cache=False
     )
