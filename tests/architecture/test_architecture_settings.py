@@ -28,7 +28,6 @@ LATER: Mapping[str, str] = {
     "agent": "sub-agents",
     "model_overrides.fast-classifier": "the classifier of the auto mode",
     "model_overrides.fast_classifier": "the classifier of the auto mode",
-    "min_cache_block_tokens": PROVIDERS,
     "permissions.audit_log": "the audit log of decisions",
     "hooks": "hooks",
     "disable_all_hooks": "hooks",

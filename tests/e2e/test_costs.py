@@ -73,3 +73,30 @@ def test_rates_that_cannot_be_read_are_code_78_with_their_file(cli, content):
     assert done.code == 78
     assert "rates.yaml" in done.err
     assert cli.server.requests == ()
+
+
+def test_a_setting_refuses_models_without_a_price_under_a_budget(cli):
+    cli.script(wire.exchange(wire.text("x")))
+    flags = ("--model", "m", "--settings", '{"budget": {"unpriced": "refuse"}}')
+    done = cli.run("-p", "hi", "--max-budget-usd", "5", *flags)
+    assert (done.code, done.out) == (137, "")
+    assert 'no price is known for the model "m" of anthropic' in done.err
+    assert cli.server.requests == ()
+    assert cli.run("-p", "hi", *flags).code == 0
+
+
+@pytest.mark.parametrize("text", ['{"unpriced": "maybe"}', '{"soft_ratio": 2}', '{"soft_ratio": "x"}', "3"])
+def test_a_budget_setting_that_means_nothing_is_code_78(cli, text):
+    done = cli.run("-p", "hi", "--settings", f'{{"budget": {text}}}')
+    assert done.code == 78
+    assert "budget" in done.err
+
+
+def test_a_repository_cannot_loosen_the_budget(cli):
+    (cli.work / ".caliban").mkdir()
+    (cli.work / ".caliban" / "settings.toml").write_text('[budget]\nunpriced = "count_zero"\n')
+    own = cli.home / ".config" / "caliban"
+    own.mkdir(parents=True)
+    (own / "settings.toml").write_text('[budget]\nunpriced = "refuse"\n')
+    done = cli.run("-p", "hi", "--model", "m", "--max-budget-usd", "5", "--trust-project")
+    assert done.code == 137

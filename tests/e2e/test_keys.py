@@ -9,10 +9,12 @@ import sys
 import time
 from pathlib import Path
 
+import anyio
 import pytest
 
-from caliban.compose.keyprogram import Question, ask
-from caliban.errors import ConfigError
+from caliban.compose.keyprogram import ask
+from caliban.compose.keys import Question
+from caliban.errors import KeyFailed
 from caliban_provider_anthropic.testing import wire
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the programs are shell scripts")
@@ -151,22 +153,44 @@ def test_a_slow_helper_is_named_and_waited_for(cli):
     assert done.err.count(f"{path} for the key of anthropic takes longer than 50 ms") == 1
 
 
-def test_a_helper_that_does_not_end_is_killed_with_its_children(tmp_path):
+def question(path: Path, **more) -> Question:
+    return Question(
+        command=(str(path),), provider="x", ttl_ms=1, slow_ms=9_000, environ=dict(os.environ), **more
+    )
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_helper_that_does_not_end_is_killed_with_its_children(tmp_path, backend):
     mark = tmp_path / "pid"
     path = program(tmp_path, f"sleep 600 &\necho $! > {mark}\nwait")
-    question = Question(
-        command=(str(path),), provider="x", ttl_ms=1, slow_ms=9_000, limit_s=0.5, environ=os.environ
-    )
-    with pytest.raises(ConfigError, match=r"did not end within 0\.5 s"):
-        ask(question)
+    with pytest.raises(KeyFailed, match=r"did not end within 0\.5 s"):
+        anyio.run(ask, question(path, limit_s=0.5), backend=backend)
     assert ended(int(mark.read_text()))
 
 
-def test_a_child_that_holds_the_output_open_delays_nothing(tmp_path):
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_helper_that_nobody_waits_for_is_killed_with_its_children(tmp_path, backend):
+    mark = tmp_path / "pid"
+    path = program(tmp_path, f"sleep 600 &\necho $! > {mark}.new\nmv {mark}.new {mark}\nwait")
+
+    async def cancelled() -> bool:
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as group:
+                group.start_soon(ask, question(path))
+                while not mark.exists():
+                    await anyio.sleep(0.01)
+                group.cancel_scope.cancel()
+        return group.cancel_scope.cancel_called
+
+    assert anyio.run(cancelled, backend=backend)
+    assert ended(int(mark.read_text()))
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_child_that_holds_the_output_open_delays_nothing(tmp_path, backend):
     path = program(tmp_path, f"echo {KEY}\nsleep 3 &")
     began = time.monotonic()
-    question = Question(command=(str(path),), provider="x", ttl_ms=1, slow_ms=9_000, environ=os.environ)
-    assert ask(question) == KEY
+    assert anyio.run(ask, question(path), backend=backend) == KEY
     assert time.monotonic() - began < 2.5
 
 

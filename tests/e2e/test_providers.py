@@ -78,7 +78,8 @@ def test_models_lists_what_a_provider_offers(cli):
     cli.script(anthropic.models("claude-sonnet-4-6", "claude-haiku-4-5"))
     cli.script(anthropic.models("claude-sonnet-4-6"))
     done = cli.run("models")
-    assert [line.split()[0] for line in done.out.splitlines()] == ["claude-sonnet-4-6", "claude-haiku-4-5"]
+    ids = [line.split()[0] for line in done.out.splitlines()]
+    assert ids == ["MODEL", "claude-sonnet-4-6", "claude-haiku-4-5"]
     assert "1,000,000" in done.out
     data = json.loads(cli.run("models", "--json").out.splitlines()[0])
     assert (data["id"], data["tools"]) == ("claude-sonnet-4-6", True)
@@ -88,3 +89,15 @@ def test_models_of_a_server_that_is_not_there_is_an_error(cli):
     done = cli.run("models", env={"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"})
     assert done.code == 1
     assert "127.0.0.1" in done.err
+
+
+def test_a_session_with_an_endpoint_of_settings_goes_on_there(cli, settings):
+    with LoopbackServer([openai.exchange(openai.text(word)) for word in ("one", "two")]) as server:
+        settings.write_text(
+            f'[provider.mine]\nkind = "openai"\nbase_url = "{server.url}/v1"\napi_key_env = "MY_KEY"\n'
+        )
+        first = ("--provider", "mine", "--model", "some", "--session", "s", "--output-format", "stream-json")
+        done = cli.run("-p", "hi", *first, env={"MY_KEY": "k1"})
+        assert done.frames[0]["model"] == "mine/some"
+        done = cli.run("-p", "and?", "-r", "s", env={"MY_KEY": "k1"})
+        assert (done.code, done.out) == (0, "two\n"), done.err

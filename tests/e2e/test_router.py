@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from caliban_common.usage import Usage
 from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.testing import wire
 from caliban_provider_openai.testing import chat
@@ -190,3 +191,90 @@ def test_router_debug_without_routes_shows_the_model_of_flags(cli):
     assert done.code == 0
     marks = [line.split()[2] for line in done.out.splitlines() if line.startswith("+")]
     assert marks == ["anthropic/mine", "anthropic/other"]
+
+
+def test_where_every_route_fails_the_error_names_each_and_what_it_said(cli):
+    gone = [wire.failure(404, "not_found_error", f"model: {word} is gone") for word in ("this", "that")]
+    flags = ("--model", "claude-opus-4-7", "--fallback-model", "claude-haiku-4-5")
+    cli.script(*gone)
+    done = cli.run(*FRAMES, *flags)
+    assert (done.code, done.frames[-1]["subtype"]) == (1, "error")
+    assert done.frames[-1]["error"].startswith("fallback exhausted: primary: anthropic does not offer")
+    assert "this is gone" in done.frames[-1]["error"]
+    assert "fallback_model: " in done.frames[-1]["error"]
+    cli.script(*gone)
+    spoken = cli.run("-p", "hi", *flags)
+    assert (spoken.code, spoken.out) == (1, "")
+    assert "that is gone" in spoken.err
+
+
+def test_reasoning_that_a_fallback_signed_comes_back_to_it_after_a_resume(cli):
+    signed = wire.thinking("hm", signature="SIG")
+    cli.script(BUSY, wire.exchange(signed, wire.text("one"), model="claude-haiku-4-5"))
+    cli.script(BUSY, wire.exchange(wire.text("two"), model="claude-haiku-4-5"))
+    flags = ("--model", "claude-opus-4-7", "--fallback-model", "claude-haiku-4-5")
+    assert cli.run("-p", "hi", "--session", "s", *flags).code == 0
+    assert cli.run("-p", "and?", "--resume", "s", *flags).code == 0
+    primary, fallback = (cli.bodies()[number]["messages"][1]["content"] for number in (2, 3))
+    assert [block["type"] for block in primary] == ["text"]
+    assert [(block["type"], block.get("signature")) for block in fallback] == [
+        ("thinking", "SIG"),
+        ("text", None),
+    ]
+
+
+def test_past_its_soft_share_a_budget_turns_to_the_cheaper_route_and_then_stops(cli):
+    (cli.work / "f").write_text("x")
+    usage = Usage(input_tokens=1_000_000)
+    cli.script(*(wire.exchange(wire.tool_use("Read", {"path": "f"}), usage=usage) for _ in range(9)))
+    done = cli.run(
+        *FRAMES,
+        *("--model", "claude-opus-4-7", "--fallback-model", "claude-haiku-4-5", "--max-budget-usd", "6"),
+    )
+    # 5 dollars on the first model pass 80 % of 6; two more on the cheaper one pass the limit.
+    assert [body["model"] for body in cli.bodies()] == ["claude-opus-4-7", *["claude-haiku-4-5"] * 2]
+    assert switches(done) == [("anthropic/claude-opus-4-7", "anthropic/claude-haiku-4-5", "budget")]
+    assert (done.code, done.frames[-1]["subtype"]) == (137, "budget_exceeded")
+    assert done.frames[-1]["total_cost_usd"] == pytest.approx(7)
+
+
+def test_the_soft_share_is_a_setting(cli):
+    (cli.work / "f").write_text("x")
+    usage = Usage(input_tokens=1_000_000)
+    cli.script(wire.exchange(wire.tool_use("Read", {"path": "f"}), usage=usage))
+    cli.script(wire.exchange(wire.text("ok"), usage=usage))
+    done = cli.run(
+        *FRAMES,
+        *("--model", "claude-opus-4-7", "--fallback-model", "claude-haiku-4-5", "--max-budget-usd", "6"),
+        *("--settings", '{"budget": {"soft_ratio": 1}}'),
+    )
+    assert [body["model"] for body in cli.bodies()] == ["claude-opus-4-7"] * 2
+    assert done.code == 0
+
+
+def test_summaries_are_written_by_the_model_that_routes_name(two):
+    routes = '[[router.route]]\npurpose = "summarization"\nprovider = "openai"\nmodel = "summariser"\n'
+    only = two.file.read_text().replace('id = "first"', 'id = "first"\nfallback = []')
+    two.file.write_text(only + routes)
+    (two.cli.work / "f").write_text("word " * 4000)
+    two.cli.script(*(wire.exchange(wire.tool_use("Read", {"path": "f"})) for _ in range(8)))
+    two.cli.script(wire.failure(400, "invalid_request_error", "prompt is too long: 210000 tokens"))
+    two.cli.script(wire.exchange(wire.text("done")))
+    two.second.extend(chat.exchange(chat.text("They read f eight times.")))
+    done = two.run(*FRAMES, "--config", str(two.file))
+    assert (done.code, done.frames[-1]["result"]) == (0, "done")
+    assert [request.json["model"] for request in two.second.requests] == ["summariser"]
+    assert "They read f eight times." in two.cli.server.requests[-1].body.decode()
+    assert "summariser" in done.frames[-1]["model_usage"]
+
+
+def test_an_override_names_the_model_of_summaries(cli):
+    (cli.work / "f").write_text("word " * 4000)
+    cli.script(*(wire.exchange(wire.tool_use("Read", {"path": "f"})) for _ in range(8)))
+    cli.script(wire.failure(400, "invalid_request_error", "prompt is too long: 210000 tokens"))
+    cli.script(wire.exchange(wire.text("They read f."), model="claude-haiku-4-5"))
+    cli.script(wire.exchange(wire.text("done")))
+    overrides = '{"model_overrides": {"summarization": "claude-haiku-4-5"}}'
+    assert cli.run("-p", "hi", "--settings", overrides).out == "done\n"
+    asked = [body["model"] for body in cli.bodies()]
+    assert asked[-2:] == ["claude-haiku-4-5", asked[0]]

@@ -56,12 +56,12 @@ GROWN = (*BEGUN, assistant("Hi"), user("On"))
         (request(*BEGUN), None),
         (request(*GROWN, max_tokens=99), None),
         (request(*GROWN, model="other"), None),
-        (request(*GROWN, tools=(READ, EDIT, replace(EDIT, name="More"))), 'the tool "More", which is new'),
-        (request(*GROWN, tools=(READ,)), 'the tool "Edit", which is gone'),
-        (request(*GROWN, tools=(EDIT, READ)), 'the tool "Edit", which stood elsewhere'),
+        (request(*GROWN, tools=(READ, EDIT, replace(EDIT, name="More"))), "tool More, which is new"),
+        (request(*GROWN, tools=(READ,)), "tool Edit, which is gone"),
+        (request(*GROWN, tools=(EDIT, READ)), "tool Edit, which stood elsewhere"),
         (
             request(*GROWN, tools=(replace(READ, description="Reads well."), EDIT)),
-            'the tool "Read", which changed',
+            "tool Read, which changed",
         ),
         (request(system("You don't."), *GROWN[1:]), "system message 1, which changed"),
         (request(*GROWN[1:]), "system message 1, which is gone"),
@@ -104,8 +104,8 @@ def test_what_an_earlier_process_left_is_compared_too():
     told = PrefixWatch(left).ask(request(*GROWN, tools=(EDIT,)), 0)
     assert told == Warned(
         subtype="cache_break",
-        message='the prompt cache is of no use from the tool "Read", which is gone',
-        details={"part": 'the tool "Read", which is gone', "cached_tokens": 0},
+        message="the prompt cache is of no use from tool Read, which is gone",
+        details={"part": "tool Read, which is gone", "cached_tokens": 0},
     )
     assert PrefixWatch(left).ask(request(*GROWN, model="other", tools=()), 0) is None
 
@@ -171,7 +171,7 @@ def test_a_repaired_history_keeps_its_beginning_however_it_grows(messages):
 async def test_a_run_tells_of_a_break_before_it_asks():
     skills = Capabilities(prompt_cache=True)
     provider = ScriptedProvider([reply("one")], capabilities=skills)
-    watch = PrefixWatch({"model": "m", 'the tool "Gone"': "0"})
+    watch = PrefixWatch({"model": "m", "tool Gone": "0"})
     agent = Agent(provider, "m")
     async with agent.run("Hi", prefix=watch) as run:
         told = [event async for event in run.events if isinstance(event, Warned)]

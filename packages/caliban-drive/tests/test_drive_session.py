@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import anyio
 import pytest
 
@@ -33,6 +35,9 @@ class Memory:
 
     def replace(self, messages: tuple[Message, ...]) -> None:
         self.messages = list(messages)
+
+    def note(self, *, prefix: Mapping[str, str]) -> None:
+        self.prefix = prefix
 
     def add_usage(self, usage: Usage) -> None:
         self.usage += usage

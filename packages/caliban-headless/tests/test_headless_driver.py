@@ -18,6 +18,7 @@ from caliban_common.event import (
 )
 from caliban_common.hook import HookEvent, HookVerdict
 from caliban_common.message import ToolUseBlock, assistant, user
+from caliban_common.stop import Stop
 from caliban_common.usage import Usage
 from caliban_drive import Session
 from caliban_headless import (
@@ -31,7 +32,7 @@ from caliban_headless import (
     TextEncoder,
 )
 from caliban_headless.errors import SchemaMismatch
-from caliban_headless.exit import ENDINGS
+from caliban_headless.exit import ENDINGS, ending
 from caliban_headless.frames import tool_use_frame
 from caliban_headless.structured import extract, load_schema
 from caliban_headless.summary import Result
@@ -156,6 +157,14 @@ def test_arguments_that_were_no_json_object_are_shown_as_they_came():
 
 def test_every_end_has_a_documented_code():
     assert {code for _, code in ENDINGS.values()} == {0, 1, 2, 75, 124, 137}
+
+
+@pytest.mark.parametrize(
+    ("category", "status", "code"),
+    [("authentication", None, 78), ("authentication", 401, 1), ("network", None, 1), (None, None, 1)],
+)
+def test_credentials_that_no_server_was_asked_about_are_a_matter_of_configuration(category, status, code):
+    assert ending(Stop(kind="provider_error", category=category, status=status)) == ("error", code)
 
 
 @pytest.mark.parametrize(

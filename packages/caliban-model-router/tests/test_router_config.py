@@ -66,9 +66,13 @@ fallback = []
 kind = "openai"
 api_key_env = "STAGING"
 base_url = "https://oai.example.com/v1"
+headers = { x-team = "a" }
+
+[provider.house.options]
 region = "eu"
 api_version = 2
-headers = { x-team = "a" }
+share = 0.5
+swift = true
 
 [images]
 max = 3
@@ -121,7 +125,7 @@ def test_a_whole_file_is_read_with_its_defaults():
                 api_key_env="STAGING",
                 base_url="https://oai.example.com/v1",
                 headers={"x-team": "a"},
-                extra={"region": "eu", "api_version": "2"},
+                options={"region": "eu", "api_version": "2", "share": "0.5", "swift": "true"},
             ),
         ),
     )
@@ -181,10 +185,15 @@ WRONG = {
     },
     "[router.route 1.breaker] x: is not a key": {"router": {"route": [ROUTE | {"breaker": {"x": 1}}]}},
     "[provider.a] base_url: is a text": {"router": {"route": [ROUTE]}, "provider": {"a": {"base_url": 1}}},
-    "[provider.a] region: is a text or a number": {
+    "[provider.a.options] region: is a text, a number or a boolean": {
         "router": {"route": [ROUTE]},
-        "provider": {"a": {"region": []}},
+        "provider": {"a": {"options": {"region": []}}},
     },
+    "[provider.a] region: is not a key of this table": {
+        "router": {"route": [ROUTE]},
+        "provider": {"a": {"region": "eu"}},
+    },
+    "[provider.a.options]: is a table": {"router": {"route": [ROUTE]}, "provider": {"a": {"options": "x"}}},
     "[provider.a.headers]: is a table": {"router": {"route": [ROUTE]}, "provider": {"a": {"headers": "x"}}},
 }
 

@@ -54,6 +54,39 @@ def test_the_default_model_can_do_what_the_harness_needs() -> None:
     )
 
 
+MILLION = 1_000_000
+VENDOR = {
+    # model: window, how it reasons, whether it takes a temperature, a prefill, a forced tool
+    "claude-fable-5-2": (MILLION, "always", False, False, False),
+    "claude-mythos-5-2": (MILLION, "always", False, False, False),
+    "claude-opus-5-5": (MILLION, "always", False, False, False),
+    "claude-haiku-5-5": (MILLION, "adaptive", False, False, True),
+    "claude-fable-5-1": (MILLION, "always", False, False, False),
+    "claude-fable-5": (MILLION, "always", False, False, False),
+    "claude-opus-5": (MILLION, "adaptive", False, False, True),
+    "claude-opus-4-8": (MILLION, "adaptive", False, False, True),
+    "claude-opus-4-7": (MILLION, "adaptive", False, False, True),
+    "claude-opus-4-6": (MILLION, "adaptive", True, False, True),
+    "claude-sonnet-5": (MILLION, "adaptive", False, False, True),
+    "claude-sonnet-4-6": (MILLION, "adaptive", True, False, True),
+    "claude-haiku-4-5": (200_000, "budget", True, True, True),
+    "claude-opus-4-5": (200_000, "budget", True, True, True),
+    "claude-sonnet-4-5": (200_000, "budget", True, True, True),
+}
+
+
+@pytest.mark.parametrize("model", VENDOR)
+def test_a_row_says_what_the_vendor_says(model: str) -> None:
+    row = facts(model)
+    told = (row.context_tokens, row.thinking, row.sampling, row.prefill, row.forced_tools)
+    assert told == VENDOR[model]
+
+
+def test_models_of_the_5_5_generation_cache_short_prefixes() -> None:
+    for model in ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-2"):
+        assert facts(model).min_cache_tokens == 512
+
+
 def test_the_table_is_dated_and_sound() -> None:
     assert re.fullmatch(r"20\d\d-\d\d-\d\d", models.AS_OF)
     assert len({row.prefix for row in TABLE}) == len(TABLE)

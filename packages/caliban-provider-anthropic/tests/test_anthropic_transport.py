@@ -13,7 +13,8 @@ from caliban_provider.registry import find
 from caliban_provider.request import CompletionRequest
 from caliban_provider_anthropic.encode import Encoder
 from caliban_provider_anthropic.factory import FACTORY
-from caliban_provider_anthropic.transport import ApiTransport, Prepared, root_url
+from caliban_provider.call import Prepared
+from caliban_provider_anthropic.transport import ApiTransport, root_url
 
 BODY = Encoder().body(CompletionRequest(model="m", messages=(user("a"),), max_tokens=1))
 

@@ -24,12 +24,12 @@ from caliban_provider.errors import (
 )
 from caliban_provider.http import HttpClient
 from caliban_provider.provider import Provider, ProviderOptions
+from caliban_provider.renewal import Grant
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import TextDelta
 from caliban_provider.testing.exchange import Exchange, Send, answer
 from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.provider import AnthropicProvider
-from caliban_provider_anthropic.renewal import Grant
 from caliban_provider_anthropic.testing import wire as inner
 from caliban_provider_bedrock.credentials import Access
 from caliban_provider_bedrock.factory import BedrockFactory

@@ -13,7 +13,7 @@ from caliban_provider.provider import ProviderOptions
 from caliban_provider.request import CompletionRequest
 from caliban_provider_anthropic.encode import Encoder
 from caliban_provider_anthropic.models import facts, same_model
-from caliban_provider_anthropic.transport import Prepared
+from caliban_provider.call import Prepared
 from caliban_provider_bedrock.credentials import Access, ChainAccess, GivenAccess
 from caliban_provider_bedrock.factory import BedrockFactory
 from caliban_provider_bedrock.models import DEFAULT_MODEL, WIRE_IDS, offered, wire_id

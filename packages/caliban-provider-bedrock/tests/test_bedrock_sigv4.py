@@ -10,7 +10,7 @@ from botocore.credentials import Credentials
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caliban_provider_anthropic.transport import Prepared
+from caliban_provider.call import Prepared
 from caliban_provider_bedrock.sigv4 import Keys, signed
 
 AT = datetime(2026, 11, 27, 23, 59, 58, tzinfo=UTC)

@@ -25,6 +25,14 @@ from caliban_provider_openai.quirks import Quirks, quirks_of
         ("o3-pro", "o3"),
         ("gpt-oss-20b", "gpt-oss"),
         ("gpt-9", "gpt-"),
+        ("gpt-5.7-sol", "gpt-"),
+        ("gpt-5.6", "gpt-"),
+        ("gpt-5.3-chat-latest", "gpt-5.3-chat"),
+        ("gpt-5.5-pro-2026-04-23", "gpt-5.5-pro"),
+        ("gpt-4-turbo-2024-04-09", "gpt-4-turbo"),
+        ("gpt-4-0613", "gpt-4"),
+        ("gpt-4.1-nano", "gpt-4.1"),
+        ("o30", ""),
         ("llama3.1", ""),
         ("", ""),
     ],
@@ -40,6 +48,46 @@ def test_every_row_is_found_by_its_own_name_and_efforts_rise() -> None:
         assert list(row.efforts) == sorted(row.efforts, key=order.index)
         assert bool(row.efforts) is row.reasons
     assert models.AS_OF == "2026-11-27"
+
+
+LONG, SHORT = 1_050_000, 400_000
+ALWAYS = ("low", "medium", "high", "xhigh")
+ANY = ("none", *ALWAYS)
+VENDOR = {
+    # model: window, output, efforts, whether Chat Completions takes tools beside reasoning
+    "gpt-6.2-astra": (LONG, 128_000, ALWAYS, False),
+    "gpt-6.2-sol": (LONG, 128_000, ALWAYS, False),
+    "gpt-6.1-sol": (LONG, 128_000, ALWAYS, False),
+    "gpt-6.1-terra": (LONG, 128_000, ANY, False),
+    "gpt-6-astra": (LONG, 128_000, ALWAYS, False),
+    "gpt-6-sol": (LONG, 128_000, ANY, False),
+    "gpt-6-luna": (LONG, 128_000, ANY, False),
+    "gpt-5.6-sol": (LONG, 128_000, ANY, False),
+    "gpt-5.6-terra": (LONG, 128_000, ANY, False),
+    "gpt-5.6-luna": (LONG, 128_000, ANY, False),
+    "gpt-5.5": (1_000_000, 128_000, ANY, False),
+    "gpt-5.4": (LONG, 128_000, ANY, False),
+    "gpt-5.4-mini": (SHORT, 128_000, ANY, False),
+    "gpt-5.4-nano": (SHORT, 128_000, ANY, False),
+    "gpt-5.3-codex": (SHORT, 128_000, ALWAYS, True),
+    "gpt-5.3-chat-latest": (128_000, 16_384, (), True),
+    "gpt-5.2": (SHORT, 128_000, ANY, True),
+    "gpt-5.1": (SHORT, 128_000, ("none", "low", "medium", "high"), True),
+    "gpt-5": (SHORT, 128_000, ("minimal", "low", "medium", "high"), True),
+    "gpt-5-pro": (SHORT, 128_000, ("high",), True),
+    "o3": (200_000, 100_000, ("low", "medium", "high"), True),
+    "gpt-4.1": (1_000_000, 32_768, (), True),
+    "gpt-4o": (128_000, 16_384, (), True),
+    "gpt-4-turbo": (128_000, 4096, (), True),
+    "gpt-4": (8192, 4096, (), True),
+}
+
+
+@pytest.mark.parametrize("model", VENDOR)
+def test_a_row_says_what_the_vendor_says(model: str) -> None:
+    row = facts(model)
+    told = (row.context_tokens, row.max_output_tokens, row.efforts, row.chat_tools)
+    assert told == VENDOR[model]
 
 
 def test_capabilities_come_from_the_row() -> None:

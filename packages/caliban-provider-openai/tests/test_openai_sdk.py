@@ -32,22 +32,22 @@ from caliban_common.tool import ToolSpec
 from caliban_common.usage import Usage
 from caliban_provider.assemble import Assembler
 from caliban_provider.errors import InvalidRequest
+from caliban_provider.reader import Decoder
 from caliban_provider.request import CompletionRequest
-from caliban_provider.sse import SSEDecoder
+from caliban_provider.sse import SSEDecoder, SSEEvent
 from caliban_provider.testing import strategies
 from caliban_provider_openai.chat.decode import ChatDecoder
 from caliban_provider_openai.chat.encode import encode as encode_chat
 from caliban_provider_openai.quirks import quirks_of
 from caliban_provider_openai.responses.decode import ResponsesDecoder
 from caliban_provider_openai.responses.encode import encode as encode_responses
-from caliban_provider_openai.service import Decoder
 from caliban_provider_openai.testing import chat, responses
 
 SLOW = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 OPENAI = quirks_of("", "openai")
 
 
-def ours(chunks: list[bytes], decoder: Decoder) -> Assembler:
+def ours(chunks: list[bytes], decoder: Decoder[SSEEvent]) -> Assembler:
     sse, assembler = SSEDecoder(), Assembler()
     for chunk in chunks:
         for item in sse.feed(chunk):
@@ -250,7 +250,7 @@ def test_a_reply_does_not_depend_on_how_it_is_cut(
     style: chat.Style,
     data: st.DataObject,
 ) -> None:
-    def events(chunks: list[bytes], decoder: Decoder) -> list[Any]:
+    def events(chunks: list[bytes], decoder: Decoder[SSEEvent]) -> list[Any]:
         sse = SSEDecoder()
         return [event for chunk in chunks for item in sse.feed(chunk) for event in decoder.feed(item)]
 

@@ -19,15 +19,15 @@ from caliban_provider.errors import (
 )
 from caliban_provider.http import HttpClient
 from caliban_provider.provider import Provider, ProviderOptions
+from caliban_provider.renewal import Grant
 from caliban_provider.request import CompletionRequest
 from caliban_provider.testing.exchange import Exchange, answer
 from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.encode import Encoder
 from caliban_provider_anthropic.models import facts, same_model
 from caliban_provider_anthropic.provider import AnthropicProvider
-from caliban_provider_anthropic.renewal import Grant
 from caliban_provider_anthropic.testing import wire
-from caliban_provider_anthropic.transport import Prepared
+from caliban_provider.call import Prepared
 from caliban_provider_vertex.factory import VertexFactory
 from caliban_provider_vertex.foundry import FoundryFactory
 from caliban_provider_vertex.models import DEFAULT_MODEL, WIRE_IDS, wire_id

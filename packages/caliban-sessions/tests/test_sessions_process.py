@@ -145,7 +145,8 @@ def test_a_second_writer_is_told_who_holds_the_session_and_what_to_do(
         store.open("s")
     assert caught.value.pid == holder.pid
     assert str(caught.value) == (
-        f"session 's' is in use by process {holder.pid}\nhint: use another --session name, or --no-save"
+        f"session 's' is in use by process {holder.pid}\nhint: -r s --fork-session goes on from here in a "
+        "session of its own; else use another --session name, or --no-save"
     )
     assert [message.text for message in store.load("s").messages] == ["held"]
     store.open("other").close()

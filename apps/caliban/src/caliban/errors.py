@@ -3,7 +3,10 @@
 AppError             carries the exit code of its kind
 ├── UsageError       64: flags that do not exist or do not go together
 ├── ConfigError      78: settings, keys or directories that do not allow the run
+│   └── MissingKey   the provider needs a key, and there is none
 └── MissingError     66: something named that is not there
+
+KeyFailed            an `AuthenticationError`, for it may come within a run; before one it means 78
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from caliban_common.errors import CalibanError
+from caliban_provider.errors import AuthenticationError
 
 
 class AppError(CalibanError):
@@ -31,7 +35,15 @@ class ConfigError(AppError):
     code = 78
 
 
+class MissingKey(ConfigError):
+    """A provider needs a key, and there is none."""
+
+
 class MissingError(AppError):
     """What was named is not there."""
 
     code = 66
+
+
+class KeyFailed(AuthenticationError):
+    """The program that prints a key gave none."""

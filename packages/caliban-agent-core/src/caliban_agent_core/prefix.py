@@ -103,7 +103,7 @@ def fingerprint(request: CompletionRequest) -> dict[str, str]:
     parts = {"model": request.model}
     for tool in request.tools:
         told = [tool.description, json.dumps(tool.input_schema, default=str)]
-        parts[f'the tool "{tool.name}"'] = _digest("\0".join(told))
+        parts[f"tool {tool.name}"] = _digest("\0".join(told))
     for number, message in enumerate(_leading(request), 1):
         parts[f"system message {number}"] = _digest(message.text)
     return parts

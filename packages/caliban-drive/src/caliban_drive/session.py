@@ -6,11 +6,12 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Protocol
 
 from caliban_agent_core.agent import Agent
+from caliban_agent_core.prefix import PrefixWatch
 from caliban_agent_core.run import Run
 from caliban_common.errors import CalibanError
 from caliban_common.event import AgentEvent, HistoryReplaced, MessageAdded, RunEnd, TurnEnd, Warned
@@ -34,6 +35,10 @@ class Store(Protocol):
         """Remember what was spent."""
         ...
 
+    def note(self, *, prefix: Mapping[str, str]) -> None:
+        """Remember what prompts begin with, as digests by part."""
+        ...
+
     def close(self) -> None:
         """Put everything in its final form and let go."""
         ...
@@ -42,7 +47,8 @@ class Store(Protocol):
 class Session:
     """A conversation. `id` names it in frames; `messages` is the history, system messages first.
 
-    Without a `store` it lives in memory. A store that fails is not written to again: `store_error` says why,
+    `prefix` is what an earlier process noted of the beginning of its prompts. Without a `store` the session
+    lives in memory. A store that fails is not written to again: `store_error` says why,
     the conversation goes on.
     """
 
@@ -53,6 +59,7 @@ class Session:
         id: str,
         messages: tuple[Message, ...] = (),
         store: Store | None = None,
+        prefix: Mapping[str, str] | None = None,
     ) -> None:
         self.agent = agent
         self.id = id
@@ -60,6 +67,8 @@ class Session:
         self.store_error: CalibanError | None = None
         self._store = store
         self._untold: Warned | None = None
+        self._watch = PrefixWatch(prefix)
+        self._noted = self._watch.fingerprint
         closed = close_open_calls(messages)
         if len(closed) != len(messages):
             self.messages = closed
@@ -78,7 +87,7 @@ class Session:
         """Continue the conversation with `prompt`: enter the result with `async with`, one at a time."""
         self.messages = (*self.messages, prompt)
         failure = self.record(MessageAdded(message=prompt))
-        return Submission(self, self.agent.run(self.messages), failure)
+        return Submission(self, self.agent.run(self.messages, prefix=self._watch), failure)
 
     def record(self, event: AgentEvent) -> Warned | None:
         """Fold `event` into the store; the event to show when that failed for the first time."""
@@ -88,7 +97,7 @@ class Session:
             case HistoryReplaced():
                 return self._write(lambda store: store.replace(event.messages))
             case TurnEnd():
-                return self._write(lambda store: store.add_usage(event.usage))
+                return self._write(lambda store: store.add_usage(event.usage)) or self._note_prefix()
             case _:
                 return None
 
@@ -116,6 +125,13 @@ class Session:
         except CalibanError as error:
             return self._failed(error)
         return self._untold
+
+    def _note_prefix(self) -> Warned | None:
+        prefix = self._watch.fingerprint
+        if prefix is self._noted:
+            return None
+        self._noted = prefix
+        return self._write(lambda store: store.note(prefix=prefix))
 
     def _write(self, action: Callable[[Store], None]) -> Warned | None:
         if self._store is None or self.store_error is not None:

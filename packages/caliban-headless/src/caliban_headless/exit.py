@@ -8,7 +8,7 @@
 | 64 | wrong usage, malformed stream-json input, an empty prompt |
 | 66 | the session to resume, or the input, is missing |
 | 75 | the limit of turns was reached |
-| 78 | wrong configuration, standard input above 10 MiB, the session cannot be stored |
+| 78 | wrong configuration, no credentials, standard input above 10 MiB, the session cannot be stored |
 | 124 | cancelled: first SIGINT, SIGTERM, SIGHUP |
 | 130 | second SIGINT |
 | 137 | the budget is spent |
@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from caliban_common.stop import StopKind
+from caliban_common.stop import Stop, StopKind
 
 SUCCESS = 0
 FAILURE = 1
@@ -57,6 +57,12 @@ ENDINGS: Final[Mapping[StopKind, tuple[Subtype, int]]] = MappingProxyType(
 )
 
 
-def ending(kind: StopKind) -> tuple[Subtype, int]:
-    """The result's subtype and the exit code for the end `kind` of a run."""
-    return ENDINGS[kind]
+def ending(stop: Stop) -> tuple[Subtype, int]:
+    """The result's subtype and the exit code for the end of a run.
+
+    Credentials that were missed before any server was asked are a matter of configuration.
+    """
+    subtype, code = ENDINGS[stop.kind]
+    if stop.category == "authentication" and stop.status is None:
+        code = CONFIG
+    return subtype, code

@@ -97,7 +97,7 @@ class Summary:
 
     def result(self, stop: Stop, duration_ms: float) -> Result:
         """The result of a run that ended with `stop`."""
-        subtype, code = ending(stop.kind)
+        subtype, code = ending(stop)
         return self.failed(stop.message, code, duration_ms, subtype=subtype, hint=stop.hint)
 
     def failed(

@@ -15,7 +15,7 @@ from caliban_model_router.switch import Spent, Switch
 from caliban_model_router.view import RouterView, Shared
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.errors import ProviderError
-from caliban_provider.provider import Provider
+from caliban_provider.provider import Provider, make_ready
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
 
@@ -78,6 +78,11 @@ class RouterProvider:
     def model(self) -> str:
         """The model of the default purpose's first route: what to give an agent."""
         return self._view.model
+
+    async def ready(self) -> None:
+        """Let the default purpose's first route get what its first call needs; see `make_ready`."""
+        first = self.config.routes_for(self.config.default_purpose)[0]
+        await make_ready(self._shared.providers[first.provider])
 
     def capabilities(self, model: str) -> Capabilities:
         return self._view.capabilities(model)

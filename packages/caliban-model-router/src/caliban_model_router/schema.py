@@ -18,7 +18,7 @@ from caliban_provider.request import Effort
 class ProviderTable:
     """A `[provider.NAME]` table: how the application should make the provider `name`.
 
-    `kind` is the adapter where it is not `name` itself. `extra` are the keys that only the adapter knows.
+    `kind` is the adapter where it is not `name` itself. `options` are what only the adapter knows, as texts.
     """
 
     name: str
@@ -26,7 +26,7 @@ class ProviderTable:
     base_url: str | None = None
     api_key_env: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, hash=False)
-    extra: Mapping[str, str] = field(default_factory=dict, hash=False)
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 def read_route(row: object, name: str, breaker: BreakerLimits | None, hedge: Hedge | None) -> Route:
@@ -132,11 +132,17 @@ def read_provider(value: object, name: str) -> ProviderTable:
     """A `[provider.NAME]` table."""
     table = Table(value, f"provider.{name}")
     kind, base_url, env = map(table.take_text, ("kind", "base_url", "api_key_env"))
-    headers = table.take("headers")
-    given = {} if headers is None else Table(headers, f"provider.{name}.headers").rest()
-    texts = {key: _text(table, key, item) for key, item in given.items()}
-    extra = {key: _text(table, key, item) for key, item in table.rest().items()}
-    return ProviderTable(name=name, kind=kind, base_url=base_url, api_key_env=env, headers=texts, extra=extra)
+    headers, options = (_texts(table.take(key), f"provider.{name}.{key}") for key in ("headers", "options"))
+    table.end(hint=f"What only one provider knows stands in [provider.{name}.options].")
+    return ProviderTable(
+        name=name, kind=kind, base_url=base_url, api_key_env=env, headers=headers, options=options
+    )
+
+
+def _texts(value: object, name: str) -> dict[str, str]:
+    """A table of texts, numbers and booleans, all as text."""
+    table = Table({} if value is None else value, name)
+    return {key: _text(table, key, item) for key, item in table.rest().items()}
 
 
 def _text(table: Table, key: str, value: object) -> str:
@@ -144,4 +150,4 @@ def _text(table: Table, key: str, value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, str | int | float):
         return str(value)
-    raise table.error(key, "is a text or a number")
+    raise table.error(key, "is a text, a number or a boolean")

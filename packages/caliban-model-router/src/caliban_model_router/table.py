@@ -92,10 +92,10 @@ class Table:
         """An error about `key` of this table."""
         return RouterConfigError(message, table=self.name, key=key, hint=hint)
 
-    def end(self) -> None:
+    def end(self, *, hint: str | None = None) -> None:
         """Refuse every key that was not taken."""
         if self._left:
-            raise self.error(min(map(str, self._left)), "is not a key of this table")
+            raise self.error(min(map(str, self._left)), "is not a key of this table", hint=hint)
 
 
 def _kind(value: object) -> str:

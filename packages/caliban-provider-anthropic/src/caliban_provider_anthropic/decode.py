@@ -103,12 +103,13 @@ class Decoder:
             return []
         return self._take(event.event, parse(data))
 
-    def finish(self) -> None:
+    def finish(self, fault: BadResponse | None = None) -> list[StreamEvent]:
         """Say that the stream has ended. Raises `StreamInterrupted` when the message has not."""
         if not self.stopped:
             raise StreamInterrupted(
                 "the stream ended before the reply did", hint="The connection was lost: ask again."
             )
+        return []
 
     def _quick(self, data: bytes) -> StreamEvent | None:
         """A delta of the block that is being written, without reading all of its JSON."""

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from caliban_provider.provider import ProviderFactory, ProviderOptions
 
 if TYPE_CHECKING:
     from caliban_provider_anthropic.provider import AnthropicProvider
+
+OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "anthropic_beta": "beta features to ask for: a comma list",
+        "anthropic_version": "the version of the API (2023-06-01)",
+        "auth": "how the key is sent: x-api-key or bearer",
+    }
+)
+"""What `ProviderOptions.extra` may hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,19 +32,35 @@ class AnthropicFactory:
     key_env: tuple[str, ...] = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
     base_url_env: tuple[str, ...] = ("ANTHROPIC_BASE_URL",)
 
+    @property
+    def options(self) -> Mapping[str, str]:
+        """What `extra` may hold."""
+        return OPTIONS
+
     def create(self, options: ProviderOptions) -> AnthropicProvider:
         """Make the provider; opens no connection.
 
-        Raises `InvalidRequest` for a base URL that is none, `AuthenticationError` for a key that is none.
+        Raises `InvalidRequest` for a base URL or an option that is none, `AuthenticationError` for a key that
+        is none.
         """
         from caliban_provider.http import HttpClient
         from caliban_provider_anthropic.provider import AnthropicProvider
         from caliban_provider_anthropic.transport import ApiTransport
 
+        check_extra(options.extra)
         http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
         return AnthropicProvider(
             ApiTransport(options), http, first_byte_s=options.first_byte_s, idle_s=options.idle_s
         )
+
+
+def check_extra(extra: Mapping[str, str]) -> None:
+    """Raise `InvalidRequest` for an option of this wire whose value cannot be sent."""
+    from caliban_provider.options import LINE, VERSION, matching, one_of
+
+    one_of(extra, "auth", ("x-api-key", "bearer"))
+    matching(extra, "anthropic_version", VERSION, what="a version such as 2023-06-01")
+    matching(extra, "anthropic_beta", LINE, what="a comma list of plain words")
 
 
 FACTORY: ProviderFactory = AnthropicFactory()

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import Any
 
-import anyio
-
+from caliban_provider.call import Caller, Manners, in_time
 from caliban_provider.capabilities import Capabilities, ModelInfo
-from caliban_provider.errors import AuthenticationError, BadResponse, ProviderError, StreamIdle
+from caliban_provider.errors import AuthenticationError, ProviderError
 from caliban_provider.http import HttpClient, HttpResponse
+from caliban_provider.reader import Patience, ReplyReader
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
 from caliban_provider_anthropic import models
 from caliban_provider_anthropic.decode import Decoder, stream_error
 from caliban_provider_anthropic.encode import Body, Encoder
 from caliban_provider_anthropic.received import parse, string
-from caliban_provider_anthropic.reply import Reply
-from caliban_provider_anthropic.transport import Prepared, Transport
-
-MAX_ERROR_BYTES = 64 * 1024
-"""How much of a failed answer is read."""
+from caliban_provider_anthropic.transport import Transport
 
 MAX_MODELS = 1000
 """How long a list of models may get; the vendor's has a dozen."""
 
-_MAX_PAGE_BYTES = 4 * 1024 * 1024
 _PAGE = 100
 _NO_LIST = (403, 404)
+_FOREIGN = "Check the base URL: something that is not the Messages API answers there."
 
 
 class AnthropicProvider:
@@ -53,8 +48,8 @@ class AnthropicProvider:
         self.family = models.FAMILY
         self._transport = transport
         self._http = http
-        self._first_byte_s = first_byte_s
-        self._idle_s = idle_s
+        self._caller = Caller(http, Manners(refused=self._refused, reported=self._reported, hint=_FOREIGN))
+        self._patience = Patience(first_byte_s=first_byte_s, idle_s=idle_s)
         self._offered = offered
         self._encoder = Encoder()
 
@@ -71,12 +66,14 @@ class AnthropicProvider:
         """
         body = self._encoder.body(request)
         transport = self._transport
-        async with transport.lease(), self._begun(body) as answer:
+        async with (
+            transport.lease(),
+            in_time(self._accepted(body), self._patience.first_byte_s) as answer,
+        ):
             decoder = Decoder(
                 model=request.model, names=body.names, secrets=transport.secrets, provider=self.name
             )
-            framing = transport.framing()
-            yield Reply(answer, framing, decoder, first_byte_s=self._first_byte_s, idle_s=self._idle_s)
+            yield ReplyReader(answer, transport.framing(), decoder, self._patience)
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """The models that the key may use, at most `MAX_MODELS`; the known ones where there is no list."""
@@ -95,7 +92,7 @@ class AnthropicProvider:
             prepared = self._transport.prepare_models(after, _PAGE)
             if prepared is None:
                 return tuple(map(_known, self._offered or [row.prefix for row in models.TABLE]))
-            items, after = self._transport.read_models(await self._page(prepared))
+            items, after = self._transport.read_models(parse(await self._caller.page(prepared)))
             before = len(found)
             found.update({info.id: info for item in items if (info := _model_info(item)) is not None})
             if not after or len(found) == before:
@@ -107,67 +104,28 @@ class AnthropicProvider:
         await self._http.aclose()
 
     @asynccontextmanager
-    async def _begun(self, body: Body) -> AsyncIterator[HttpResponse]:
-        """An answer that is a stream of events; its head must come in time, and so must a refusal."""
-        async with AsyncExitStack() as stack:
-            with anyio.move_on_after(self._first_byte_s) as scope:
-                answer = await self._accepted(stack, body)
-            if scope.cancelled_caught:
-                raise StreamIdle(
-                    f"the answer did not begin within {self._first_byte_s:g} s",
-                    idle_s=self._first_byte_s,
-                    hint="The provider is silent: try again, or allow a longer wait.",
-                )
-            yield answer
-
-    async def _accepted(self, stack: AsyncExitStack, body: Body) -> HttpResponse:
+    async def _accepted(self, body: Body) -> AsyncIterator[HttpResponse]:
         """The answer, asked for once more with other credentials where the first were refused."""
-        try:
-            return await self._answer(stack, self._transport.prepare(body))
-        except AuthenticationError:
-            if not await self._transport.renew():
-                raise
-        return await self._answer(stack, self._transport.prepare(body))
+        async with AsyncExitStack() as stack:
+            answer: HttpResponse | None = None
+            try:
+                answer = await self._answer(stack, body)
+            except AuthenticationError:
+                if not await self._transport.renew():
+                    raise
+            yield answer or await self._answer(stack, body)
 
-    async def _answer(self, stack: AsyncExitStack, prepared: Prepared) -> HttpResponse:
-        """The answer, which `stack` ends; one that is refused ends here."""
-        async with AsyncExitStack() as attempt:
-            answer = await attempt.enter_async_context(self._send(prepared))
-            await self._check_stream(answer)
-            await stack.enter_async_context(attempt.pop_all())
-            return answer
+    async def _answer(self, stack: AsyncExitStack, body: Body) -> HttpResponse:
+        return await stack.enter_async_context(self._caller.stream(self._transport.prepare(body)))
 
-    def _send(self, prepared: Prepared) -> AbstractAsyncContextManager[HttpResponse]:
-        return self._http.stream(prepared.method, prepared.url, headers=prepared.headers, body=prepared.body)
+    def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+        return self._transport.error(status, headers, body, provider=self.name)
 
-    async def _check_stream(self, answer: HttpResponse) -> None:
-        """Raise what an answer that is no stream of events means."""
-        await self._check_status(answer)
-        kind = answer.headers.get("content-type", "").lower()
-        if "json" in kind:
-            data = parse(await answer.read(MAX_ERROR_BYTES))
-            if "error" in data:
-                raise stream_error(data, secrets=self._transport.secrets, provider=self.name)
-        if "json" in kind or "html" in kind:
-            raise BadResponse(
-                f"the answer is of type {kind[:80]!r} and not a stream of events",
-                hint="Check the base URL: something that is not the Messages API answers there.",
-                status=answer.status,
-            )
-
-    async def _check_status(self, answer: HttpResponse) -> None:
-        if 200 <= answer.status < 300:
-            return
-        try:
-            body = await answer.read(MAX_ERROR_BYTES)
-        except ProviderError:
-            body = b""  # the status says enough
-        raise self._transport.error(answer.status, answer.headers, body, provider=self.name)
-
-    async def _page(self, prepared: Prepared) -> dict[str, Any]:
-        async with self._send(prepared) as answer:
-            await self._check_status(answer)
-            return parse(await answer.read(_MAX_PAGE_BYTES))
+    def _reported(self, body: bytes) -> ProviderError | None:
+        told = parse(body)
+        if "error" not in told:
+            return None
+        return stream_error(told, secrets=self._transport.secrets, provider=self.name)
 
 
 def _model_info(item: object) -> ModelInfo | None:

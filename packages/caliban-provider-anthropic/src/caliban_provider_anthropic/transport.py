@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlencode, urlsplit
 
+from caliban_provider.call import Prepared
 from caliban_provider.classify import error_for
 from caliban_provider.errors import AuthenticationError, BadResponse, InvalidRequest, ProviderError
 from caliban_provider.provider import ProviderOptions
+from caliban_provider.reader import Framing
 from caliban_provider.sse import SSEDecoder, SSEEvent
 from caliban_provider_anthropic.encode import Body
 
@@ -21,31 +22,6 @@ API_VERSION = "2023-06-01"
 
 _OAUTH_PREFIX = "sk-ant-oat"
 _ENDINGS = ("/messages", "/v1")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """A request that is ready to be sent."""
-
-    method: str
-    url: str
-    headers: Mapping[str, str]
-    body: bytes = b""
-
-
-class Framing(Protocol):
-    """Cuts the bytes of one answer into events, wherever its chunks end. Raises `BadResponse`.
-
-    What was complete before a fault is given out before the fault is raised.
-    """
-
-    def feed(self, chunk: bytes) -> Iterable[SSEEvent]:
-        """The events that `chunk` completes."""
-        ...
-
-    def close(self) -> Iterable[SSEEvent]:
-        """The event that the end of the answer leaves open, if any."""
-        ...
 
 
 class Transport(Protocol):
@@ -67,7 +43,7 @@ class Transport(Protocol):
         """Get other credentials than those that were refused; false when there are none."""
         ...
 
-    def framing(self) -> Framing:
+    def framing(self) -> Framing[SSEEvent]:
         """What cuts the answer to one request into events."""
         ...
 
@@ -117,7 +93,7 @@ class ApiTransport:
         """There is no other key."""
         return False
 
-    def framing(self) -> Framing:
+    def framing(self) -> Framing[SSEEvent]:
         """Server-sent events."""
         return SSEDecoder()
 

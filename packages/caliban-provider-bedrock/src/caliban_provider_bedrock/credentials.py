@@ -10,7 +10,7 @@ import anyio
 
 from caliban_provider.errors import AuthenticationError
 from caliban_provider.refusal import clean
-from caliban_provider_anthropic.renewal import Grant
+from caliban_provider.renewal import Grant
 from caliban_provider_bedrock.sigv4 import Keys
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ class ChainAccess:
         except ImportError:
             raise AuthenticationError(
                 "the environment has no AWS keys and region, and botocore, which looks further, is missing",
-                hint="Install caliban[bedrock], or set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION.",
+                hint="pip install 'caliban[bedrock]', or set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
+                "AWS_REGION.",
             ) from None
         try:
             session = self._session if self._session is not None and not refused else None

@@ -5,12 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from caliban_provider.provider import ProviderFactory, ProviderOptions
 
 if TYPE_CHECKING:
     from caliban_provider_anthropic.provider import AnthropicProvider
+
+OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "anthropic_beta": "beta features to ask for: a comma list",
+        "anthropic_version": "the version in the body (bedrock-2023-05-31)",
+        "auth_refresh": "how old keys may become: 5m; 0 is never renewed",
+        "inference_profile": "the geography that short model names are called through (global); empty for none",
+        "profile": "the AWS profile with the keys",
+        "region": "the AWS region",
+    }
+)
+"""What `ProviderOptions.extra` may hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +44,16 @@ class BedrockFactory:
     )
     environ: Mapping[str, str] | None = None
 
+    @property
+    def options(self) -> Mapping[str, str]:
+        """What `extra` may hold."""
+        return OPTIONS
+
     def create(self, options: ProviderOptions) -> AnthropicProvider:
         """Make the provider; opens no connection and looks for no keys yet.
 
-        Raises `InvalidRequest` for a region or base URL that is none, `AuthenticationError` for such a token.
+        Raises `InvalidRequest` for a region, base URL or option that is none, `AuthenticationError` for such
+        a token.
         """
         from caliban_provider.http import HttpClient
         from caliban_provider_anthropic.provider import AnthropicProvider

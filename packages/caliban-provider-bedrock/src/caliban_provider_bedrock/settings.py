@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from caliban_provider.errors import AuthenticationError, InvalidRequest
+from caliban_provider.options import LINE, VERSION, matching
 from caliban_provider.provider import ProviderOptions
-from caliban_provider_anthropic.renewal import EVERY_S, duration_s
+from caliban_provider.renewal import EVERY_S, duration_s
 from caliban_provider_bedrock.credentials import Access, AccessSource, ChainAccess, GivenAccess
 from caliban_provider_bedrock.models import DEFAULT_PROFILE
 from caliban_provider_bedrock.sigv4 import Keys
@@ -16,6 +17,7 @@ from caliban_provider_bedrock.sigv4 import Keys
 BODY_VERSION = "bedrock-2023-05-31"
 """What is sent as `anthropic_version`: every model takes it, newer ones only from 4.7 on take later ones."""
 
+_PROFILE = re.compile(r"[a-z][a-z-]{0,19}")
 _REGION = re.compile(r"[a-z]{2,12}(?:-[a-z0-9]{1,16}){1,5}")
 
 
@@ -45,15 +47,18 @@ def settings_of(options: ProviderOptions, environ: Mapping[str, str]) -> Bedrock
 
     `options.extra` may hold `region`, `profile` (of AWS), `inference_profile`, `anthropic_version`,
     `anthropic_beta` (a comma list) and `auth_refresh` (such as `5m`; `0` is never). Raises `InvalidRequest`
-    for a region or base URL that is none, `AuthenticationError` for such a token.
+    for a region, base URL or option that is none, `AuthenticationError` for such a token.
     """
     extra = options.extra
+    betas = matching(extra, "anthropic_beta", LINE, what="a comma list of plain words") or ""
+    version = matching(extra, "anthropic_version", VERSION, what=f"a version such as {BODY_VERSION}")
+    matching(extra, "inference_profile", _PROFILE, what="a geography such as eu, or empty")
     base_url = _checked_url(options.base_url)
     bearer = _checked_token(options.api_key or environ.get("AWS_BEARER_TOKEN_BEDROCK"))
     region = extra.get("region") or environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or None
     if region is not None:
         region = checked_region(region)
-    profile = extra.get("profile") or None
+    profile = matching(extra, "profile", LINE, what="the name of an AWS profile")
     signs = bearer is None and "authorization" not in map(str.lower, options.headers)
     keys = _keys(environ) if signs and profile is None else None
     access: AccessSource = GivenAccess(Access(keys=keys, region=region))
@@ -66,9 +71,9 @@ def settings_of(options: ProviderOptions, environ: Mapping[str, str]) -> Bedrock
         control_url=_checked_url(environ.get("AWS_ENDPOINT_URL_BEDROCK")),
         bearer=bearer,
         signs=signs,
-        body_version=extra.get("anthropic_version") or BODY_VERSION,
-        betas=tuple(filter(None, map(str.strip, extra.get("anthropic_beta", "").split(",")))),
-        inference_profile=extra.get("inference_profile", DEFAULT_PROFILE),
+        body_version=version or BODY_VERSION,
+        betas=tuple(filter(None, map(str.strip, betas.split(",")))),
+        inference_profile=extra.get("inference_profile", DEFAULT_PROFILE).strip(),
         headers=options.headers,
         refresh_s=duration_s(refresh) if refresh else EVERY_S,
     )

@@ -13,7 +13,7 @@ from datetime import datetime
 from hashlib import sha256
 from urllib.parse import SplitResult, quote, urlsplit
 
-from caliban_provider_anthropic.transport import Prepared
+from caliban_provider.call import Prepared
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 
 from caliban_common.codec import dumps
 from caliban_provider import refusal
+from caliban_provider.call import Prepared
 from caliban_provider.classify import error_for
 from caliban_provider.errors import (
     AuthenticationError,
@@ -19,9 +20,10 @@ from caliban_provider.errors import (
     ProviderError,
     ServerError,
 )
+from caliban_provider.reader import Framing
+from caliban_provider.renewal import Renewal
+from caliban_provider.sse import SSEEvent
 from caliban_provider_anthropic.encode import Body
-from caliban_provider_anthropic.renewal import Renewal
-from caliban_provider_anthropic.transport import Framing, Prepared
 from caliban_provider_bedrock.credentials import Access
 from caliban_provider_bedrock.framing import BedrockFraming
 from caliban_provider_bedrock.models import wire_id
@@ -69,7 +71,7 @@ class BedrockTransport:
         """Look for other keys; a bearer token stays."""
         return self._settings.signs and await self._access.renew()
 
-    def framing(self) -> Framing:
+    def framing(self) -> Framing[SSEEvent]:
         """An event stream that carries the wire's events."""
         return BedrockFraming()
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 from caliban_common.stop import StopReason
 from caliban_common.usage import Usage
 from caliban_provider.classify import error_for, error_for_type
-from caliban_provider.errors import ProviderError, StreamInterrupted
+from caliban_provider.errors import BadResponse, ProviderError, StreamInterrupted
 from caliban_provider.sse import SSEEvent
 from caliban_provider.stream import (
     BlockStart,
@@ -42,7 +42,7 @@ _OURS = ("candidates", "promptFeedback", "usageMetadata", "responseId", "modelVe
 
 
 class Decoder:
-    """Takes the events of one reply; `finished` says that its end was told, though more may come.
+    """Takes the events of one reply; `stopped` says that its end was told, though more may come.
 
     `model` is the one asked for: it stands for its own snapshots, so that a history names one model. `names`
     maps tool names of the wire to ours, where they differ. `secrets` never show in an error. Raises
@@ -68,7 +68,7 @@ class Decoder:
         self._piece: type[TextDelta] | type[ThinkingDelta] = TextDelta
 
     @property
-    def finished(self) -> bool:
+    def stopped(self) -> bool:
         return self._ending is not None
 
     def feed(self, event: SSEEvent) -> list[StreamEvent]:
@@ -82,7 +82,7 @@ class Decoder:
             return []
         return self._take(parse(data), data)
 
-    def finish(self) -> list[StreamEvent]:
+    def finish(self, fault: BadResponse | None = None) -> list[StreamEvent]:
         """The events that end the reply. Raises `StreamInterrupted` when no finish reason came."""
         if self._ending is None:
             raise StreamInterrupted(

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
+from caliban_provider.errors import InvalidRequest
 from caliban_provider.provider import ProviderFactory, ProviderOptions
 
 if TYPE_CHECKING:
     from caliban_provider.http import HttpClient
     from caliban_provider_google.provider import GoogleProvider
     from caliban_provider_google.transport import Transport
+
+OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "api_version": "the version of AI Studio's API (v1beta)",
+        "location": "the location on Vertex (global)",
+        "project": "the id of a Google Cloud project: Gemini is asked on Vertex then",
+    }
+)
+"""What `ProviderOptions.extra` may hold."""
+
+_STUDIO_KEY = "AIza"
+_LOCATION = re.compile(r"[a-z][a-z0-9-]{0,39}")
+_PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,13 +38,24 @@ class GoogleFactory:
     Vertex is meant where `options.extra` has a `project`, or where GOOGLE_GENAI_USE_VERTEXAI is true and
     GOOGLE_CLOUD_PROJECT set; `location` and GOOGLE_CLOUD_LOCATION say where (`global`). A key is an access
     token then, and without one application default credentials serve. Elsewhere `api_version` and
-    GEMINI_API_VERSION say which version of the API. `environ` stands for the process's environment.
+    GEMINI_API_VERSION say which version of the API. `environ` stands for the process's environment, `project`
+    for an option `project` that is known before there are options.
     """
 
     name: str = "google"
     default_model: str = "gemini-3.8-flash"
     base_url_env: tuple[str, ...] = ("GEMINI_BASE_URL",)
     environ: Mapping[str, str] | None = None
+    project: str = ""
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """What `extra` may hold."""
+        return OPTIONS
+
+    def under(self, extra: Mapping[str, str]) -> GoogleFactory:
+        """The factory whose facts are those of the service that `extra` means."""
+        return replace(self, project=extra.get("project", "").strip() or self.project)
 
     @property
     def needs_key(self) -> bool:
@@ -45,7 +72,7 @@ class GoogleFactory:
     def create(self, options: ProviderOptions) -> GoogleProvider:
         """Make the provider; opens no connection.
 
-        Raises `InvalidRequest` for a base URL or version, `AuthenticationError` for a key that is none.
+        Raises `InvalidRequest` for a base URL or an option, `AuthenticationError` for a key that is none.
         """
         from caliban_provider.http import HttpClient
         from caliban_provider_google.provider import GoogleProvider
@@ -56,25 +83,34 @@ class GoogleFactory:
         )
 
     def _transport(self, options: ProviderOptions, http: HttpClient) -> Transport:
-        from dataclasses import replace
-
+        from caliban_provider.options import matching
         from caliban_provider_google.tokens import GoogleAuthTokens, StaticToken
         from caliban_provider_google.transport import ApiTransport, checked_key
         from caliban_provider_google.vertex import DEFAULT_LOCATION, VertexTransport
 
         project = self._project(options.extra)
+        if not project and options.extra.get("location"):
+            raise InvalidRequest(
+                "the option location is for Vertex, which needs a project",
+                hint="Give the option project too.",
+            )
         if not project:
             version = options.extra.get("api_version") or self._env("GEMINI_API_VERSION")
             return ApiTransport(replace(options, extra={**options.extra, "api_version": version}))
         key = checked_key(options.api_key)
         location = options.extra.get("location") or self._env("GOOGLE_CLOUD_LOCATION") or DEFAULT_LOCATION
-        tokens = StaticToken(key) if key else GoogleAuthTokens(http)
+        place = {"project": project, "location": location}
+        matching(place, "project", _PROJECT, what="a project's id on Google Cloud")
+        matching(place, "location", _LOCATION, what="a location such as europe-west1 or global")
+        given = key is not None and not key.startswith(_STUDIO_KEY)  # a key of AI Studio opens nothing here
+        tokens = StaticToken(key or "") if given else GoogleAuthTokens(http)
         return VertexTransport(options, tokens, project=project, location=location)
 
     def _project(self, extra: Mapping[str, str]) -> str:
         """The project on Vertex; empty where AI Studio is meant."""
-        if extra.get("project"):
-            return extra["project"]
+        named = extra.get("project", "").strip() or self.project
+        if named:
+            return named
         wanted = self._env("GOOGLE_GENAI_USE_VERTEXAI").strip().lower() in ("1", "true", "yes", "on")
         return self._env("GOOGLE_CLOUD_PROJECT") if wanted else ""
 

@@ -81,9 +81,7 @@ TABLE: tuple[ModelFacts, ...] = (
     ),
     replace(_GEN_2_5, prefix="gemini-2.5-flash", display_name="Gemini 2.5 Flash"),
     replace(_GEN_2_5, prefix="gemini-2.5-flash-lite", display_name="Gemini 2.5 Flash-Lite"),
-    ModelFacts(
-        prefix="gemini-2.0", display_name="Gemini 2.0", context_tokens=1_048_576, max_output_tokens=8192
-    ),
+    ModelFacts(prefix="gemini-2.0", display_name="Gemini 2.0", max_output_tokens=8192),
 )
 """One row per line of models; the longest prefix that fits wins."""
 

@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-import anyio
-
+from caliban_provider.call import Caller, Manners, in_time
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.classify import error_for
-from caliban_provider.errors import BadResponse, ProviderError, StreamIdle
-from caliban_provider.http import HttpClient, HttpResponse
+from caliban_provider.errors import BadResponse, ProviderError
+from caliban_provider.http import HttpClient
+from caliban_provider.reader import Patience, ReplyReader
 from caliban_provider.request import CompletionRequest
+from caliban_provider.sse import SSEDecoder
 from caliban_provider.stream import StreamEvent
 from caliban_provider_google import models
 from caliban_provider_google.decode import Decoder, stream_error
 from caliban_provider_google.encode import Encoder
 from caliban_provider_google.received import count, objects, parse, string
-from caliban_provider_google.reply import Reply
-from caliban_provider_google.transport import Prepared, Transport
-
-MAX_ERROR_BYTES = 64 * 1024
-"""How much of a failed answer is read."""
+from caliban_provider_google.transport import Transport
 
 MAX_MODELS = 1000
 """How long a list of models may get; the vendor's has a few dozen."""
 
-_MAX_PAGE_BYTES = 4 * 1024 * 1024
+TRAIL_S = 10.0
+"""How long at most a reply that has told its end is waited on: some servers tell it with every event."""
+
 _PAGE = 200
+_FOREIGN = "Check the base URL: something that is not the Gemini API answers there."
 
 
 class GoogleProvider:
@@ -52,8 +52,8 @@ class GoogleProvider:
         self.family = models.FAMILY
         self._transport = transport
         self._http = http
-        self._first_byte_s = first_byte_s
-        self._idle_s = idle_s
+        self._caller = Caller(http, Manners(refused=self._refused, reported=self._reported, hint=_FOREIGN))
+        self._patience = Patience(first_byte_s=first_byte_s, idle_s=idle_s, trail_s=TRAIL_S)
         self._encoder = Encoder()
 
     def capabilities(self, model: str) -> Capabilities:
@@ -69,8 +69,8 @@ class GoogleProvider:
         body = self._encoder.body(request)
         prepared = await self._transport.prepare(request.model, body)
         decoder = Decoder(model=request.model, names=body.names, secrets=self._transport.secrets)
-        async with self._begun(prepared) as answer:
-            yield Reply(answer, decoder, first_byte_s=self._first_byte_s, idle_s=self._idle_s)
+        async with in_time(self._caller.stream(prepared), self._patience.first_byte_s) as answer:
+            yield ReplyReader(answer, SSEDecoder(), decoder, self._patience)
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """The models that the key may use, at most `MAX_MODELS`; the table's where there is no such list."""
@@ -80,7 +80,7 @@ class GoogleProvider:
             prepared = await self._transport.prepare_models(after, _PAGE)
             if prepared is None:
                 return tuple(map(_from_row, models.TABLE))
-            page = await self._page(prepared)
+            page = parse(await self._caller.page(prepared))
             if "models" not in page and page:
                 raise BadResponse("the list of models has no 'models'", hint="Check the base URL.")
             before = len(found)
@@ -95,56 +95,14 @@ class GoogleProvider:
         """Close the connections; may be called twice."""
         await self._http.aclose()
 
-    @asynccontextmanager
-    async def _begun(self, prepared: Prepared) -> AsyncIterator[HttpResponse]:
-        """An answer that is a stream of events; its head must come in time, and so must a refusal."""
-        async with AsyncExitStack() as stack:
-            with anyio.move_on_after(self._first_byte_s) as scope:
-                answer = await stack.enter_async_context(self._send(prepared))
-                await self._check_stream(answer)
-            if scope.cancelled_caught:
-                raise StreamIdle(
-                    f"the answer did not begin within {self._first_byte_s:g} s",
-                    idle_s=self._first_byte_s,
-                    hint="The provider is silent: try again, or allow a longer wait.",
-                )
-            yield answer
-
-    def _send(self, prepared: Prepared) -> AbstractAsyncContextManager[HttpResponse]:
-        return self._http.stream(prepared.method, prepared.url, headers=prepared.headers, body=prepared.body)
-
-    async def _check_stream(self, answer: HttpResponse) -> None:
-        """Raise what an answer that is no stream of events means."""
-        await self._check_status(answer)
-        kind = answer.headers.get("content-type", "").lower()
-        if "json" in kind:
-            told = _first_object(await answer.read(MAX_ERROR_BYTES))
-            if "error" in told:
-                raise stream_error(told, secrets=self._transport.secrets)
-        if "json" in kind or "html" in kind:
-            raise BadResponse(
-                f"the answer is of type {kind[:80]!r} and not a stream of events",
-                hint="Check the base URL: something that is not the Gemini API answers there.",
-                status=answer.status,
-            )
-
-    async def _check_status(self, answer: HttpResponse) -> None:
-        if 200 <= answer.status < 300:
-            return
-        if answer.status == 401:
+    def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+        if status == 401:
             self._transport.forget()
-        try:
-            body = await answer.read(MAX_ERROR_BYTES)
-        except ProviderError:
-            body = b""  # the status says enough
-        raise error_for(
-            answer.status, answer.headers, body, provider=self.name, secrets=self._transport.secrets
-        )
+        return error_for(status, headers, body, provider=self.name, secrets=self._transport.secrets)
 
-    async def _page(self, prepared: Prepared) -> dict[str, Any]:
-        async with self._send(prepared) as answer:
-            await self._check_status(answer)
-            return parse(await answer.read(_MAX_PAGE_BYTES))
+    def _reported(self, body: bytes) -> ProviderError | None:
+        told = _first_object(body)
+        return stream_error(told, secrets=self._transport.secrets) if "error" in told else None
 
 
 def _first_object(body: bytes) -> dict[str, Any]:

@@ -84,7 +84,7 @@ class GoogleAuthTokens:
         except ImportError as error:
             raise AuthenticationError(
                 "Vertex needs the package google-auth",
-                hint="Install caliban-provider-google[vertex], or give an access token as the key.",
+                hint="pip install 'caliban-provider-google[vertex]', or set GOOGLE_CLOUD_ACCESS_TOKEN.",
             ) from error
         try:
             if self._credentials is None:

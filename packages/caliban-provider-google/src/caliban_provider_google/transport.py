@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
+from caliban_provider.call import Prepared
 from caliban_provider.errors import AuthenticationError, InvalidRequest
 from caliban_provider.provider import ProviderOptions
 from caliban_provider_google.encode import Body
@@ -19,16 +18,6 @@ API_VERSION = "v1beta"
 """The version of the API in every path, where the operator does not say."""
 
 _VERSION = re.compile(r"v\d+(?:alpha|beta)?\d*")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """A request that is ready to be sent."""
-
-    method: str
-    url: str
-    headers: Mapping[str, str]
-    body: bytes = b""
 
 
 class Transport(Protocol):

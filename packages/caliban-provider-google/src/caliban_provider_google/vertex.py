@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
+from caliban_provider.call import Prepared
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.provider import ProviderOptions
 from caliban_provider_google.encode import Body
 from caliban_provider_google.models import bare_name
 from caliban_provider_google.tokens import TokenSource
-from caliban_provider_google.transport import Prepared, plain_headers, root_url
+from caliban_provider_google.transport import plain_headers, root_url
 
 API_VERSION = "v1"
 """The version of the API in every path, where the operator does not say."""

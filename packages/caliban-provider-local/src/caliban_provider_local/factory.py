@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from caliban_provider.provider import Provider, ProviderOptions
+from caliban_provider_local.options import OPTIONS
 
 ENVIRONMENT_PREFIX = "CALIBAN_LOCAL_"
 """`CALIBAN_LOCAL_THREADS=1` says what the option `threads` says; the option wins."""
@@ -21,13 +23,23 @@ class LocalFactory:
     key_env: tuple[str, ...] = ()
     base_url_env: tuple[str, ...] = ()
 
-    def create(self, options: ProviderOptions) -> Provider:
-        """Make the provider; loads nothing yet. Raises `InvalidRequest` for options that make no sense."""
-        from caliban_provider_local.options import OPTION_NAMES
-        from caliban_provider_local.provider import LocalProvider
+    @property
+    def options(self) -> Mapping[str, str]:
+        """What `extra` may hold."""
+        return OPTIONS
 
-        variables = {name: os.environ.get(ENVIRONMENT_PREFIX + name.upper(), "") for name in OPTION_NAMES}
+    def create(self, options: ProviderOptions) -> Provider:
+        """Make the provider; loads nothing yet.
+
+        Raises `InvalidRequest` for options that make no sense, `LoadFailed` where the runtime is not
+        installed.
+        """
+        from caliban_provider_local.provider import LocalProvider
+        from caliban_provider_local.runtime import expect_runtime
+
+        variables = {name: os.environ.get(ENVIRONMENT_PREFIX + name.upper(), "") for name in OPTIONS}
         extra = {name: value for name, value in variables.items() if value} | dict(options.extra)
+        expect_runtime()
         return LocalProvider(replace(options, extra=extra), on_status=options.on_status)
 
 

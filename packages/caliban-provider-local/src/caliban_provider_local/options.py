@@ -5,14 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias, cast
 
 from caliban_provider.errors import InvalidRequest
 
 ToolsOption: TypeAlias = Literal["auto", "on", "off"]
 
-OPTION_NAMES = ("threads", "context_tokens", "seed", "tools", "chat_template_file")
-"""The keys of `ProviderOptions.extra` that the local provider reads."""
+OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "threads": "threads that compute (half of the processors, at most 4)",
+        "context_tokens": "the window, never above what the model was trained for",
+        "seed": "makes replies repeatable",
+        "tools": "whether tools are on offer: auto, on or off",
+        "chat_template_file": "a Jinja file instead of the template in the weights",
+    }
+)
+"""What `ProviderOptions.extra` may hold."""
 
 _MAX_THREADS = 256
 
@@ -36,10 +45,10 @@ class LocalOptions:
 
 def read_options(extra: Mapping[str, str]) -> LocalOptions:
     """`extra` as options; raises `InvalidRequest` for a key nobody reads or a value that makes no sense."""
-    unknown = sorted(set(extra) - set(OPTION_NAMES))
+    unknown = sorted(set(extra) - set(OPTIONS))
     if unknown:
         raise InvalidRequest(
-            f"the local provider has no option {unknown[0]!r}", hint=f"it knows {', '.join(OPTION_NAMES)}"
+            f"the local provider has no option {unknown[0]!r}", hint=f"it knows {', '.join(OPTIONS)}"
         )
     tools = extra.get("tools", "auto")
     if tools not in ("auto", "on", "off"):

@@ -9,6 +9,7 @@ loopback interface behind a random key that nobody is told.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import secrets
 import shutil
@@ -24,6 +25,8 @@ from caliban_provider_local.options import LocalOptions
 
 OnChunk: TypeAlias = Callable[[Mapping[str, Any]], bool]
 """Takes one chunk; true ends the answer."""
+
+INSTALL = "pip install 'caliban[local]'"
 
 _BATCH_TOKENS = 64
 """How much of a prompt is read between two looks at whether anybody still wants the answer."""
@@ -47,13 +50,19 @@ class Runtime(Protocol):
 Loader: TypeAlias = Callable[[LocalModel, LocalOptions], Runtime]
 
 
+def expect_runtime() -> None:
+    """Raise `LoadFailed` where the bindings are not installed; they are not loaded, which takes long."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise LoadFailed("the runtime for local models, xllamacpp, is not installed", hint=INSTALL)
+
+
 def load_runtime(model: LocalModel, options: LocalOptions) -> Runtime:
     """Load `model`. Raises `LoadFailed`."""
     try:
         import xllamacpp  # type: ignore[import-untyped]
     except ImportError as error:
         raise LoadFailed(
-            f"the runtime for local models cannot be imported: {error}", hint="pip install 'caliban[local]'"
+            f"the runtime for local models cannot be imported: {error}", hint=INSTALL
         ) from error
     params = xllamacpp.CommonParams()
     _configure(params, model, options)

@@ -8,13 +8,14 @@ from typing import Any
 import anyio
 
 from caliban_common.codec import dumps
+from caliban_provider.call import Prepared
 from caliban_provider.capabilities import ModelInfo
 from caliban_provider.classify import error_for
 from caliban_provider.errors import BadResponse, ModelUnavailable, NetworkError, ProviderError
 from caliban_provider.http import HttpClient
 from caliban_provider_ollama.models import FAMILY, ModelFacts, capabilities, facts_from
 from caliban_provider_ollama.received import member, objects, parse, string
-from caliban_provider_ollama.transport import Prepared, Transport
+from caliban_provider_ollama.transport import Transport
 
 MAX_MODELS = 200
 """How many of the server's models are listed."""

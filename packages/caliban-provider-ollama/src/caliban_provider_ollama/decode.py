@@ -7,14 +7,15 @@ whole. An error may come instead of any line.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from json.decoder import scanstring  # type: ignore[attr-defined]
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from caliban_common.stop import StopReason
 from caliban_common.usage import Usage
 from caliban_provider.classify import error_for_type
-from caliban_provider.errors import ProviderError, StreamInterrupted
+from caliban_provider.errors import BadResponse, ProviderError, StreamInterrupted
 from caliban_provider.stream import (
     BlockStart,
     BlockStop,
@@ -32,8 +33,16 @@ from caliban_provider_ollama.received import count, member, objects, parse, stri
 
 _Kind: TypeAlias = Literal["text", "thinking"]
 _DIGITS = b"0123456789"
-_CONTENT = b'"message":{"role":"assistant","content":"'
-_END = '"},"done":false}'
+_MARKS: Mapping[_Kind, bytes] = MappingProxyType(
+    {
+        "text": b'"message":{"role":"assistant","content":"',
+        "thinking": b'"message":{"role":"assistant","content":"","thinking":"',
+    }
+)
+_MEMBERS: Mapping[_Kind, frozenset[str]] = MappingProxyType(
+    {"text": frozenset({"role", "content"}), "thinking": frozenset({"role", "content", "thinking"})}
+)
+_ENDS = ('},"done":false}', '},"done":false}\r')
 _BUSY = ("server busy", "pending requests", "overloaded")
 
 
@@ -56,47 +65,46 @@ class Decoder:
         self._calls = 0
         self._open: _Kind | None = None
         self._head: bytes | None = None
-
-    @property
-    def started(self) -> bool:
-        return self._started
+        self._mark, self._mark_bytes = b"", 0
+        self._piece: type[TextDelta] | type[ThinkingDelta] = TextDelta
 
     def feed(self, line: bytes) -> list[StreamEvent]:
         """The stream events that `line` means, usually one."""
-        if self._head is not None:
-            piece = self._quick(line, self._head)
-            if piece is not None:
-                return [piece]
+        # Most lines differ from the one before in time and text only, and need not be read as JSON.
+        at = line.find(self._mark)
+        if at >= 0 and line[:at].translate(None, _DIGITS) == self._head:
+            try:
+                told = line[at + self._mark_bytes :].decode()
+                text, end = scanstring(told, 0)
+                if told[end:] in _ENDS and text:
+                    return [self._piece(self._next, text)]
+            except ValueError:
+                pass
         if self.stopped:
             return []
         return self._take(parse(line), line)
 
-    def finish(self) -> None:
-        """Say that the stream has ended. Raises `StreamInterrupted` when the reply has not."""
-        if not self.stopped:
-            raise StreamInterrupted(
-                "the stream ended before the reply did", hint="The server may have been stopped: ask again."
-            )
+    def finish(self, fault: BadResponse | None = None) -> list[StreamEvent]:
+        """Say that the stream has ended. Raises `StreamInterrupted` when the reply has not.
 
-    def _quick(self, line: bytes, head: bytes) -> StreamEvent | None:
-        """A piece of the text that is open, from a line that differs in time and text only."""
-        at = line.find(_CONTENT)
-        if at < 0 or line[:at].translate(None, _DIGITS) != head:
-            return None
-        try:
-            told = line[at + len(_CONTENT) :].decode()
-            text, end = scanstring(told, 0)
-        except ValueError:
-            return None
-        if not text or told[end - 1 :].rstrip("\r") != _END:
-            return None
-        return TextDelta(self._next, text)
+        What began with no line of a reply was none, which `fault` says.
+        """
+        if self.stopped:
+            return []
+        if fault is not None and not self._started:
+            raise fault
+        raise StreamInterrupted(
+            "the stream ended before the reply did", hint="The server may have been stopped: ask again."
+        )
 
-    def _learn(self, line: bytes) -> None:
+    def _learn(self, line: bytes, kind: _Kind) -> None:
         """Look out for lines like this one, if the server writes them in the usual form."""
-        at = line.find(_CONTENT)
-        if at > 0 and b'"created_at":"' in line[:at] and line.rstrip(b"\r").endswith(_END.encode()):
-            self._head = line[:at].translate(None, _DIGITS)
+        at = line.find(_MARKS[kind])
+        head = line[:at]
+        if at > 0 and head.isascii() and b'"created_at":"' in head:
+            self._head = head.translate(None, _DIGITS)
+            self._mark, self._mark_bytes = _MARKS[kind], len(_MARKS[kind])
+            self._piece = TextDelta if kind == "text" else ThinkingDelta
 
     def _take(self, data: dict[str, Any], line: bytes) -> list[StreamEvent]:
         if "error" in data:
@@ -113,8 +121,8 @@ class Decoder:
             out += self._call(call)
         if done:
             return [*out, *self._close(), *self._end(data)]
-        if self._open == "text" and not calls and message.keys() == {"role", "content"}:
-            self._learn(line)
+        if self._open and not calls and message.keys() == _MEMBERS[self._open]:
+            self._learn(line, self._open)
         return out
 
     def _start(self, data: dict[str, Any]) -> MessageStart:

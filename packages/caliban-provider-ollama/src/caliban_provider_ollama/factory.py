@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.provider import ProviderFactory, ProviderOptions
@@ -14,6 +18,16 @@ if TYPE_CHECKING:
 MIN_NUM_CTX = 256
 """The smallest window that an operator may fix."""
 
+OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "keep_alive": "how long a model stays loaded: seconds, -1 for ever, or a span such as 10m",
+        "num_ctx": "a window that every request is given, in tokens, instead of one that fits it",
+    }
+)
+"""What `ProviderOptions.extra` may hold."""
+
+_SPAN = re.compile(r"-?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OllamaFactory:
@@ -21,6 +35,7 @@ class OllamaFactory:
 
     `options.extra` may hold `num_ctx`, a window that every request is given, in tokens, and `keep_alive`, how
     long a model stays loaded: seconds, -1 for ever, or a span such as `10m`. A key is for servers elsewhere.
+    `environ` stands in for the process's environment: `OLLAMA_NUM_CTX`.
     """
 
     name: str = "ollama"
@@ -28,20 +43,27 @@ class OllamaFactory:
     needs_key: bool = False
     key_env: tuple[str, ...] = ("OLLAMA_API_KEY",)
     base_url_env: tuple[str, ...] = ("OLLAMA_BASE_URL", "OLLAMA_HOST")
+    environ: Mapping[str, str] | None = None
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """What `extra` may hold."""
+        return OPTIONS
 
     def create(self, options: ProviderOptions) -> OllamaProvider:
         """Make the provider; opens no connection.
 
-        Raises `InvalidRequest` for an address or a `num_ctx` that is none, `AuthenticationError` for a key.
+        Raises `InvalidRequest` for an address or an option that is none, `AuthenticationError` for a key.
         """
         from caliban_provider.http import HttpClient
         from caliban_provider_ollama.encode import Wishes
         from caliban_provider_ollama.provider import OllamaProvider
         from caliban_provider_ollama.transport import Transport
 
+        environ = os.environ if self.environ is None else self.environ
         http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
         wishes = Wishes(
-            num_ctx=_num_ctx(options.extra.get("num_ctx")),
+            num_ctx=_num_ctx(options.extra.get("num_ctx") or environ.get("OLLAMA_NUM_CTX")),
             keep_alive=_keep_alive(options.extra.get("keep_alive")),
         )
         return OllamaProvider(
@@ -59,15 +81,20 @@ def _num_ctx(told: str | None) -> int | None:
     size = _whole(told)
     if size is None or size < MIN_NUM_CTX:
         raise InvalidRequest(
-            f"num_ctx must be a whole number of tokens ≥ {MIN_NUM_CTX}, not {told[:40]!r}",
-            hint="Leave it out to have the window fit each request.",
+            f"the option num_ctx must be a whole number of tokens ≥ {MIN_NUM_CTX}, not {told[:40]!r}",
+            hint="Leave it and OLLAMA_NUM_CTX out to have the window fit each request.",
         )
     return size
 
 
 def _keep_alive(told: str | None) -> str | int | None:
     """Seconds as a number, a span as it is."""
+    told = (told or "").strip()
     seconds = _whole(told)
+    if seconds is None and told and not _SPAN.fullmatch(told):
+        raise InvalidRequest(
+            f"the option keep_alive is seconds, -1, or a span such as 10m, not {told[:40]!r}"
+        )
     return seconds if seconds is not None else told or None
 
 

@@ -5,30 +5,22 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
-import anyio
-
+from caliban_provider.call import Caller, Manners, Prepared, in_time
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.classify import error_for
-from caliban_provider.errors import (
-    BadResponse,
-    InvalidRequest,
-    ModelUnavailable,
-    NetworkError,
-    ProviderError,
-    StreamIdle,
-)
+from caliban_provider.errors import InvalidRequest, ModelUnavailable, NetworkError, ProviderError
 from caliban_provider.http import HttpClient, HttpResponse
+from caliban_provider.ndjson import NDJSONDecoder
+from caliban_provider.reader import Patience, ReplyReader
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
 from caliban_provider_ollama.catalog import Catalog
 from caliban_provider_ollama.decode import Decoder
 from caliban_provider_ollama.encode import Encoder, Wishes
 from caliban_provider_ollama.models import FAMILY, ModelFacts, capabilities
-from caliban_provider_ollama.reply import Reply
-from caliban_provider_ollama.transport import Prepared, Transport
+from caliban_provider_ollama.transport import Transport
 
-MAX_ERROR_BYTES = 64 * 1024
-"""How much of a failed answer is read."""
+_SLOW = "A large model may take long to load: try again, or allow a longer wait."
 
 
 class OllamaProvider:
@@ -52,9 +44,10 @@ class OllamaProvider:
         self.family = FAMILY
         self._transport = transport
         self._http = http
+        self._caller = Caller(http, _manners(transport))
         self._catalog = Catalog(transport, http, known)
         self._encoder = Encoder(wishes=wishes)
-        self._first_byte_s, self._idle_s = silence_s
+        self._patience = Patience(first_byte_s=silence_s[0], idle_s=silence_s[1])
         self._on_status = on_status
         self._told: set[str] = set()
 
@@ -73,8 +66,9 @@ class OllamaProvider:
         body = self._encoder.body(request, facts)
         decoder = Decoder(model=request.model, secrets=self._transport.secrets)
         prepared = self._transport.post("/api/chat", body.data)
-        async with self._begun(prepared, request.model) as answer:
-            yield Reply(answer, decoder, first_byte_s=self._first_byte_s, idle_s=self._idle_s)
+        opening = self._opened(prepared, request.model)
+        async with in_time(opening, self._patience.first_byte_s, hint=_SLOW) as answer:
+            yield ReplyReader(answer, NDJSONDecoder(), decoder, self._patience)
         self._encoder.learn(request.model, body, decoder.prompt_tokens)
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
@@ -96,45 +90,28 @@ class OllamaProvider:
             self._on_status(f"{request.model} cannot call tools and is asked without them")
 
     @asynccontextmanager
-    async def _begun(self, prepared: Prepared, model: str) -> AsyncIterator[HttpResponse]:
-        """An answer that is a stream of lines; its head must come in time, and so must a refusal."""
+    async def _opened(self, prepared: Prepared, model: str) -> AsyncIterator[HttpResponse]:
+        """The answer; a failure says what helps on a person's own server."""
         async with AsyncExitStack() as stack:
-            with anyio.move_on_after(self._first_byte_s) as scope:
-                try:
-                    answer = await stack.enter_async_context(
-                        self._http.stream(
-                            prepared.method, prepared.url, headers=prepared.headers, body=prepared.body
-                        )
-                    )
-                    await self._check(answer)
-                except ProviderError as error:
-                    raise _advised(error, model) from None
-            if scope.cancelled_caught:
-                raise StreamIdle(
-                    f"the answer did not begin within {self._first_byte_s:g} s",
-                    idle_s=self._first_byte_s,
-                    hint="A large model may take long to load: try again, or allow a longer wait.",
-                )
+            try:
+                answer = await stack.enter_async_context(self._caller.stream(prepared))
+            except ProviderError as error:
+                raise _advised(error, model) from None
             yield answer
 
-    async def _check(self, answer: HttpResponse) -> None:
-        """Raise what an answer that is no stream of lines means."""
-        kind = answer.headers.get("content-type", "").lower()
-        if 200 <= answer.status < 300:
-            if "html" in kind or "event-stream" in kind:
-                raise BadResponse(
-                    f"the answer is of type {kind[:80]!r} and not a stream of JSON lines",
-                    hint="Check the base URL: something that is not Ollama answers there.",
-                    status=answer.status,
-                )
-            return
-        try:
-            body = await answer.read(MAX_ERROR_BYTES)
-        except ProviderError:
-            body = b""  # the status says enough
-        raise error_for(
-            answer.status, answer.headers, body, provider=self.name, secrets=self._transport.secrets
-        )
+
+def _manners(transport: Transport) -> Manners:
+    """How the server refuses; its streams are not told from other JSON by their type."""
+
+    def refused(status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+        return error_for(status, headers, body, provider=FAMILY, secrets=transport.secrets)
+
+    return Manners(
+        refused=refused,
+        foreign=("html", "event-stream"),
+        stream="a stream of JSON lines",
+        hint="Check the base URL: something that is not Ollama answers there.",
+    )
 
 
 def _advised(error: ProviderError, model: str) -> ProviderError:

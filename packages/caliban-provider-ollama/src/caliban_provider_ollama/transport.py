@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from caliban_provider.call import Prepared
 from caliban_provider.errors import AuthenticationError, InvalidRequest
 from caliban_provider.provider import ProviderOptions
 
@@ -16,16 +15,6 @@ _DEFAULT_PORT = 11434
 _ANY_ADDRESS = ("0.0.0.0", "[::]")
 _ENDINGS = ("/chat", "/api", "/v1")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """A request that is ready to be sent."""
-
-    method: str
-    url: str
-    headers: Mapping[str, str]
-    body: bytes = b""
 
 
 class Transport:

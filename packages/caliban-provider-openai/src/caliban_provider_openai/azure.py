@@ -6,25 +6,33 @@ deployment in the path and speaks Chat Completions everywhere, Responses only wh
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
 
+from caliban_provider.call import Prepared
 from caliban_provider.errors import AuthenticationError, InvalidRequest
+from caliban_provider.options import VERSION, matching, one_of
 from caliban_provider.provider import Provider, ProviderFactory, ProviderOptions
 from caliban_provider_openai.body import Body
-from caliban_provider_openai.factory import build, environment
-from caliban_provider_openai.transport import (
-    Prepared,
-    checked_key,
-    checked_url,
-    headers_of,
-    without_content,
-)
+from caliban_provider_openai.factory import BODY_OPTIONS, build, environment
+from caliban_provider_openai.transport import checked_key, checked_url, headers_of, without_content
 
 DEFAULT_API_VERSION = "2024-10-21"
 """What is asked for when nobody says."""
+
+OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **BODY_OPTIONS,
+        "api_version": f"the API's version: a date ({DEFAULT_API_VERSION}), or v1",
+        "auth": "how the key is sent: api-key, or bearer for a token of Entra",
+        "resource": "the resource's name, where no base URL is given",
+    }
+)
+"""What `ProviderOptions.extra` may hold."""
 
 _UNDATED: Final = frozenset({"v1", "preview", "latest"})
 
@@ -38,24 +46,15 @@ class AzureTransport:
     """
 
     def __init__(self, options: ProviderOptions) -> None:
-        extra = options.extra
-        root = _resource_url(options.base_url, extra.get("resource", ""))
-        version = extra.get("api_version", "").strip() or (
-            "" if root.endswith("/v1") else DEFAULT_API_VERSION
-        )
+        self._key = checked_key(options.api_key)
+        self._headers = _headers(options, self._key)
+        root = _resource_url(options.base_url, options.extra.get("resource", ""))
+        version = matching(options.extra, "api_version", VERSION, what="a version such as 2024-10-21 or v1")
+        version = version or ("" if root.endswith("/v1") else DEFAULT_API_VERSION)
         self.dated = bool(version) and version not in _UNDATED
         root = root.removesuffix("/openai/v1").removesuffix("/openai")
         self._root = f"{root}/openai" if self.dated else f"{root}/openai/v1"
         self._query = f"?api-version={quote(version, safe='')}" if version and version != "v1" else ""
-        self._key = checked_key(options.api_key)
-        bearer = extra.get("auth") == "bearer"
-        own = {"authorization": f"Bearer {self._key}"} if bearer else {"api-key": self._key or ""}
-        self._headers = headers_of(options, own if self._key else {})
-        if not self._headers.keys() & {"api-key", "authorization"}:
-            raise AuthenticationError(
-                "there is no key for Azure OpenAI",
-                hint="Set AZURE_OPENAI_API_KEY: the resource's page in the Azure portal shows its keys.",
-            )
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -80,7 +79,8 @@ class AzureTransport:
 class AzureFactory:
     """Makes the provider from an operator's options; see `AzureTransport` for those in `extra`.
 
-    `environ` stands in for the process's environment: `AZURE_OPENAI_RESOURCE`, `AZURE_OPENAI_API_VERSION`.
+    `environ` stands in for the process's environment: `AZURE_OPENAI_RESOURCE`, `AZURE_OPENAI_API_VERSION`,
+    and `AZURE_OPENAI_AD_TOKEN`, a token of Entra that serves where there is no key.
     """
 
     name: str = "azure"
@@ -90,11 +90,20 @@ class AzureFactory:
     base_url_env: tuple[str, ...] = ("AZURE_OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT")
     environ: Mapping[str, str] | None = None
 
+    @property
+    def options(self) -> Mapping[str, str]:
+        """What `extra` may hold."""
+        return OPTIONS
+
     def create(self, options: ProviderOptions) -> Provider:
         """Make the provider; opens no connection.
 
-        Raises `AuthenticationError` without a key, `InvalidRequest` without a resource.
+        Raises `AuthenticationError` without a key, `InvalidRequest` without a resource or for an option that
+        is none.
         """
+        token = (os.environ if self.environ is None else self.environ).get("AZURE_OPENAI_AD_TOKEN")
+        if token and not options.api_key:
+            options = replace(options, api_key=token, extra={**options.extra, "auth": "bearer"})
         options = environment(
             options,
             self.environ,
@@ -109,6 +118,18 @@ class AzureFactory:
             kind="azure",
             default_api="chat" if transport.dated else "responses",
         )
+
+
+def _headers(options: ProviderOptions, key: str | None) -> dict[str, str]:
+    bearer = one_of(options.extra, "auth", ("api-key", "bearer")) == "bearer"
+    own = {"authorization": f"Bearer {key}"} if bearer else {"api-key": key or ""}
+    headers = headers_of(options, own if key else {})
+    if not headers.keys() & {"api-key", "authorization"}:
+        raise AuthenticationError(
+            "there is no key for Azure OpenAI",
+            hint="Set AZURE_OPENAI_API_KEY: the resource's page in the Azure portal shows its keys.",
+        )
+    return headers
 
 
 def _resource_url(base_url: str | None, resource: str) -> str:

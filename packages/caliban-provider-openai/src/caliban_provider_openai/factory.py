@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal
 
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.provider import ProviderFactory, ProviderOptions
@@ -14,6 +15,25 @@ if TYPE_CHECKING:
     from caliban_provider_openai.provider import OpenAIProvider
     from caliban_provider_openai.quirks import Kind
     from caliban_provider_openai.transport import Transport
+
+BODY_OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "api": "the interface: responses or chat",
+        "base_model": "the model behind a name that says nothing",
+        "prompt_cache_key": "what groups requests in the vendor's cache",
+        "quirks": "what the server does otherwise: stream_options=false, id_chars=64",
+    }
+)
+"""What `ProviderOptions.extra` may hold for every service with these interfaces."""
+
+OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **BODY_OPTIONS,
+        "organization": "the organization that is billed; only the vendor is told",
+        "project": "the project that is billed; only the vendor is told",
+    }
+)
+"""What `ProviderOptions.extra` may hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +51,18 @@ class OpenAIFactory:
     base_url_env: tuple[str, ...] = ("OPENAI_BASE_URL",)
     environ: Mapping[str, str] | None = None
 
+    @property
+    def options(self) -> Mapping[str, str]:
+        """What `extra` may hold."""
+        return OPTIONS
+
     def create(self, options: ProviderOptions) -> OpenAIProvider:
         """Make the provider; opens no connection.
 
-        Raises `InvalidRequest` for a base URL that is none, `AuthenticationError` for a key that is none or
-        that is missing.
+        Raises `InvalidRequest` for a base URL or option that is none, `AuthenticationError` for a key that is
+        none or that is missing.
         """
+        from caliban_provider.options import LINE, matching
         from caliban_provider_openai.transport import ApiTransport, is_vendor, root_url
 
         options = environment(
@@ -45,6 +71,8 @@ class OpenAIFactory:
             organization=("OPENAI_ORG_ID",),
             project=("OPENAI_PROJECT", "OPENAI_PROJECT_ID"),
         )
+        for option in ("organization", "project"):
+            matching(options.extra, option, LINE, what="one line of plain characters")
         vendor = is_vendor(root_url(options.base_url))
         return build(
             options,

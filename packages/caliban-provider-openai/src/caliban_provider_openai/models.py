@@ -6,6 +6,7 @@ no tools beside reasoning on Chat Completions: its migration guide to Responses.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -58,6 +59,10 @@ _PLAIN = ModelFacts(
     efforts=(),
 )
 
+_CHAT = replace(_PLAIN, sampling=False)
+_CODEX = replace(_GEN_5, efforts=("low", "medium", "high"))
+_PRO: tuple[Level, ...] = ("medium", "high", "xhigh")
+
 _UNKNOWN_GPT = replace(
     _NEW, prefix="gpt-", context_tokens=None, max_output_tokens=None, efforts=("low", "medium", "high")
 )
@@ -75,7 +80,9 @@ TABLE: tuple[ModelFacts, ...] = (
     replace(_NEW, prefix="gpt-5.6-terra", display_name="GPT-5.6 Terra"),
     replace(_NEW, prefix="gpt-5.6-luna", display_name="GPT-5.6 Luna"),
     replace(_NEW, prefix="gpt-5.5", display_name="GPT-5.5", context_tokens=1_000_000),
+    replace(_NEW, prefix="gpt-5.5-pro", display_name="GPT-5.5 Pro", context_tokens=1_000_000, efforts=_PRO),
     replace(_NEW, prefix="gpt-5.4", display_name="GPT-5.4"),
+    replace(_NEW, prefix="gpt-5.4-pro", display_name="GPT-5.4 Pro", efforts=_PRO),
     replace(_NEW, prefix="gpt-5.4-mini", display_name="GPT-5.4 mini", context_tokens=400_000),
     replace(_NEW, prefix="gpt-5.4-nano", display_name="GPT-5.4 nano", context_tokens=400_000),
     replace(
@@ -84,8 +91,16 @@ TABLE: tuple[ModelFacts, ...] = (
         display_name="GPT-5.3 Codex",
         efforts=("low", "medium", "high", "xhigh"),
     ),
+    replace(_CHAT, prefix="gpt-5.3-chat", display_name="GPT-5.3 Chat"),
     replace(_GEN_5, prefix="gpt-5.2", display_name="GPT-5.2"),
+    replace(_GEN_5, prefix="gpt-5.2-pro", display_name="GPT-5.2 Pro", efforts=_PRO),
+    replace(_CHAT, prefix="gpt-5.2-chat", display_name="GPT-5.2 Chat"),
     replace(_GEN_5, prefix="gpt-5.1", display_name="GPT-5.1", efforts=("none", "low", "medium", "high")),
+    replace(_CODEX, prefix="gpt-5.1-codex", display_name="GPT-5.1 Codex"),
+    replace(_CHAT, prefix="gpt-5.1-chat", display_name="GPT-5.1 Chat"),
+    replace(_CODEX, prefix="gpt-5-codex", display_name="GPT-5 Codex"),
+    replace(_GEN_5, prefix="gpt-5-pro", display_name="GPT-5 Pro", efforts=("high",)),
+    replace(_CHAT, prefix="gpt-5-chat", display_name="GPT-5 Chat"),
     replace(_GEN_5, prefix="gpt-5", display_name="GPT-5", efforts=("minimal", "low", "medium", "high")),
     replace(_O_SERIES, prefix="o4-mini", display_name="o4-mini"),
     replace(_O_SERIES, prefix="o3", display_name="o3"),
@@ -100,10 +115,20 @@ TABLE: tuple[ModelFacts, ...] = (
     replace(_PLAIN, prefix="gpt-4o", display_name="GPT-4o"),
     replace(
         _PLAIN,
-        prefix="gpt-4",
-        display_name="GPT-4",
+        prefix="gpt-4-turbo",
+        display_name="GPT-4 Turbo",
         max_output_tokens=4096,
         structured_output=False,
+        documents=False,
+    ),
+    replace(
+        _PLAIN,
+        prefix="gpt-4",
+        display_name="GPT-4",
+        context_tokens=8192,
+        max_output_tokens=4096,
+        structured_output=False,
+        vision=False,
         documents=False,
     ),
     replace(
@@ -127,7 +152,10 @@ TABLE: tuple[ModelFacts, ...] = (
         documents=False,
     ),
 )
-"""One row per line of models; the longest prefix that fits wins."""
+"""One row per line of models; the longest prefix that fits wins, where no further number follows it."""
+
+_ANOTHER = re.compile(r"\.?\d")
+"""What follows a prefix in the name of another line: `gpt-5` is not `gpt-5.7`."""
 
 _BY_LENGTH = tuple(sorted(TABLE, key=lambda row: len(row.prefix), reverse=True))
 
@@ -139,7 +167,7 @@ def facts(model: str) -> ModelFacts:
     """
     name = model.strip().lower().rsplit("/", 1)[-1]
     for row in _BY_LENGTH:
-        if name.startswith(row.prefix):
+        if name.startswith(row.prefix) and not _ANOTHER.match(name, len(row.prefix)):
             return row
     return _UNKNOWN_GPT if name.startswith(_UNKNOWN_GPT.prefix) else _UNKNOWN
 

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-import anyio
-
+from caliban_provider.call import Caller, Manners, in_time
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.classify import error_for
-from caliban_provider.errors import BadResponse, ProviderError, StreamIdle
-from caliban_provider.http import HttpClient, HttpResponse
+from caliban_provider.errors import BadResponse, ProviderError
+from caliban_provider.http import HttpClient
+from caliban_provider.reader import Patience, ReplyReader
 from caliban_provider.request import CompletionRequest
+from caliban_provider.sse import SSEDecoder
 from caliban_provider.stream import StreamEvent
 from caliban_provider_openai import models
 from caliban_provider_openai.received import count, mapping, objects, parse, stream_error, string
-from caliban_provider_openai.reply import Reply
 from caliban_provider_openai.service import Service
-from caliban_provider_openai.transport import Prepared, Transport
-
-MAX_ERROR_BYTES = 64 * 1024
-"""How much of a failed answer is read."""
+from caliban_provider_openai.transport import Transport
 
 MAX_MODELS = 1000
 """How long a list of models may get."""
 
-_MAX_PAGE_BYTES = 4 * 1024 * 1024
+_FOREIGN = "Check the base URL: something that does not speak this interface answers there."
 _WINDOWS = ("context_length", "context_window", "max_model_len", "max_context_length")
 
 
@@ -51,8 +48,8 @@ class OpenAIProvider:
         self._service = service
         self._transport = transport
         self._http = http
-        self._first_byte_s = first_byte_s
-        self._idle_s = idle_s
+        self._caller = Caller(http, Manners(refused=self._refused, reported=self._reported, hint=_FOREIGN))
+        self._patience = Patience(first_byte_s=first_byte_s, idle_s=idle_s)
 
     def capabilities(self, model: str) -> Capabilities:
         """What `model` can do, from a dated table."""
@@ -66,14 +63,13 @@ class OpenAIProvider:
         """
         body = self._service.body(request)
         decoder = self._service.decoder(body, self._transport.secrets)
-        async with self._begun(self._transport.prepare(body)) as answer:
-            yield Reply(answer, decoder, first_byte_s=self._first_byte_s, idle_s=self._idle_s)
+        opening = self._caller.stream(self._transport.prepare(body))
+        async with in_time(opening, self._patience.first_byte_s) as answer:
+            yield ReplyReader(answer, SSEDecoder(), decoder, self._patience)
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """The models that the server lists, at most `MAX_MODELS`, with the windows it tells."""
-        async with self._send(self._transport.prepare_models()) as answer:
-            await self._check_status(answer)
-            page = parse(await answer.read(_MAX_PAGE_BYTES))
+        page = parse(await self._caller.page(self._transport.prepare_models()))
         if not isinstance(page.get("data"), list):
             raise BadResponse("the list of models has no 'data'", hint="Check the base URL.")
         found = {info.id: info for item in objects(page, "data") if (info := self._info(item)) is not None}
@@ -83,49 +79,14 @@ class OpenAIProvider:
         """Close the connections; may be called twice."""
         await self._http.aclose()
 
-    @asynccontextmanager
-    async def _begun(self, prepared: Prepared) -> AsyncIterator[HttpResponse]:
-        """An answer that is a stream of events; its head must come in time, and so must a refusal."""
-        async with AsyncExitStack() as stack:
-            with anyio.move_on_after(self._first_byte_s) as scope:
-                answer = await stack.enter_async_context(self._send(prepared))
-                await self._check_stream(answer)
-            if scope.cancelled_caught:
-                raise StreamIdle(
-                    f"the answer did not begin within {self._first_byte_s:g} s",
-                    idle_s=self._first_byte_s,
-                    hint="The provider is silent: try again, or allow a longer wait.",
-                )
-            yield answer
+    def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+        return error_for(status, headers, body, provider=self.name, secrets=self._transport.secrets)
 
-    def _send(self, prepared: Prepared) -> AbstractAsyncContextManager[HttpResponse]:
-        return self._http.stream(prepared.method, prepared.url, headers=prepared.headers, body=prepared.body)
-
-    async def _check_stream(self, answer: HttpResponse) -> None:
-        """Raise what an answer that is no stream of events means."""
-        await self._check_status(answer)
-        kind = answer.headers.get("content-type", "").lower()
-        if "json" in kind:
-            data = parse(await answer.read(MAX_ERROR_BYTES))
-            if data.get("error"):
-                raise stream_error(data, provider=self.name, secrets=self._transport.secrets)
-        if "json" in kind or "html" in kind:
-            raise BadResponse(
-                f"the answer is of type {kind[:80]!r} and not a stream of events",
-                hint="Check the base URL: something that does not speak this interface answers there.",
-                status=answer.status,
-            )
-
-    async def _check_status(self, answer: HttpResponse) -> None:
-        if 200 <= answer.status < 300:
-            return
-        try:
-            body = await answer.read(MAX_ERROR_BYTES)
-        except ProviderError:
-            body = b""  # the status says enough
-        raise error_for(
-            answer.status, answer.headers, body, provider=self.name, secrets=self._transport.secrets
-        )
+    def _reported(self, body: bytes) -> ProviderError | None:
+        told = parse(body)
+        if not told.get("error"):
+            return None
+        return stream_error(told, provider=self.name, secrets=self._transport.secrets)
 
     def _info(self, item: dict[str, Any]) -> ModelInfo | None:
         """A model of the list; what the list says of its window counts more than the table."""

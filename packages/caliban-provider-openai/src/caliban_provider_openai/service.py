@@ -8,9 +8,9 @@ from typing import Protocol
 from uuid import uuid4
 
 from caliban_provider.capabilities import Capabilities
+from caliban_provider.reader import Decoder
 from caliban_provider.request import CompletionRequest
 from caliban_provider.sse import SSEEvent
-from caliban_provider.stream import StreamEvent
 from caliban_provider_openai import models
 from caliban_provider_openai.body import Body
 from caliban_provider_openai.chat.decode import ChatDecoder, Style
@@ -35,21 +35,6 @@ class ServiceFacts:
     aliased: bool = False
 
 
-class Decoder(Protocol):
-    """Takes the events of one reply; `stopped` says that its last came."""
-
-    @property
-    def stopped(self) -> bool: ...
-
-    def feed(self, event: SSEEvent) -> list[StreamEvent]:
-        """The stream events that `event` means. Raises `ProviderError`."""
-        ...
-
-    def finish(self) -> list[StreamEvent]:
-        """Say that the stream has ended. Raises `StreamInterrupted` when the reply has not."""
-        ...
-
-
 class Service(Protocol):
     """One interface: a writer of bodies that remembers, and a new reader for each reply."""
 
@@ -60,7 +45,7 @@ class Service(Protocol):
         """The body of `request`. Raises `InvalidRequest`."""
         ...
 
-    def decoder(self, body: Body, secrets: Collection[str]) -> Decoder:
+    def decoder(self, body: Body, secrets: Collection[str]) -> Decoder[SSEEvent]:
         """A reader for the reply to `body`."""
         ...
 

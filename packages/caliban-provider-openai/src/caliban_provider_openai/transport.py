@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Protocol
 from urllib.parse import urlsplit
 
+from caliban_provider.call import Prepared
 from caliban_provider.errors import AuthenticationError, InvalidRequest
 from caliban_provider.provider import ProviderOptions
 from caliban_provider_openai.body import Body
@@ -15,16 +15,6 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
 _VENDOR: Final = "api.openai.com"
 _ENDINGS = ("/chat/completions", "/responses", "/models")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """A request that is ready to be sent."""
-
-    method: str
-    url: str
-    headers: Mapping[str, str]
-    body: bytes = b""
 
 
 class Transport(Protocol):

@@ -5,12 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from caliban_provider.provider import ProviderFactory, ProviderOptions
 
 if TYPE_CHECKING:
     from caliban_provider_anthropic.provider import AnthropicProvider
+
+OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "anthropic_beta": "beta features to ask for: a comma list",
+        "anthropic_version": "the version in the body (vertex-2023-10-16)",
+        "auth_refresh": "how old a token may become: 5m; 0 is never renewed",
+        "project": "the id of the Google Cloud project",
+        "region": "the region (global)",
+    }
+)
+"""What `ProviderOptions.extra` may hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,11 +39,16 @@ class VertexFactory:
     base_url_env: tuple[str, ...] = ("ANTHROPIC_VERTEX_BASE_URL",)
     environ: Mapping[str, str] | None = None
 
+    @property
+    def options(self) -> Mapping[str, str]:
+        """What `extra` may hold."""
+        return OPTIONS
+
     def create(self, options: ProviderOptions) -> AnthropicProvider:
         """Make the provider; opens no connection and looks for no credentials yet.
 
-        Raises `InvalidRequest` for a region, project or base URL that is none, `AuthenticationError` for such
-        a token.
+        Raises `InvalidRequest` for a region, project, base URL or option that is none, `AuthenticationError`
+        for such a token.
         """
         from caliban_provider.http import HttpClient
         from caliban_provider_anthropic.provider import AnthropicProvider

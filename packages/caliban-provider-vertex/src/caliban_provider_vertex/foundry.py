@@ -6,13 +6,21 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.provider import ProviderFactory, ProviderOptions
+from caliban_provider_anthropic.factory import OPTIONS as ANTHROPIC_OPTIONS
+from caliban_provider_anthropic.factory import check_extra
 
 if TYPE_CHECKING:
     from caliban_provider_anthropic.provider import AnthropicProvider
+
+OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {**ANTHROPIC_OPTIONS, "resource": "the resource's name, where no base URL is given"}
+)
+"""What `ProviderOptions.extra` may hold."""
 
 _RESOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}")
 
@@ -33,16 +41,22 @@ class FoundryFactory:
     base_url_env: tuple[str, ...] = ("ANTHROPIC_FOUNDRY_BASE_URL",)
     environ: Mapping[str, str] | None = None
 
+    @property
+    def options(self) -> Mapping[str, str]:
+        """What `extra` may hold."""
+        return OPTIONS
+
     def create(self, options: ProviderOptions) -> AnthropicProvider:
         """Make the provider; opens no connection.
 
-        Raises `InvalidRequest` without a resource or for a base URL that is none, `AuthenticationError` for a
-        key that is none.
+        Raises `InvalidRequest` without a resource or for a base URL or option that is none,
+        `AuthenticationError` for a key that is none.
         """
         from caliban_provider.http import HttpClient
         from caliban_provider_anthropic.provider import AnthropicProvider
         from caliban_provider_anthropic.transport import ApiTransport
 
+        check_extra(options.extra)
         environ = os.environ if self.environ is None else self.environ
         base_url = options.base_url or _address(
             options.extra.get("resource") or environ.get("ANTHROPIC_FOUNDRY_RESOURCE") or ""

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from caliban_provider.errors import AuthenticationError, InvalidRequest
+from caliban_provider.options import LINE, VERSION, matching
 from caliban_provider.provider import ProviderOptions
-from caliban_provider_anthropic.renewal import EVERY_S, duration_s
+from caliban_provider.renewal import EVERY_S, duration_s
 
 BODY_VERSION = "vertex-2023-10-16"
 """What is sent as `anthropic_version`: the classic value, which every model takes."""
@@ -41,14 +42,16 @@ def settings_of(options: ProviderOptions, environ: Mapping[str, str]) -> VertexS
     """The settings that options and environment make.
 
     `options.extra` may hold `region`, `project`, `anthropic_version`, `anthropic_beta` (a comma list) and
-    `auth_refresh` (such as `5m`; `0` is never). Raises `InvalidRequest` for a region, project or base URL
-    that is none, `AuthenticationError` for such a token.
+    `auth_refresh` (such as `5m`; `0` is never). Raises `InvalidRequest` for a region, project, base URL or
+    option that is none, `AuthenticationError` for such a token.
     """
     extra = options.extra
     region = extra.get("region") or environ.get("CLOUD_ML_REGION") or DEFAULT_REGION
     project = extra.get("project") or environ.get("ANTHROPIC_VERTEX_PROJECT_ID")
     refresh = extra.get("auth_refresh") or environ.get("CALIBAN_GCP_AUTH_REFRESH")
-    headers = {"anthropic-beta": extra["anthropic_beta"]} if extra.get("anthropic_beta") else {}
+    version = matching(extra, "anthropic_version", VERSION, what=f"a version such as {BODY_VERSION}")
+    betas = matching(extra, "anthropic_beta", LINE, what="a comma list of plain words")
+    headers = {"anthropic-beta": betas} if betas else {}
     headers |= {name.lower(): value for name, value in options.headers.items()}
     region = _checked(region, _REGION, "a region", "A region is called like `europe-west1` or `global`.")
     return VertexSettings(
@@ -57,7 +60,7 @@ def settings_of(options: ProviderOptions, environ: Mapping[str, str]) -> VertexS
         project=checked_project(project or environ.get("GOOGLE_CLOUD_PROJECT") or ""),
         token=_checked_token(options.api_key or environ.get("ANTHROPIC_VERTEX_TOKEN") or ""),
         authorized="authorization" in headers,
-        body_version=extra.get("anthropic_version") or BODY_VERSION,
+        body_version=version or BODY_VERSION,
         headers=headers,
         refresh_s=duration_s(refresh) if refresh else EVERY_S,
     )

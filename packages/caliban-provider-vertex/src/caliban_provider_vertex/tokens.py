@@ -12,7 +12,7 @@ import anyio
 from caliban_provider.errors import AuthenticationError, ProviderError
 from caliban_provider.http import HttpClient
 from caliban_provider.refusal import clean
-from caliban_provider_anthropic.renewal import Grant
+from caliban_provider.renewal import Grant
 
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 """What the token must be good for."""
@@ -79,7 +79,7 @@ class DefaultTokens:
         except ImportError:
             raise AuthenticationError(
                 "there is no token for Vertex, and google-auth, which gets one, is not installed",
-                hint="Install caliban[vertex], or set ANTHROPIC_VERTEX_TOKEN.",
+                hint="pip install 'caliban[vertex]', or set ANTHROPIC_VERTEX_TOKEN.",
             ) from None
         ask = LoopRequest(self._http)
         try:

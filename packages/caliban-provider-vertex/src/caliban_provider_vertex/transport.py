@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from caliban_common.codec import dumps
+from caliban_provider.call import Prepared
 from caliban_provider.classify import error_for
 from caliban_provider.errors import (
     AuthenticationError,
@@ -18,10 +19,10 @@ from caliban_provider.errors import (
     ModelUnavailable,
     ProviderError,
 )
-from caliban_provider.sse import SSEDecoder
+from caliban_provider.reader import Framing
+from caliban_provider.renewal import Renewal
+from caliban_provider.sse import SSEDecoder, SSEEvent
 from caliban_provider_anthropic.encode import Body
-from caliban_provider_anthropic.renewal import Renewal
-from caliban_provider_anthropic.transport import Framing, Prepared
 from caliban_provider_vertex.models import wire_id
 from caliban_provider_vertex.settings import VertexSettings, checked_project
 from caliban_provider_vertex.tokens import Token, TokenSource
@@ -53,7 +54,7 @@ class VertexTransport:
         """Get another token."""
         return not self._settings.authorized and await self._tokens.renew()
 
-    def framing(self) -> Framing:
+    def framing(self) -> Framing[SSEEvent]:
         """Server-sent events, as the API itself has them."""
         return SSEDecoder()
 

@@ -1,6 +1,6 @@
 """The contract between Caliban and language models, and the kit to build and test a provider.
 
-The names of the contract are re-exported here; the wires (`sse`, `ndjson`, `http`, `watchdog`), the policies
+The names of the contract are re-exported here; the wires (`sse`, `ndjson`, `http`, `call`, `reader`), the policies
 (`classify`, `retry`), `assemble`, `registry` and the kit in `testing` are imported from their modules.
 """
 

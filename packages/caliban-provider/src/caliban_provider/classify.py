@@ -28,7 +28,7 @@ from caliban_provider.errors import (
 from caliban_provider.refusal import Refusal
 from caliban_provider.retryafter import retry_after_s
 
-__all__ = ["error_for", "error_for_type", "retry_after_s"]
+__all__ = ["error_for", "error_for_type", "request_id", "retry_after_s"]
 
 _LONG_WAIT_S = 60.0
 _REQUEST_IDS = ("request-id", "x-request-id", "x-amzn-requestid", "apim-request-id")
@@ -78,7 +78,7 @@ def error_for(
         status=status,
         retry_after_s=told_s,
         code=said.kinds[0] if said.kinds else None,
-        request_id=next((headers[name] for name in _REQUEST_IDS if name in headers), said.request_id),
+        request_id=request_id(headers) or said.request_id,
     )
     match headers.get("x-should-retry", "").strip().lower():
         case "true":
@@ -86,6 +86,11 @@ def error_for(
         case "false":
             error.retryable = False
     return error
+
+
+def request_id(headers: Mapping[str, str]) -> str | None:
+    """By what name the vendor's support finds the request; `headers` have lower-case names."""
+    return next((headers[name] for name in _REQUEST_IDS if headers.get(name)), None)
 
 
 def error_for_type(kind: str, message: str, *, provider: str, secrets: Collection[str] = ()) -> ProviderError:

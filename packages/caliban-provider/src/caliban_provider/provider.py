@@ -71,6 +71,11 @@ class ProviderFactory(Protocol):
 
     `key_env` and `base_url_env` are environment variables, the first that is set wins; `needs_key` says
     whether a missing key is worth a message before the first call.
+
+    A factory may have two members more, which `caliban_provider.options` reads. `options` maps each name that
+    it understands in `ProviderOptions.extra` to a line about it; the application refuses any other, and
+    takes every name where there is no such member. `under(extra)` gives the factory whose facts hold with
+    those options, for one whose keys depend on them.
     """
 
     @property
@@ -91,3 +96,13 @@ class ProviderFactory(Protocol):
     def create(self, options: ProviderOptions) -> Provider:
         """Make the provider; opens no connection. Raises `ProviderError` for options it cannot work with."""
         ...
+
+
+async def make_ready(provider: Provider) -> None:
+    """Let `provider` get what its first call needs; one that has such a need has an async method `ready`.
+
+    Raises `ProviderError` for what keeps that call from being made.
+    """
+    ready = getattr(provider, "ready", None)
+    if callable(ready):
+        await ready()

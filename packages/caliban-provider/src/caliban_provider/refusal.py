@@ -62,14 +62,19 @@ def kind(value: object) -> str:
 
 def clean(text: str, *, secrets: Collection[str] = ()) -> str:
     """One printable line of bounded length, without what looks like a key or is one of `secrets`."""
+    text = _ESCAPE.sub("", masked(text, secrets)[:_MAX_BODY_BYTES])
+    text = "".join(char if char.isprintable() else " " for char in text)
+    text = _SECRET.sub("[key]", " ".join(text.split()))
+    return text if len(text) <= _MAX_TEXT_CHARS else text[: _MAX_TEXT_CHARS - 1] + "…"
+
+
+def masked(text: str, secrets: Collection[str]) -> str:
+    """The text without any of `secrets`."""
     for secret in secrets:
         # A stand-in such as "local" is no secret, and would eat its way through ordinary words.
         if len(secret) >= _MIN_SECRET_CHARS:
             text = text.replace(secret, "[key]")
-    text = _ESCAPE.sub("", text[:_MAX_BODY_BYTES])
-    text = "".join(char if char.isprintable() else " " for char in text)
-    text = _SECRET.sub("[key]", " ".join(text.split()))
-    return text if len(text) <= _MAX_TEXT_CHARS else text[: _MAX_TEXT_CHARS - 1] + "…"
+    return text
 
 
 def _of_json(value: Mapping[str, Any], raw: str, secrets: Collection[str]) -> Refusal:

@@ -5,21 +5,24 @@ from caliban_sessions.errors import (
     SessionBusy,
     SessionCorrupt,
     SessionError,
+    SessionExists,
     SessionNotFound,
     SessionUnreadable,
     SessionWriteError,
 )
 from caliban_sessions.name import check_name, is_name
 from caliban_sessions.session import Session
-from caliban_sessions.state import SessionHead, SessionState
+from caliban_sessions.state import Origin, SessionHead, SessionState
 from caliban_sessions.store import SessionStore
 
 __all__ = [
     "InvalidSessionName",
+    "Origin",
     "Session",
     "SessionBusy",
     "SessionCorrupt",
     "SessionError",
+    "SessionExists",
     "SessionHead",
     "SessionNotFound",
     "SessionState",

@@ -15,6 +15,7 @@ from caliban_sessions import stamp
 from caliban_sessions.entry import Entry, entry_from_json, nested_beyond
 from caliban_sessions.errors import SessionCorrupt
 from caliban_sessions.ledger import Ledger
+from caliban_sessions.origin import origin_from_json, origin_to_json
 
 PREVIEW_CHARS = 80
 _HEAD_DEPTH = 20
@@ -26,11 +27,13 @@ _OWN = frozenset(
         "updated_at",
         "provider",
         "model",
+        "forked_from",
         "total_usage",
         "plan_mode",
         "message_count",
         "preview",
         "journal_seq",
+        "prefix",
         "todos",
         "messages",
     )
@@ -46,11 +49,13 @@ def encode(ledger: Ledger) -> bytes:
         "updated_at": stamp.to_text(ledger.updated_at),
         "provider": ledger.provider,
         "model": ledger.model,
+        **({"forked_from": origin_to_json(ledger.forked_from)} if ledger.forked_from else {}),
         "total_usage": usage_to_json(ledger.usage),
         "plan_mode": ledger.plan_mode,
         "message_count": len(ledger.entries),
         "preview": _preview(ledger.entries),
         "journal_seq": ledger.sequence,
+        **({"prefix": dict(ledger.prefix)} if ledger.prefix else {}),
         **ledger.extra,
         "todos": list(ledger.todos),
         "messages": [entry.raw for entry in ledger.entries],
@@ -76,6 +81,7 @@ def decode(data: bytes, *, path: Path, name: str, fallback_time: datetime) -> Le
     )
     ledger.updated_at = stamp.from_text(document.get("updated_at")) or fallback_time
     ledger.note(document)
+    ledger.forked_from = origin_from_json(document.get("forked_from"))
     ledger.sequence = _sequence(document)
     ledger.extra = {key: value for key, value in document.items() if key not in _OWN}
     if nested_beyond([ledger.extra, list(ledger.todos)], _HEAD_DEPTH):

@@ -4,6 +4,7 @@ CalibanError
 └── SessionError
     ├── InvalidSessionName   the name is outside the grammar of session names
     ├── SessionNotFound      there is no session of that name
+    ├── SessionExists        there is a session of that name already
     ├── SessionBusy          another process writes to it
     ├── SessionUnreadable    the system refuses its file, or it is no regular file, or far too large
     │   └── SessionCorrupt   its file was read and is not a session
@@ -27,6 +28,10 @@ class InvalidSessionName(SessionError):
 
 class SessionNotFound(SessionError):
     """There is no session of that name in the directory."""
+
+
+class SessionExists(SessionError):
+    """There is a session of that name, and a new one was to have it."""
 
 
 class SessionBusy(SessionError):

@@ -7,10 +7,10 @@ from datetime import datetime
 from pathlib import Path
 
 from caliban_common.errors import DataError
-from caliban_common.files import FileFailed, NotRegularFile, TooLarge, read_regular
+from caliban_common.files import FileFailed, NotRegularFile, TooLarge, read_regular, write_atomic
 from caliban_sessions import document, stamp
 from caliban_sessions.errors import SessionUnreadable
-from caliban_sessions.journal import records_in
+from caliban_sessions.journal import records_in, sync_directory
 from caliban_sessions.ledger import Ledger
 
 MAX_READ_BYTES = 1 << 30
@@ -52,6 +52,11 @@ class SessionFiles:
             ledger = Ledger(name=self.name, id=self.name, created_at=fallback_time)
         self._replay(journal or b"", ledger)
         return ledger
+
+    def save(self, ledger: Ledger) -> None:
+        """Write the session file; the old one stands until the new one is durable. Raises `FileFailed`."""
+        write_atomic(self.document, document.encode(ledger), mode=0o600)
+        sync_directory(self.directory)
 
     def retire_journal(self, *, keep: bool) -> None:
         """Take the folded journal away; `keep` puts it aside, for it holds what could not be read."""

@@ -16,6 +16,7 @@ from caliban_common.text import one_line
 from caliban_common.usage import Usage
 from caliban_sessions import stamp
 from caliban_sessions.files import SessionFiles
+from caliban_sessions.origin import origin_from_json
 from caliban_sessions.state import SessionHead
 
 END_BYTES = 4096
@@ -49,6 +50,7 @@ def read_head(files: SessionFiles) -> SessionHead | None:
         model=_text(facts, "model"),
         total_usage=_usage(facts.get("total_usage")),
         message_count=_count(facts.get("message_count")),
+        forked_from=origin_from_json(facts.get("forked_from")),
         preview=_text(facts, "preview"),
         size_bytes=size_bytes,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, TypeGuard
 
 from caliban_common.codec import usage_from_json
 from caliban_common.errors import DataError
@@ -15,7 +15,12 @@ from caliban_common.message import Message
 from caliban_common.usage import Usage
 from caliban_sessions import stamp
 from caliban_sessions.entry import Entry, entry_from_json
-from caliban_sessions.state import SessionState
+from caliban_sessions.origin import origin_from_json
+from caliban_sessions.state import Origin, SessionState
+
+MAX_PARTS: Final = 1000
+MAX_PART_CHARS: Final = 300
+"""Of the table of what prompts begin with: a larger one is not ours."""
 
 
 class Ledger:
@@ -28,9 +33,11 @@ class Ledger:
         self.updated_at = created_at
         self.provider = ""
         self.model = ""
+        self.prefix: Mapping[str, str] = {}
         self.usage = Usage()
         self.todos: tuple[Mapping[str, Any], ...] = ()
         self.plan_mode = False
+        self.forked_from: Origin | None = None
         self.extra: dict[str, Any] = {}
         self.sequence = 0
         self.warnings: list[str] = []
@@ -73,11 +80,23 @@ class Ledger:
         known = self._by_id.get(message.id) if message.id is not None else None
         return known.parent if known is not None else self.leaf
 
+    def fork(self, *, name: str, id: str, created_at: datetime) -> Ledger:
+        """A new session that begins with this one's history; what this one has spent stays with it."""
+        made = Ledger(name=name, id=id, created_at=created_at)
+        made.provider, made.model, made.prefix = self.provider, self.model, self.prefix
+        made.todos, made.plan_mode = self.todos, self.plan_mode
+        made.extra = dict(self.extra)
+        made.forked_from = Origin(session=self.name, id=self.id, entry=self.leaf)
+        made.swap(self.entries)
+        return made
+
     def note(self, facts: Mapping[str, Any]) -> None:
-        """Take over `provider`, `model`, `plan_mode` and `todos` where `facts` has them in their shape."""
+        """Take over provider, model, prefix, plan mode and todos where `facts` has them in their shape."""
         for name in ("provider", "model"):
             if isinstance(facts.get(name), str):
                 setattr(self, name, facts[name])
+        if _are_digests(prefix := facts.get("prefix")):
+            self.prefix = prefix
         if isinstance(facts.get("plan_mode"), bool):
             self.plan_mode = facts["plan_mode"]
         if isinstance(facts.get("todos"), list):
@@ -104,10 +123,12 @@ class Ledger:
             updated_at=self.updated_at,
             provider=self.provider,
             model=self.model,
+            prefix=self.prefix,
             messages=tuple(entry.message for entry in self.entries),
             total_usage=self.usage,
             todos=self.todos,
             plan_mode=self.plan_mode,
+            forked_from=self.forked_from,
             warnings=tuple(self.warnings),
         )
 
@@ -116,6 +137,7 @@ class Ledger:
             case "session":
                 self.id = str(record.get("id") or self.id)
                 self.created_at = stamp.from_text(record.get("created_at")) or self.created_at
+                self.forked_from = origin_from_json(record.get("forked_from")) or self.forked_from
                 self.note(record)
             case "message":
                 self.add(self._entry(record.get("message"), record["seq"]))
@@ -156,3 +178,14 @@ class Ledger:
         self._by_object[id(entry.message)] = entry
         if entry.source is not None:
             self._by_object[id(entry.source)] = entry
+
+
+def _are_digests(value: object) -> TypeGuard[dict[str, str]]:
+    """Whether `value` is a small table of texts."""
+    return (
+        isinstance(value, dict)
+        and len(value) <= MAX_PARTS
+        and all(
+            isinstance(text, str) and len(text) <= MAX_PART_CHARS for pair in value.items() for text in pair
+        )
+    )

@@ -121,7 +121,8 @@ def _busy(name: str, pid: int | None) -> SessionBusy:
         holder = f"this process ({pid})"
     return SessionBusy(
         f"session {name!r} is in use by {holder}",
-        hint="use another --session name, or --no-save",
+        hint=f"-r {name} --fork-session goes on from here in a session of its own; "
+        "else use another --session name, or --no-save",
         pid=pid,
     )
 

@@ -9,14 +9,14 @@ from types import TracebackType
 from typing import Any
 
 from caliban_common.codec import dumps, usage_to_json
-from caliban_common.files import FileFailed, write_atomic
+from caliban_common.files import FileFailed
 from caliban_common.message import Message
 from caliban_common.usage import Usage
-from caliban_sessions import document, stamp
+from caliban_sessions import stamp
 from caliban_sessions.entry import Entry, entry_of
 from caliban_sessions.errors import SessionWriteError
 from caliban_sessions.files import SessionFiles
-from caliban_sessions.journal import Journal, line_of, sync_directory
+from caliban_sessions.journal import Journal, line_of
 from caliban_sessions.ledger import Ledger
 from caliban_sessions.lock import Lock
 from caliban_sessions.state import SessionState
@@ -116,9 +116,15 @@ class Session:
         items = [dict(todo) for todo in todos]
         self._note({"todos": items}, changed=items != list(self._ledger.todos))
 
-    def note(self, *, provider: str | None = None, model: str | None = None) -> None:
-        """Remember who answers from now on. Raises `SessionWriteError`."""
-        asked = {"provider": provider, "model": model}
+    def note(
+        self,
+        *,
+        provider: str | None = None,
+        model: str | None = None,
+        prefix: Mapping[str, str] | None = None,
+    ) -> None:
+        """Remember who answers from now on, and what prompts begin with. Raises `SessionWriteError`."""
+        asked = {"provider": provider, "model": model, "prefix": None if prefix is None else dict(prefix)}
         facts = {
             key: value for key, value in asked.items() if value not in (None, getattr(self._ledger, key))
         }
@@ -215,12 +221,11 @@ class Session:
     def _fold(self) -> None:
         files = self._files
         try:
-            write_atomic(files.document, document.encode(self._ledger), mode=0o600)
+            files.save(self._ledger)
         except FileFailed as error:
             raise SessionWriteError(
                 f"session {self.name!r} cannot be folded: {error.message}",
                 hint=f"{files.journal} holds what is new; it is read with the session the next time",
             ) from error
-        sync_directory(files.directory)
         self._journal.close()
         files.retire_journal(keep=bool(self._ledger.warnings))

@@ -12,13 +12,29 @@ from caliban_common.usage import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a fork left another session.
+
+    `session` is that one's name and `id` its id, which a later session of the same name does not have.
+    `entry` is the id of its last message then, `None` when it had none: the messages up to it are in both,
+    under the same ids.
+    """
+
+    session: str
+    id: str
+    entry: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionState:
     """A whole session at one moment.
 
     `messages` is the live history, in order. The times are in UTC, to the millisecond. `todos` are plain data
-    (`id`, `content`, `status`). Nothing in here carries authority: a file can be edited, so modes, rules and
-    addresses never come from a session. `warnings` name what was damaged on disk and what was done about it;
-    they do not count when two states are compared.
+    (`id`, `content`, `status`). `prefix` is what the last prompt began with, as short digests by part.
+    `forked_from` names the session that this one was forked from. Nothing in
+    here carries authority: a file can be edited, so modes, rules and addresses never come from a session.
+    `warnings` name what was damaged on disk and what was done about it; they do not count when two states are
+    compared.
     """
 
     name: str
@@ -27,10 +43,12 @@ class SessionState:
     updated_at: datetime
     provider: str = ""
     model: str = ""
+    prefix: Mapping[str, str] = field(default_factory=dict)
     messages: tuple[Message, ...] = ()
     total_usage: Usage = field(default_factory=Usage)
     todos: tuple[Mapping[str, Any], ...] = ()
     plan_mode: bool = False
+    forked_from: Origin | None = None
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
 
@@ -49,5 +67,6 @@ class SessionHead:
     model: str = ""
     total_usage: Usage = field(default_factory=Usage)
     message_count: int | None = None
+    forked_from: Origin | None = None
     preview: str = ""
     size_bytes: int = 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from caliban_common.files import FileFailed, ensure_private_dir
 from caliban_sessions import stamp
-from caliban_sessions.errors import SessionNotFound, SessionWriteError
+from caliban_sessions.errors import SessionExists, SessionNotFound, SessionWriteError
 from caliban_sessions.files import SessionFiles
 from caliban_sessions.head import read_head
 from caliban_sessions.ledger import Ledger
@@ -60,25 +60,45 @@ class SessionStore:
         files = SessionFiles(self.directory, check_name(name))
         if not create and not files.exist():
             raise self._missing(name)
-        try:
-            ensure_private_dir(self.directory)
-        except FileFailed as error:
-            raise SessionWriteError(error.message, hint="use --sessions-dir DIR, or --no-save") from error
-        lock = Lock.take(files.lock, name=name)
+        lock = self._locked(files)
         try:
             ledger = files.load(fallback_time=stamp.cut(self._clock()))
             if ledger is None:
                 ledger = self._fresh(name, provider, model)
             elif files.journal.exists():
                 files.remove_leftovers()
-            return Session(
-                files=files,
-                lock=lock,
-                ledger=ledger,
-                clock=self._clock,
-                new_id=self._new_id,
-                max_bytes=self._max_bytes,
-            )
+            return self._session(files, lock, ledger)
+        except BaseException:
+            lock.release()
+            raise
+
+    def fork(self, source: str, name: str) -> Session:
+        """Begin `name` with the history of `source`, and open it for writing.
+
+        The new session is whole on disk, or not there. It knows where it came from
+        (`SessionState.forked_from`), keeps the ids of the messages, and has spent nothing yet. `source` is
+        only read, as `load` does: it may be open elsewhere, and stays as it is. Raises `SessionExists` when
+        `name` is taken, `SessionNotFound` when there is no `source`, else as `load` and `open` do.
+        """
+        origin = self._ledger(source)
+        files = SessionFiles(self.directory, check_name(name))
+        lock = self._locked(files)
+        try:
+            if files.exist():
+                raise SessionExists(
+                    f"there is a session {name!r} already in {self.directory}",
+                    hint="a fork needs a name that no session has",
+                )
+            files.remove_leftovers()
+            ledger = origin.fork(name=name, id=self._new_id(), created_at=stamp.cut(self._clock()))
+            files.save(ledger)
+            return self._session(files, lock, ledger)
+        except FileFailed as error:
+            lock.release()
+            raise SessionWriteError(
+                f"session {source!r} cannot be forked: {error.message}",
+                hint="free some space, or use --sessions-dir DIR or --no-save; nothing was changed",
+            ) from error
         except BaseException:
             lock.release()
             raise
@@ -88,11 +108,7 @@ class SessionStore:
 
         Raises `InvalidSessionName`, `SessionNotFound`, `SessionUnreadable`, `SessionCorrupt`.
         """
-        files = SessionFiles(self.directory, check_name(name))
-        ledger = files.load(fallback_time=stamp.cut(self._clock()))
-        if ledger is None:
-            raise self._missing(name)
-        return ledger.state()
+        return self._ledger(name).state()
 
     def exists(self, name: str) -> bool:
         """Whether there is a session `name`; false for what cannot name one."""
@@ -116,6 +132,30 @@ class SessionStore:
             name = dated_name(self._clock(), suffix)
             if not self.exists(name):
                 return name
+
+    def _ledger(self, name: str) -> Ledger:
+        files = SessionFiles(self.directory, check_name(name))
+        ledger = files.load(fallback_time=stamp.cut(self._clock()))
+        if ledger is None:
+            raise self._missing(name)
+        return ledger
+
+    def _locked(self, files: SessionFiles) -> Lock:
+        try:
+            ensure_private_dir(self.directory)
+        except FileFailed as error:
+            raise SessionWriteError(error.message, hint="use --sessions-dir DIR, or --no-save") from error
+        return Lock.take(files.lock, name=files.name)
+
+    def _session(self, files: SessionFiles, lock: Lock, ledger: Ledger) -> Session:
+        return Session(
+            files=files,
+            lock=lock,
+            ledger=ledger,
+            clock=self._clock,
+            new_id=self._new_id,
+            max_bytes=self._max_bytes,
+        )
 
     def _fresh(self, name: str, provider: str, model: str) -> Ledger:
         ledger = Ledger(name=name, id=self._new_id(), created_at=stamp.cut(self._clock()))

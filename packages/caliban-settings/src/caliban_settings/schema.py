@@ -53,6 +53,7 @@ FLAG: Final[Form] = {"type": "boolean"}
 TEXTS: Final[Form] = {"type": "array", "items": TEXT}
 TABLE: Final[Form] = {"type": "object"}
 COUNT: Final[Form] = {"type": "integer", "minimum": 0}
+VALUE: Final[Form] = {"type": ["string", "integer", "number", "boolean"]}
 ANY: Final[Form] = {}
 MODEL: Final[Form] = {
     "anyOf": [
@@ -114,6 +115,20 @@ SCHEMA: Final[tuple[Key, ...]] = (
         scopes=PERSON,
         doc="The same, by the router's name.",
     ),
+    Key(
+        path="budget.soft_ratio",
+        scopes=PERSON,
+        form={"type": "number", "minimum": 0, "maximum": 1},
+        default=0.8,
+        doc="Share of --max-budget-usd from which on cheaper routes and less effort are preferred.",
+    ),
+    Key(
+        path="budget.unpriced",
+        scopes=PERSON,
+        form={"enum": ["count_zero", "refuse"]},
+        default="count_zero",
+        doc="What to do under a budget with a model whose price nobody knows.",
+    ),
     Key(path="effort", form={"enum": ["low", "medium", "high", "max", "auto"]}, doc="How hard to think."),
     Key(path="max_turns", form=COUNT, default=50, doc="Turns of one run; 0 ends it at once."),
     Key(
@@ -139,6 +154,13 @@ SCHEMA: Final[tuple[Key, ...]] = (
     ),
     Key(
         path="provider.*.headers.*", form=TEXT, scopes=PERSON, restart=True, doc="A header of every request."
+    ),
+    Key(
+        path="provider.*.options.*",
+        form=VALUE,
+        scopes=PERSON,
+        restart=True,
+        doc="What only this provider knows, such as a region; a name it does not know is an error.",
     ),
     # permissions
     Key(

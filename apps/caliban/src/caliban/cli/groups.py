@@ -115,6 +115,10 @@ GROUPS: Final = (
             _switch("-c", "--continue", dest="continue_session", help="resume the session used last"),
             _flag("-r", "--resume", type=_words, metavar="NAME", help="resume a session"),
             _flag("--session", type=_words, metavar="NAME", help="resume a session, or begin it"),
+            _switch(
+                "--fork-session",
+                help="with -r or -c: go on in a new session, named by --session; the old one stays as it is",
+            ),
             _switch("--no-save", help="write nothing to the session"),
             _flag("--sessions-dir", type=_words, metavar="DIR", help="where sessions are kept"),
         ),

@@ -26,6 +26,7 @@ class Options:
     continue_session: bool = False
     resume: str | None = None
     session: str | None = None
+    fork_session: bool = False
     no_save: bool = False
     sessions_dir: str | None = None
     provider: str | None = None

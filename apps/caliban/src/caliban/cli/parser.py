@@ -99,9 +99,7 @@ def _check(options: Options) -> None:
     systems = [options.system is not None, options.system_file is not None, options.no_system]
     if sum(systems) > 1:
         raise UsageError("--system, --system-file and --no-system exclude each other")
-    sessions = [options.continue_session, options.resume is not None, options.session is not None]
-    if sum(sessions) > 1:
-        raise UsageError("--continue, --resume and --session exclude each other")
+    _check_session(options)
     ruled = options.allow or options.deny or options.ask or options.auto_allow
     if options.no_permissions and ruled:
         raise UsageError(
@@ -110,6 +108,26 @@ def _check(options: Options) -> None:
         )
     if options.input_format == "stream-json":
         _check_frames(options)
+
+
+def _check_session(options: Options) -> None:
+    """One session is continued; a fork has one to begin with, and may have a name."""
+    old = [options.continue_session, options.resume is not None]
+    if options.fork_session:
+        if sum(old) != 1:
+            raise UsageError(
+                "--fork-session needs one session to fork: --resume NAME or --continue",
+                hint="caliban -r OLD --fork-session [--session NEW]",
+            )
+        if options.resume is not None and options.session == options.resume:
+            raise UsageError(
+                f"--fork-session needs a name that is not that of the old session {options.resume!r}"
+            )
+    elif sum((*old, options.session is not None)) > 1:
+        raise UsageError(
+            "--continue, --resume and --session exclude each other",
+            hint="with --fork-session, --session names the new session",
+        )
 
 
 def _check_frames(options: Options) -> None:

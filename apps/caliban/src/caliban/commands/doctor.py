@@ -14,10 +14,11 @@ import anyio
 
 from caliban.cli.options import Options
 from caliban.commands.scope import scoped_options, scoped_parser
-from caliban.compose.keys import KEYLESS, find_key, find_place
-from caliban.compose.provider import BUILTIN, DEFAULT_PROVIDER, chosen_names, make_provider
+from caliban.compose.keys import find_key
+from caliban.compose.provider import DEFAULT_PROVIDER, chosen_names, find_factory, make_provider
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
+from caliban.errors import ConfigError, KeyFailed, MissingKey
 from caliban.streams import write_out
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
@@ -25,8 +26,8 @@ from caliban_common.paths import data_dir
 from caliban_common.text import clean, one_line, plural
 from caliban_provider.capabilities import ModelInfo
 from caliban_provider.errors import UnknownProvider
-from caliban_provider.provider import ProviderFactory
-from caliban_provider.registry import find, first_set
+from caliban_provider.provider import ProviderFactory, make_ready
+from caliban_provider.registry import first_set
 from caliban_settings import Settings
 
 State: TypeAlias = Literal["pass", "warn", "fail"]
@@ -84,13 +85,14 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
         unknown = (_row(name, "warn", "not checked: the settings do not load") for name in PROVIDERS)
         return (*rows, *unknown)
     chosen = chosen_names(options, settings)[0] or DEFAULT_PROVIDER
+    names = tuple(dict.fromkeys((*PROVIDERS, *sorted(settings.get("provider") or {}), chosen)))
     found: dict[str, Check] = {}
     async with anyio.create_task_group() as group:
-        for name in PROVIDERS:
+        for name in names:
             model = options.model if name == chosen else None
             question = Question(name=name, settings=settings, deep=deep, model=model)
             group.start_soon(partial(_keep, found, question))
-    return (*rows, *(found[name] for name in PROVIDERS))
+    return (*rows, *(found[name] for name in names))
 
 
 async def _keep(found: dict[str, Check], question: Question) -> None:
@@ -143,24 +145,25 @@ async def _provider(question: Question) -> Check:
     """The row of a provider. Its server is asked where one is named, or with `--deep`."""
     name = question.name
     try:
-        factory = find(question.table.get("kind") or name, BUILTIN)
+        factory = find_factory(name, question.table)
+        _check_options(question, factory)
     except UnknownProvider as error:
-        state: State = "warn" if name == "local" else "fail"
-        return _row(name, state, f"not installed; {error.message}")
+        return _row(name, "fail", f"not installed; {error.message}")
+    except ConfigError as error:
+        absent = name == "local" and not question.table
+        return _row(name, "warn" if absent else "fail", "; ".join(filter(None, (error.message, error.hint))))
     url = first_set(os.environ, factory.base_url_env) or question.table.get("base_url")
     if factory.base_url_env and not url and not question.deep:
-        state = "warn" if name == "ollama" else "pass"
+        state: State = "warn" if name == "ollama" else "pass"
         return _row(
             name, state, f"{factory.base_url_env[0]} unset (no probe attempted; use --deep to ask its server)"
         )
     try:
-        keyless = name in KEYLESS or url or find_place(name, _variables(question, factory), *_world(question))
-        if not keyless:
-            return _row(name, "warn", f"not asked: there is no API key; caliban login {name} stores one")
-        key = find_key(name, _variables(question, factory), *_world(question))
+        key = find_key(name, _variables(question, factory), question.settings, os.environ)
     except CalibanError as error:
         return _row(name, "fail", error.message)
-    return await _probe(question, _shown(url) if url else "its server", key)
+    known = key if isinstance(key, str) else None  # what a program gives is known to the provider only
+    return await _probe(question, _shown(url) if url else "its server", known)
 
 
 def _variables(question: Question, factory: ProviderFactory) -> tuple[str, ...]:
@@ -168,8 +171,11 @@ def _variables(question: Question, factory: ProviderFactory) -> tuple[str, ...]:
     return (own,) if own else factory.key_env
 
 
-def _world(question: Question) -> tuple[Settings, Mapping[str, str]]:
-    return question.settings, os.environ
+def _check_options(question: Question, factory: ProviderFactory) -> None:
+    """Raise `ConfigError` for options of which no provider can be made; nothing is asked or sent."""
+    if question.table.get("options") or question.name == "local":
+        keys = {variable: os.environ.get(variable) or "none" for variable in _variables(question, factory)}
+        make_provider(question.name, question.settings, {**os.environ, **keys})
 
 
 async def _probe(question: Question, where: str, key: str | None) -> Check:
@@ -178,6 +184,7 @@ async def _probe(question: Question, where: str, key: str | None) -> Check:
     try:
         provider, _ = make_provider(name, question.settings, os.environ)
         try:
+            await make_ready(provider)
             with anyio.fail_after(PROBE_S):
                 models = await provider.list_models()
         finally:
@@ -185,6 +192,10 @@ async def _probe(question: Question, where: str, key: str | None) -> Check:
                 await provider.aclose()
     except TimeoutError:
         return _row(name, "fail", f"{where} did not answer within {PROBE_S:g} s")
+    except MissingKey:
+        return _row(name, "warn", f"not asked: there is no API key; caliban login {name} stores one")
+    except KeyFailed as error:
+        return _row(name, "fail", error.message)
     except CalibanError as error:
         said = error.message.replace(key, "…") if key else error.message
         return _row(name, "fail", f"{where}: {said}")

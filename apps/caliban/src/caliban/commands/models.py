@@ -1,97 +1,140 @@
-"""`caliban models`: what a provider offers, asked of the provider itself."""
+"""`caliban models`: what a provider offers, asked of the provider itself, and what it costs."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import anyio
 
-from caliban.cli.help import Parser
 from caliban.cli.options import Options
-from caliban.compose.provider import build_provider
+from caliban.commands.scope import scoped_options, scoped_parser
+from caliban.compose.costs import RATES, price_book
+from caliban.compose.provider import build_provider, close_provider
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
+from caliban.streams import write_out
 from caliban_common.codec import dumps
-from caliban_common.text import one_line
+from caliban_common.history import is_same_model
+from caliban_common.text import clean, one_line
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.errors import StreamIdle
+from caliban_provider.provider import make_ready
+
+if TYPE_CHECKING:
+    from caliban_telemetry import Rate
 
 ABILITIES = ("tools", "vision", "documents", "thinking", "prompt_cache", "structured_output")
+PRICES = ("input", "output", "cache_read", "cache_write")
+HEADER = ("MODEL", "CONTEXT", "IN $/MTOK", "OUT $/MTOK", "CAPABILITIES")
+UNKNOWN = "?"
 LIST_S = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A model with its price, where that is known. `is_default` marks what a run would ask."""
+
+    model: ModelInfo
+    rate: Rate | None
+    is_default: bool
 
 
 def models(arguments: Sequence[str]) -> int:
     """List the models of a provider, one a line, or as JSON."""
-    parser = _parser()
-    if "-h" in arguments or "--help" in arguments:
-        sys.stdout.write(parser.format_help())
-        return 0
-    said = parser.parse_args(list(arguments))
-    options = Options(
-        provider=os.environ.get("CALIBAN_PROVIDER") or said.provider,
-        settings=said.settings,
-        setting_sources=said.setting_sources,
-        bare=said.bare,
+    parser = scoped_parser(
+        "models",
+        "List the models that a provider offers. Prices are in US dollars per million tokens: ? is unknown, "
+        "+ says that a long prompt costs more.",
     )
-    found = anyio.run(_listed, options)
-    if said.json:
-        sys.stdout.write("".join(dumps(_data(model)).decode() + "\n" for model in found))
-    else:
-        sys.stdout.write(_table(found))
-    return 0
-
-
-def _parser() -> Parser:
-    parser = Parser(
-        prog="caliban models", description="List the models that a provider offers.", allow_abbrev=False
-    )
-    parser.add_argument("--provider", metavar="NAME", help="default: anthropic")
+    parser.add_argument("--provider", metavar="NAME", help="default: the one a run would use")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
-    parser.add_argument("--settings", metavar="FILE_OR_JSON")
-    parser.add_argument("--setting-sources", metavar="CSV")
-    parser.add_argument("--bare", action="store_true", help="no settings of user or project")
-    return parser
+    if "-h" in arguments or "--help" in arguments:
+        return write_out(parser.format_help().encode())
+    said = parser.parse_args(list(arguments))
+    offers = anyio.run(_offers, scoped_options(said))
+    if said.json:
+        return write_out(b"".join(dumps(_data(offer)) + b"\n" for offer in offers))
+    return write_out(clean(_table(offers)).encode())
 
 
-async def _listed(options: Options) -> tuple[ModelInfo, ...]:
+async def _offers(options: Options) -> tuple[Offer, ...]:
+    """What the provider lists, priced by the time it is listed."""
     settings = build_settings(options, build_workspace(options))
     door = build_provider(options, settings, os.environ)
     try:
-        with anyio.move_on_after(LIST_S):
-            return await door.provider.list_models()
-        raise StreamIdle(f"{door.provider.name} did not list its models in {LIST_S:.0f} s", idle_s=LIST_S)
+        await make_ready(door.provider)
+        with anyio.move_on_after(LIST_S) as scope:
+            found = await door.provider.list_models()
+        if scope.cancelled_caught:
+            raise StreamIdle(f"{door.name} did not list its models in {LIST_S:.0f} s", idle_s=LIST_S)
     finally:
-        with anyio.move_on_after(1, shield=True):
-            await door.provider.aclose()
-
-
-def _table(found: Sequence[ModelInfo]) -> str:
-    if not found:
-        return "(the provider lists no models)\n"
-    width = max(len(model.id) for model in found)
-    return "".join(
-        f"{one_line(model.id):{width}}  {_window(model.capabilities):>9}  {_abilities(model.capabilities)}\n"
+        await close_provider(door)
+    book, now = price_book(os.environ.get(RATES) or None), datetime.now(UTC)
+    chosen = _chosen([model.id for model in found], door.model)
+    return tuple(
+        Offer(model=model, rate=book.rate(door.provider.name, model.id, now), is_default=model.id in chosen)
         for model in found
     )
 
 
-def _window(capabilities: Capabilities) -> str:
-    tokens = capabilities.context_tokens
-    return "?" if tokens is None else f"{tokens:,}"
+def _chosen(ids: Sequence[str], wanted: str) -> Sequence[str]:
+    """Those of `ids` that are the model `wanted`, under its own name or else under another of its names."""
+    if wanted in ids:
+        return [wanted]
+    return [id for id in ids if is_same_model(id.removesuffix(":latest"), wanted.removesuffix(":latest"))]
+
+
+def _table(offers: Sequence[Offer]) -> str:
+    if not offers:
+        return "(the provider lists no models)\n"
+    rows = [HEADER, *map(_row, offers)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER) - 1)]
+    return "".join(
+        "  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:-1], widths[1:]), row[-1])).rstrip() + "\n"
+        for row in rows
+    )
+
+
+def _row(offer: Offer) -> tuple[str, ...]:
+    able, rate = offer.model.capabilities, offer.rate
+    more = "+" if rate is not None and rate.tiers else ""
+    prices = (UNKNOWN, UNKNOWN) if rate is None else (_usd(rate.input) + more, _usd(rate.output) + more)
+    mark = " (default)" if offer.is_default else ""
+    window = UNKNOWN if able.context_tokens is None else f"{able.context_tokens:,}"
+    return (one_line(offer.model.id) + mark, window, *prices, _abilities(able))
+
+
+def _usd(amount: Decimal) -> str:
+    return f"{amount.normalize():f}"
 
 
 def _abilities(capabilities: Capabilities) -> str:
     return ", ".join(name.replace("_", " ") for name in ABILITIES if getattr(capabilities, name))
 
 
-def _data(model: ModelInfo) -> dict[str, object]:
-    able = model.capabilities
+def _data(offer: Offer) -> dict[str, object]:
+    able = offer.model.capabilities
     return {
-        "id": model.id,
-        "display_name": model.display_name,
+        "id": offer.model.id,
+        "display_name": offer.model.display_name,
+        "default": offer.is_default,
         "context_tokens": able.context_tokens,
         "max_output_tokens": able.max_output_tokens,
+        **{f"{name}_usd_per_mtok": _price(offer.rate, name) for name in PRICES},
         **{name: getattr(able, name) for name in ABILITIES},
     }
+
+
+def _price(rate: Rate | None, name: str) -> float | None:
+    """A price for programs; `None` where it is not known, 0 of everything where input is free."""
+    if rate is None:
+        return None
+    amount: Decimal | None = getattr(rate, name)
+    if amount is None and not rate.input:
+        amount = rate.input
+    return None if amount is None else float(amount)

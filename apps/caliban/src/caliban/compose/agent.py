@@ -30,6 +30,7 @@ def build_agent(
         tools=tools,
         gate=Gate(rules=permissions),
         options=agent_options(options, settings, session_id),
+        compactor=door.compactor,
     )
 
 
@@ -45,6 +46,7 @@ def agent_options(options: Options, settings: Settings, session_id: str) -> Agen
         temperature=options.temperature,
         effort=None if effort == "auto" else effort,
         prompt_cache=not options.no_prompt_cache,
+        min_cache_tokens=_said(settings.get("min_cache_block_tokens"), None, base.min_cache_tokens),
         parallel_limit=1
         if options.no_parallel_tools
         else _said(options.parallel_tool_limit, None, base.parallel_limit),

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from caliban.cli.options import Options
 from caliban_common.event import Warned
 from caliban_common.paths import expand_user
 from caliban_common.stop import Stop
 from caliban_common.usage import Usage
+from caliban_settings import Settings
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from caliban_telemetry import Account
+    from caliban_telemetry import Account, Budget, PriceBook
 
 RATES = "CALIBAN_RATES_YAML"
 
 
-def build_costs(options: Options, environ: Mapping[str, str]) -> RunCosts:
+def build_costs(options: Options, settings: Settings, environ: Mapping[str, str]) -> RunCosts:
     """The costs of a run under `--max-budget-usd`. Raises `BudgetError` and `RatesError`."""
     told = options.output_format in ("json", "stream-json")
-    costs = RunCosts(rates=environ.get(RATES) or None, told=told)
+    rules = {name: settings.get(f"budget.{name}") for name in ("soft_ratio", "unpriced")}
+    costs = RunCosts(rates=environ.get(RATES) or None, told=told, rules=rules)
     if options.max_budget_usd is not None or costs.rates is not None:
         costs.open(options.max_budget_usd)
     return costs
+
+
+def price_book(rates: str | None) -> PriceBook:
+    """The prices that are known, those in the file `rates` first. Raises `RatesError`."""
+    from caliban_telemetry import PriceBook
+
+    if rates is None:
+        return PriceBook()
+    from caliban_telemetry.rates import read_card
+
+    return PriceBook(card=read_card(expand_user(rates)))
 
 
 class RunCosts:
@@ -33,29 +46,32 @@ class RunCosts:
 
     Prices are loaded when the first reply has come, for until then nobody asks; with a limit or rates of the
     operator's own they are loaded at once, so that a mistake is told before anything is spent. Where no frame
-    will say what was spent (`told` is false) and nothing limits it, nothing is priced.
+    will say what was spent (`told` is false) and nothing limits it, nothing is priced. `rules` are the
+    settings `budget.*`; what is `None` there keeps its default.
     """
 
-    def __init__(self, *, rates: str | None = None, told: bool = True) -> None:
+    def __init__(
+        self, *, rates: str | None = None, told: bool = True, rules: Mapping[str, Any] | None = None
+    ) -> None:
         self.rates = rates
+        self._rules = rules or {}
         self._told = told
         self._account: Account | None = None
         self._begun: list[tuple[str, str, int, int, str]] = []
         self._numbers: dict[int, int] = {}
 
+    @property
+    def account(self) -> Account | None:
+        """The account, if there is a limit or anything was priced yet."""
+        return self._account
+
     def open(self, limit: str | None = None) -> Account:
         """The account, made now if it was not yet. `limit` is in US dollars, as text."""
         if self._account is None:
-            from caliban_telemetry import Account, Budget, PriceBook, parse_usd
+            from caliban_telemetry import Account, parse_usd
 
-            card = None
-            if self.rates is not None:
-                from caliban_telemetry.rates import read_card
-
-                card = read_card(expand_user(self.rates))
-            book = PriceBook() if card is None else PriceBook(card=card)
             amount: Decimal | None = None if limit is None else parse_usd(limit)
-            self._account = Account(book, Budget(limit_usd=amount))
+            self._account = Account(price_book(self.rates), self._budget(amount))
         return self._account
 
     async def before_call(
@@ -101,6 +117,16 @@ class RunCosts:
             usage, spent = found.get(row.model, (Usage(), 0.0))
             found[row.model] = (usage + row.usage, spent + dollars(row.cost_usd))
         return tuple((model, usage, spent) for model, (usage, spent) in sorted(found.items()))
+
+    def _budget(self, limit_usd: Decimal | None) -> Budget:
+        from decimal import Decimal
+
+        from caliban_telemetry import Budget
+
+        said = {name: value for name, value in self._rules.items() if value is not None}
+        if "soft_ratio" in said:
+            said["soft_ratio"] = Decimal(str(said["soft_ratio"]))
+        return Budget(limit_usd=limit_usd, **said)
 
     def _number(self, account: Account, number: int) -> int:
         """The account's own number for a call that began before there was an account; once per call."""

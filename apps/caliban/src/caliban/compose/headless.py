@@ -25,7 +25,6 @@ from caliban.compose.stopper import Stopper
 from caliban.compose.system import build_system, is_default, says_system
 from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
-from caliban_agent_core.metered import MeteredProvider
 from caliban_common.event import Warned
 from caliban_common.message import Message, TextBlock
 from caliban_common.tool import Tool
@@ -42,6 +41,7 @@ from caliban_headless.signals import watch_signals
 from caliban_headless.stdin import Stdin
 from caliban_headless.stream import StreamEncoder, StreamOptions
 from caliban_headless.text import TextEncoder
+from caliban_provider.provider import make_ready
 
 if TYPE_CHECKING:
     from caliban_headless.structured import Schema
@@ -77,22 +77,29 @@ async def _compose(options: Options, stopper: Stopper) -> int:
         say(f"[caliban: {warning}]\n")
     options = _as_before(options, found)
     permissions = build_permissions(options, settings, workspace)
-    costs = build_costs(options, os.environ)
+    costs = build_costs(options, settings, os.environ)
     asides: deque[Warned] = deque()
     door = build_door(
         options,
         settings,
         os.environ,
         workspace,
-        wrap=lambda provider: MeteredProvider(provider, costs, on_warning=asides.append),
+        costs=costs,
         on_warning=asides.append,
     )
     try:
+        await _ready(door, stopper)
         tools = _usable_tools(door, build_tools(options, settings, workspace, permissions))
         prompt = await _prompt(options, workspace, stopper)
-        remembered = open_session(options, found, provider=door.provider.name, model=door.model)
+        remembered = open_session(options, found, provider=door.name, model=door.model)
         agent = build_agent(options, settings, door, permissions, tools, remembered.id)
-        session = Session(agent, id=remembered.id, messages=remembered.messages, store=remembered.store)
+        session = Session(
+            agent,
+            id=remembered.id,
+            messages=remembered.messages,
+            store=remembered.store,
+            prefix=remembered.prefix,
+        )
         _install_system(session, options, workspace, tools, schema)
         driver = Driver(
             session=session,
@@ -100,7 +107,7 @@ async def _compose(options: Options, stopper: Stopper) -> int:
             output=Output(),
             init=Init(
                 session_id=session.id,
-                model=f"{door.provider.name}/{door.model}",
+                model=f"{door.name}/{door.model}",
                 tools=tuple(tool.spec.name for tool in tools),
                 setting_sources=settings.sources,
                 bare=options.bare,
@@ -117,6 +124,15 @@ async def _compose(options: Options, stopper: Stopper) -> int:
         return await _drive(driver, prompt)
     finally:
         await close_provider(door)
+
+
+async def _ready(door: Door, stopper: Stopper) -> None:
+    """Have the first key fetched, where a program gives it. Raises `KeyFailed` and `Cancelled`."""
+    with anyio.CancelScope() as scope:
+        stopper.stops(scope.cancel)
+        await make_ready(door.provider)
+        return
+    raise Cancelled("cancelled before there was a key")
 
 
 async def _prompt(options: Options, workspace: Path, stopper: Stopper) -> Message | None:

@@ -5,51 +5,84 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from caliban.errors import ConfigError
-from caliban.streams import complain
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+
+from caliban.compose.keyenviron import program_environment
+from caliban.compose.keys import TTL_VARIABLE, Question
+from caliban.errors import KeyFailed
 from caliban_common.text import one_line
+from caliban_headless.run import say
+from caliban_provider.renewal import Fetch, Grant
 
 if TYPE_CHECKING:
     from subprocess import Popen
 
-TTL_VARIABLE: Final = "CALIBAN_API_KEY_HELPER_TTL_MS"
-LIMIT_S: Final = 30.0
 MAX_BYTES: Final = 65_536
-MAX_ASKED: Final = 16
-"""Keys that one process remembers."""
 _STEP_S: Final = 0.1
 _CHUNK_BYTES: Final = 16_384
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is run for the key of which provider. Two that differ in `environ` only are one."""
+@dataclass(slots=True, eq=False)
+class _Halt:
+    """Ends the program that runs when nobody wants its answer any more."""
 
-    command: tuple[str, ...]
-    provider: str
-    ttl_ms: int
-    slow_ms: int
-    limit_s: float = LIMIT_S
-    environ: Mapping[str, str] = field(compare=False, repr=False)
+    called: bool = False
+    process: Popen[bytes] | None = None
 
-    @property
-    def name(self) -> str:
-        """The program for a message: its arguments may hold what nobody should read."""
-        return one_line(self.command[0], max_chars=200)
+    async def when_cancelled(self) -> None:
+        """Wait to be cancelled, and pass it on to the program and to the thread that waits for it."""
+        try:
+            await anyio.sleep_forever()
+        finally:
+            self.called = True
+            if self.process is not None:
+                _kill(self.process)
 
 
-@lru_cache(maxsize=MAX_ASKED)
-def ask(question: Question) -> str:
-    """The key that the program prints, asked for once in the life of the process.
+async def ask(question: Question) -> str:
+    """The key that the program prints. Cancelled, it ends the program and its children first.
 
-    Raises `ConfigError` with the first line of its standard error, without the key.
+    Raises `KeyFailed` with the first line of its standard error, without the key.
     """
-    code, out, err = _run(question)
+    halt = _Halt()
+    async with anyio.create_task_group() as group:
+        group.start_soon(halt.when_cancelled)
+        answer = await anyio.to_thread.run_sync(_answer, question, halt)
+        group.cancel_scope.cancel()
+    await anyio.lowlevel.checkpoint_if_cancelled()  # the answer of a program that was ended is none
+    if isinstance(answer, KeyFailed):
+        raise answer
+    return answer
+
+
+def key_source(question: Question) -> Fetch[str]:
+    """What gives the program's key for as long as it is said to be good; a refused one is asked for anew.
+
+    Raises `KeyFailed`.
+    """
+
+    async def fetch(refused: bool) -> Grant[str]:
+        key = await ask(question)
+        return Grant(value=key, expires_at_s=time.time() + question.ttl_ms / 1000)
+
+    return fetch
+
+
+def _answer(question: Question, halt: _Halt) -> str | KeyFailed:
+    """The key or why there is none, from a thread: a task group would wrap what is raised."""
+    try:
+        return _key(question, *_run(question, halt))
+    except KeyFailed as error:
+        return error
+
+
+def _key(question: Question, code: int, out: bytes, err: bytes) -> str:
+    """The key in what the program printed."""
     if code != 0:
         said = _first_line(out, err)
         how = f"exit code {code}" if code > 0 else f"signal {-code}"
@@ -66,12 +99,12 @@ def ask(question: Question) -> str:
     return key
 
 
-def _run(question: Question) -> tuple[int, bytes, bytes]:
+def _run(question: Question, halt: _Halt) -> tuple[int, bytes, bytes]:
     """Exit code, standard output and standard error."""
     from subprocess import DEVNULL, PIPE, Popen
 
     environ = {
-        **question.environ,
+        **program_environment(question.environ, question.listed),
         "CALIBAN_PROVIDER": question.provider,
         TTL_VARIABLE: str(question.ttl_ms),
     }
@@ -82,31 +115,57 @@ def _run(question: Question) -> tuple[int, bytes, bytes]:
     except (OSError, ValueError) as error:
         reason = error.strerror or str(error) if isinstance(error, OSError) else "it has an impossible name"
         raise _failed(question, f"cannot be run: {reason.lower()}") from None
+    halt.process = process
     try:
-        out, err = _read_windows(process, question) if sys.platform == "win32" else _read(process, question)
+        read = _read_windows if sys.platform == "win32" else _read
+        out, err = read(process, _Wait(question, halt))
         return process.wait(timeout=_STEP_S * 10), out, err
     finally:
         _end(process)
 
 
-def _read(process: Popen[bytes], question: Question) -> tuple[bytes, bytes]:
+class _Wait:
+    """The wait for one program: how long it may go on, and when a person is told of it."""
+
+    def __init__(self, question: Question, halt: _Halt) -> None:
+        self._question = question
+        self._halt = halt
+        self._began_s = time.monotonic()
+        self._warned = False
+
+    def check(self) -> None:
+        """Look at the clock. Raises `KeyFailed` when the wait is over."""
+        elapsed_s = time.monotonic() - self._began_s
+        question = self._question
+        if self._halt.called:
+            raise _failed(question, "was stopped")
+        if elapsed_s > question.limit_s:
+            raise _failed(question, f"did not end within {question.limit_s:g} s")
+        if not self._warned and elapsed_s * 1000 > question.slow_ms:
+            self._warned = True
+            say(
+                f"[caliban: the program {question.name} for the key of {question.provider} "
+                f"takes longer than {question.slow_ms:,} ms]\n"
+            )
+
+    def bound(self, data: bytes | bytearray) -> None:
+        """Raises `KeyFailed` for more than a key can be."""
+        if len(data) > MAX_BYTES:
+            raise _failed(self._question, f"printed more than {MAX_BYTES:,} bytes")
+
+
+def _read(process: Popen[bytes], wait: _Wait) -> tuple[bytes, bytes]:
     """Both outputs to their ends, or to the end of the program where a child of it holds them open."""
     from selectors import EVENT_READ, DefaultSelector
 
     assert process.stdout is not None
     assert process.stderr is not None
     found = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
-    began, warned = time.monotonic(), False
     with DefaultSelector() as selector:
         for descriptor in found:
             selector.register(descriptor, EVENT_READ)
         while selector.get_map() or process.poll() is None:
-            elapsed_s = time.monotonic() - began
-            if elapsed_s > question.limit_s:
-                raise _late(question)
-            if not warned and elapsed_s * 1000 > question.slow_ms:
-                warned = True
-                _warn(question)
+            wait.check()
             ended = process.poll() is not None
             ready = selector.select(_STEP_S)
             for key, _ in ready:
@@ -114,44 +173,49 @@ def _read(process: Popen[bytes], question: Question) -> tuple[bytes, bytes]:
                 found[key.fd] += chunk
                 if not chunk:
                     selector.unregister(key.fd)
-                elif len(found[key.fd]) > MAX_BYTES:
-                    raise _failed(question, f"printed more than {MAX_BYTES:,} bytes")
+                wait.bound(found[key.fd])
             if ended and not ready:
                 break
     return bytes(found[process.stdout.fileno()]), bytes(found[process.stderr.fileno()])
 
 
-def _read_windows(process: Popen[bytes], question: Question) -> tuple[bytes, bytes]:
+def _read_windows(process: Popen[bytes], wait: _Wait) -> tuple[bytes, bytes]:
     """The same where pipes cannot be waited for."""
     from subprocess import TimeoutExpired
 
-    slow_s = min(question.slow_ms / 1000, question.limit_s)
-    try:
-        return process.communicate(timeout=slow_s)
-    except TimeoutExpired:
-        _warn(question)
-    try:
-        return process.communicate(timeout=question.limit_s - slow_s)
-    except TimeoutExpired:
-        raise _late(question) from None
+    while True:
+        wait.check()
+        try:
+            out, err = process.communicate(timeout=_STEP_S)
+        except TimeoutExpired:
+            continue
+        wait.bound(out)
+        wait.bound(err)
+        return out, err
 
 
 def _end(process: Popen[bytes]) -> None:
     """End what still runs, its children too, and give the pipes back."""
-    if process.poll() is None:
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            import signal
-
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except OSError:
-                process.kill()
-        process.wait()
+    _kill(process)
+    process.wait()
     for pipe in (process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
+
+
+def _kill(process: Popen[bytes]) -> None:
+    """End the program and its children, unless it has ended by itself."""
+    if process.poll() is not None:
+        return
+    if sys.platform == "win32":
+        process.kill()
+        return
+    import signal
+
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except OSError:
+        process.kill()
 
 
 def _first_line(out: bytes, err: bytes) -> str:
@@ -162,19 +226,8 @@ def _first_line(out: bytes, err: bytes) -> str:
     return one_line(text.splitlines()[0], max_chars=200) if text else ""
 
 
-def _warn(question: Question) -> None:
-    complain(
-        f"[caliban: the program {question.name} for the key of {question.provider} "
-        f"takes longer than {question.slow_ms:,} ms]\n"
-    )
-
-
-def _late(question: Question) -> ConfigError:
-    return _failed(question, f"did not end within {question.limit_s:g} s")
-
-
-def _failed(question: Question, what: str) -> ConfigError:
-    return ConfigError(
+def _failed(question: Question, what: str) -> KeyFailed:
+    return KeyFailed(
         f"api_key_helper: the program {question.name} for the key of {question.provider} {what}",
         hint="run it by hand; it must print the key, nothing else, and exit with 0",
     )

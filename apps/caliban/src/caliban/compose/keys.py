@@ -5,50 +5,72 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from caliban.compose.keyprogram import TTL_VARIABLE, Question, ask
 from caliban.compose.keystore import read_key
 from caliban.errors import ConfigError
 from caliban_common.paths import expand_user
 from caliban_common.text import one_line
 from caliban_provider.registry import first_set
 from caliban_settings import Settings
+from caliban_settings.schema import PERSON
 
 ANY_PROVIDER: Final = "*"
 KEYLESS: Final = ("local", "ollama")
 """Providers that a program for all providers is not asked about: they run without a key."""
+TTL_VARIABLE: Final = "CALIBAN_API_KEY_HELPER_TTL_MS"
+LIMIT_S: Final = 30.0
 REFRESH_MS: Final = 300_000
 SLOW_MS: Final = 10_000
 
 Place: TypeAlias = Literal["helper", "environment", "stored"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is run for the key of which provider.
+
+    A key is good for `ttl_ms`; after `slow_ms` a person is told what is waited for. Of `environ` the program
+    gets what may pass, and all that is `listed`.
+    """
+
+    command: tuple[str, ...]
+    provider: str
+    ttl_ms: int
+    slow_ms: int
+    limit_s: float = LIMIT_S
+    environ: Mapping[str, str] = field(repr=False)
+    listed: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The program for a message: its arguments may hold what nobody should read."""
+        return one_line(self.command[0], max_chars=200)
+
+
 def find_key(
     provider: str, variables: tuple[str, ...], settings: Settings, environ: Mapping[str, str]
-) -> str | None:
-    """The key of a provider by the guide's precedence.
+) -> str | Question | None:
+    """The key of a provider by the guide's precedence, or the program to ask for it.
 
     Its own helper, the helper for all, the environment, the keyring (or the 0600 file). `variables` name the
-    key in the environment; a provider without any has no key. Raises `ConfigError` for a helper that gives
-    none and for a store that cannot be trusted.
+    key in the environment; a provider without any has no key. No program is run. Raises `ConfigError` for a
+    helper that is none and for a store that cannot be trusted.
     """
     if not variables:
         return None
     question = _question(provider, settings, environ)
     if question is not None:
-        return ask(question)
+        return question
     return first_set(environ, variables) or read_key(provider)
 
 
 def find_place(
     provider: str, variables: tuple[str, ...], settings: Settings, environ: Mapping[str, str]
 ) -> tuple[Place, str] | None:
-    """Where `find_key` would take the key from, in a word and in words; no helper is run.
-
-    Raises `ConfigError` as `find_key` does.
-    """
+    """Where `find_key` would take the key from, in a word and in words. Raises as it does."""
     if not variables:
         return None
     question = _question(provider, settings, environ)
@@ -71,6 +93,7 @@ def _question(provider: str, settings: Settings, environ: Mapping[str, str]) -> 
         ttl_ms=_ttl_ms(helper, environ),
         slow_ms=helper.get("slowHelperWarningMs", SLOW_MS),
         environ=environ,
+        listed=_listed(settings),
     )
 
 
@@ -87,6 +110,15 @@ def _helper(provider: str, said: Any) -> Mapping[str, Any] | None:
             if helper.get("provider", ANY_PROVIDER) == name:
                 return helper
     return None
+
+
+def _listed(settings: Settings) -> dict[str, str]:
+    """The setting `env` as a person wrote it: a repository, trusted or not, steers no program for keys."""
+    listed: dict[str, str] = {}
+    for scope, layer in settings.layers.items():
+        if scope in PERSON:
+            listed |= layer.get("env") or {}
+    return listed
 
 
 def _command(helper: Mapping[str, Any]) -> tuple[str, ...]:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
 from caliban.cli.options import Options
-from caliban.compose.keys import find_key
-from caliban.errors import ConfigError
+from caliban.compose.keys import Question, find_key
+from caliban.errors import ConfigError, MissingKey
 from caliban_common.errors import CalibanError
 from caliban_common.text import one_line
 from caliban_headless.run import say
-from caliban_provider.errors import ProviderError
+from caliban_provider.errors import AuthenticationError, InvalidRequest, ProviderError, UnknownProvider
+from caliban_provider.options import refuse_unknown, under
 from caliban_provider.provider import Provider, ProviderFactory, ProviderOptions
 from caliban_provider.registry import find, first_set
 from caliban_settings import Settings
+
+if TYPE_CHECKING:
+    from caliban_agent_core.ports import Compactor
 
 DEFAULT_PROVIDER = "anthropic"
 BUILTIN: Final[Mapping[str, str]] = MappingProxyType(
@@ -34,10 +38,15 @@ BUILTIN: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Where the providers of this distribution are: a look-up of installed packages would cost more."""
 
+EXTRAS: Final[Mapping[str, str]] = MappingProxyType(
+    {"bedrock": "bedrock", "foundry": "vertex", "local": "local", "vertex": "vertex"}
+)
+"""Providers that are not always installed -> the extra of the distribution that brings them."""
+
 NO_KEY = "there is no API key for Anthropic"
 WAYS_ON = """\
 there are three ways on:
-  1. a key:           export ANTHROPIC_API_KEY=sk-ant-…   (or keep it: caliban login)
+  1. a key:           export ANTHROPIC_API_KEY=sk-ant-…   (or keep it: caliban login anthropic)
   2. a local server:  export ANTHROPIC_BASE_URL=http://127.0.0.1:PORT ANTHROPIC_API_KEY=local
                       for any server that speaks the Anthropic Messages API
   3. no server:       caliban --provider local -p "…"
@@ -46,10 +55,16 @@ there are three ways on:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
-    """A provider with the model to ask for."""
+    """A provider with the model to ask for.
+
+    `name` is what the operator calls the provider: a session goes on by it. `compactor` is there where
+    another model than the one at work writes summaries.
+    """
 
     provider: Provider
     model: str
+    name: str
+    compactor: Compactor | None = None
 
 
 def build_provider(options: Options, settings: Settings, environ: Mapping[str, str]) -> Door:
@@ -60,7 +75,7 @@ def build_provider(options: Options, settings: Settings, environ: Mapping[str, s
     chosen, model = chosen_names(options, settings)
     name = chosen or DEFAULT_PROVIDER
     provider, factory = make_provider(name, settings, environ, explicit=chosen is not None)
-    return Door(provider=provider, model=options.model or model or factory.default_model)
+    return Door(provider=provider, model=options.model or model or factory.default_model, name=name)
 
 
 def make_provider(
@@ -73,21 +88,63 @@ def make_provider(
 ) -> tuple[Provider, ProviderFactory]:
     """The provider called `name`, built in, installed, or described by a table of settings.
 
-    `table` stands for the settings' own. `explicit` says that somebody named the provider. Raises as
-    `build_provider` does.
+    `table` stands for the settings' own. `explicit` says that somebody named the provider. A program for the
+    key is run when the provider is first used. Raises as `build_provider` does.
     """
     made = table if table is not None else settings.get(f"provider.{name}") or {}
-    factory = find(made.get("kind") or name, BUILTIN)
+    factory = find_factory(name, made)
     key = find_key(name, tuple(_key_variables(factory, made)), settings, environ)
-    if factory.needs_key and not key:
-        raise _missing_key(factory, explicit=explicit)
+    if not key and (factory.needs_key or made.get("api_key_env")):
+        raise _missing_key(name, factory, made, explicit=explicit)
     options = ProviderOptions(
-        api_key=key,
+        api_key=key if isinstance(key, str) else None,
         base_url=_base_url(factory, made, environ),
         headers=made.get("headers") or {},
+        extra=option_texts(made),
         on_status=_show_status if sys.stderr is not None and sys.stderr.isatty() else None,
     )
-    return _make(factory, options), factory
+    try:
+        if isinstance(key, Question):
+            return _keyed(factory, options, key), factory
+        return _make(factory, options), factory
+    except ProviderError as error:
+        if error.category == "other":  # a fault of the package, whatever the configuration
+            raise
+        if not key and isinstance(error, AuthenticationError):
+            raise _missing_key(name, factory, made, explicit=explicit) from error
+        raise ConfigError(error.message, hint=error.hint) from error
+
+
+def find_factory(name: str, made: Mapping[str, Any]) -> ProviderFactory:
+    """The factory of the provider `name` that the table `made` describes, with the facts of its options.
+
+    Raises `UnknownProvider`, `ConfigError` for one that can be installed and for options that it does not
+    have.
+    """
+    kind = made.get("kind") or name
+    try:
+        factory = find(kind, BUILTIN)
+    except UnknownProvider as error:
+        absent = error.__cause__ is None or isinstance(error.__cause__, ModuleNotFoundError)
+        if kind not in EXTRAS or not absent:
+            raise
+        raise ConfigError(
+            f"the provider {kind} is not installed", hint=f"pip install 'caliban[{EXTRAS[kind]}]'"
+        ) from error
+    extra = option_texts(made)
+    try:
+        refuse_unknown(factory, extra)
+    except InvalidRequest as error:
+        raise ConfigError(f"[provider.{name}.options] {error.message}", hint=error.hint) from error
+    return under(factory, extra)
+
+
+def option_texts(made: Mapping[str, Any]) -> dict[str, str]:
+    """The options of a provider's table, numbers and booleans as TOML writes them."""
+    said: Mapping[str, Any] = made.get("options") or {}
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in said.items()
+    }
 
 
 async def close_provider(door: Door) -> None:
@@ -97,6 +154,14 @@ async def close_provider(door: Door) -> None:
             await door.provider.aclose()
     except Exception as error:
         say(f"[caliban: the provider could not be closed: {type(error).__name__}: {one_line(str(error))}]\n")
+
+
+def _keyed(factory: ProviderFactory, options: ProviderOptions, question: Question) -> Provider:
+    """The provider with the key that a program gives at the time."""
+    from caliban.compose.keyprogram import key_source
+    from caliban_provider.keyed import KeyedProvider
+
+    return KeyedProvider(lambda key: _make(factory, replace(options, api_key=key)), key_source(question))
 
 
 def _make(factory: ProviderFactory, options: ProviderOptions) -> Provider:
@@ -140,9 +205,13 @@ def _show_status(text: str) -> None:
     say(f"[caliban: {text}]\n")
 
 
-def _missing_key(factory: ProviderFactory, *, explicit: bool) -> ConfigError:
-    if factory.name == DEFAULT_PROVIDER:
-        return ConfigError(NO_KEY, hint=WAYS_ON)
-    variable = factory.key_env[0] if factory.key_env else "its key"
-    hint = f"export {variable}=…" if explicit else f"export {variable}=…, or choose another --provider"
-    return ConfigError(f"there is no API key for {factory.name}", hint=hint)
+def _missing_key(
+    name: str, factory: ProviderFactory, made: Mapping[str, Any], *, explicit: bool
+) -> MissingKey:
+    if name == DEFAULT_PROVIDER and not made:
+        return MissingKey(NO_KEY, hint=WAYS_ON)
+    ways = [f"export {variable}=…" for variable in _key_variables(factory, made)[:1]]
+    ways.append(f"keep it: caliban login {name}")
+    if not explicit:
+        ways.append("choose another --provider")
+    return MissingKey(f"there is no API key for {name}", hint=", or ".join(ways))

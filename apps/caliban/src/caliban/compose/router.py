@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from caliban.cli.options import Options
+from caliban.compose.costs import RunCosts
 from caliban.compose.provider import Door, build_provider
+from caliban_agent_core.metered import MeteredProvider
 from caliban_common.event import Warned
 from caliban_common.paths import config_dir
 from caliban_provider.provider import Provider
@@ -22,23 +25,28 @@ def build_door(
     settings: Settings,
     environ: Mapping[str, str],
     workspace: Path,
-    *,
-    wrap: Callable[[Provider], Provider],
+    costs: RunCosts,
     on_warning: Callable[[Warned], None],
 ) -> Door:
     """The provider behind a run: plain, or routed where routes, a fallback or overrides are configured.
 
-    `wrap` is put around each provider that talks to a server, `on_warning` is told when another model
-    answers. Raises `ConfigError` for routes that cannot work, else as `build_provider` does.
+    Each call of a model is asked for and settled with `costs`; `on_warning` is told what they have to say,
+    and when another model answers. Raises `ConfigError` for routes that cannot work, else as
+    `build_provider` does.
     """
+
+    def metered(provider: Provider) -> Provider:
+        return MeteredProvider(provider, costs, on_warning=on_warning)
+
     if _may_be_routed(options, settings, environ, workspace):
-        from caliban.compose.routes import read_routing, routed_door
+        from caliban.compose.routes import Surroundings, read_routing, routed_door
 
         routing = read_routing(options, settings, environ, workspace)
         if routing.is_configured:
-            return routed_door(routing, settings, environ, wrap=wrap, on_warning=on_warning)
+            surroundings = Surroundings(wrap=metered, costs=costs, on_warning=on_warning)
+            return routed_door(routing, settings, environ, surroundings)
     door = build_provider(options, settings, environ)
-    return Door(provider=wrap(door.provider), model=door.model)
+    return replace(door, provider=metered(door.provider))
 
 
 def _may_be_routed(options: Options, settings: Settings, environ: Mapping[str, str], workspace: Path) -> bool:

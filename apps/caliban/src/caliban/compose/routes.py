@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from caliban.cli.options import Options
-from caliban.compose.provider import BUILTIN, DEFAULT_PROVIDER, Door, chosen_names, make_provider
+from caliban.compose.costs import RunCosts
+from caliban.compose.provider import DEFAULT_PROVIDER, Door, chosen_names, find_factory, make_provider
 from caliban.compose.router import FILE_NAME, VARIABLE
 from caliban.errors import ConfigError
+from caliban_agent_core.compact.summarize import Summarizer
+from caliban_agent_core.ports import Compactor
 from caliban_common.errors import CalibanError
 from caliban_common.event import Warned
 from caliban_common.paths import config_dir, expand_user
+from caliban_common.usage import Usage
 from caliban_headless.run import say
 from caliban_model_router import (
+    Budget,
+    BudgetLimits,
     Purpose,
     Route,
     RouterConfig,
@@ -31,10 +38,13 @@ from caliban_model_router import (
 )
 from caliban_provider.capabilities import Capabilities
 from caliban_provider.provider import Provider, ProviderFactory
-from caliban_provider.registry import find
 from caliban_settings import Settings
 
 MAIN: Purpose = "main_loop"
+SUMMARIES: Purpose = "summarization"
+PURPOSES: tuple[Purpose, ...] = (MAIN, SUMMARIES)
+"""What a run asks models for."""
+
 FALLBACK_ID = "fallback_model"
 FLAG_ID = "flag"
 
@@ -69,29 +79,38 @@ def read_routing(
     return Routing(config=config, source=source, is_configured=configured)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a router works in: what goes around each provider, the money, and who hears of switches."""
+
+    wrap: Callable[[Provider], Provider]
+    costs: RunCosts
+    on_warning: Callable[[Warned], None]
+
+
 def routed_door(
-    routing: Routing,
-    settings: Settings,
-    environ: Mapping[str, str],
-    *,
-    wrap: Callable[[Provider], Provider],
-    on_warning: Callable[[Warned], None],
+    routing: Routing, settings: Settings, environ: Mapping[str, str], around: Surroundings
 ) -> Door:
-    """The router for the main loop. Only providers that it can reach are made. Raises as `build_provider`."""
+    """The router for a run. Only providers that it can reach are made. Raises as `build_provider`."""
     config = _reachable(routing.config)
     providers = {
-        name: wrap(make_provider(name, settings, environ, _table(name, config, settings))[0])
+        name: around.wrap(make_provider(name, settings, environ, _table(name, config, settings))[0])
         for name in config.provider_names
     }
     try:
         router = RouterProvider(
-            config, providers, RouterOptions(on_switch=lambda switch: on_warning(_warned(switch)))
+            config,
+            providers,
+            RouterOptions(
+                on_switch=lambda switch: around.on_warning(_warned(switch)),
+                budget=_budget(around.costs, providers),
+            ),
         )
     except RouterConfigError as error:
         raise ConfigError(f"{routing.source}: {error.message}", hint=error.hint) from error
     # What a session remembers and frames show: the model that is asked first, by its provider's name.
-    router.name = config.routes_for(MAIN)[0].provider
-    return Door(provider=router, model=router.model)
+    first = config.routes_for(MAIN)[0].provider
+    return Door(provider=router, model=router.model, name=first, compactor=_compactor(router))
 
 
 def skills(
@@ -220,9 +239,9 @@ def _exchanged(config: RouterConfig, old: Route, new: Route) -> RouterConfig:
 
 
 def _reachable(config: RouterConfig) -> RouterConfig:
-    """The routes that the main loop can come to: nobody has to have the keys of the others."""
+    """The routes that a run can come to: nobody has to have the keys of the others."""
     routes = {route.id: route for route in config.routes}
-    wanted = [route.id for route in config.routes_for(MAIN)]
+    wanted = [route.id for purpose in PURPOSES for route in config.routes_for(purpose)]
     for id in wanted:
         wanted += [other for other in routes[id].fallback or () if other in routes and other not in wanted]
     purpose = routes[wanted[0]].purpose
@@ -235,21 +254,46 @@ def _table(name: str, config: RouterConfig | None, settings: Settings) -> Mappin
     written = next((table for table in config.providers if table.name == name), None) if config else None
     if written is None:
         return None
-    if written.extra:
-        raise ConfigError(f"[provider.{name}] {min(written.extra)}: is not a key of this table")
+    own = settings.get(f"provider.{name}") or {}
     said = {
         "kind": written.kind,
         "base_url": written.base_url,
         "api_key_env": written.api_key_env,
         "headers": written.headers,
+        "options": {**(own.get("options") or {}), **written.options},
     }
-    own = settings.get(f"provider.{name}") or {}
     return {**own, **{key: value for key, value in said.items() if value}}
 
 
 def _factory(name: str, table: Mapping[str, Any] | None, settings: Settings) -> ProviderFactory:
     made = table if table is not None else settings.get(f"provider.{name}") or {}
-    return find(made.get("kind") or name, BUILTIN)
+    return find_factory(name, made)
+
+
+def _compactor(router: RouterProvider) -> Compactor | None:
+    """Who writes summaries, where routes say that it is not the model at work."""
+    if all(route.purpose != SUMMARIES for route in router.config.routes):
+        return None
+    view = router.for_purpose(SUMMARIES)
+    return Summarizer(view, view.model)
+
+
+def _budget(costs: RunCosts, providers: Mapping[str, Provider]) -> Budget | None:
+    """What the router saves by, once the run has a limit. Nobody is there to be asked for more."""
+    account = costs.account
+    if account is None or account.budget.limit_usd is None:
+        return None
+    limit_usd = account.budget.limit_usd
+
+    def price(route: Route, usage: Usage) -> Decimal | None:
+        return account.estimate(providers[route.provider].name, route.model, usage)
+
+    soft_usd = limit_usd * account.budget.soft_ratio
+    return Budget(
+        limits=BudgetLimits(limit_usd=limit_usd, soft_usd=soft_usd, ask_usd=limit_usd),
+        spent_usd=lambda: account.budget.spent_usd,
+        price=price,
+    )
 
 
 def _warned(switch: Switch) -> Warned:

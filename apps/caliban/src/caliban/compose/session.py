@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from caliban.cli.options import Options
 from caliban.errors import MissingError
 from caliban_common.message import Message
 from caliban_common.paths import data_dir, expand_user
 from caliban_drive.session import Store
-from caliban_sessions import SessionState, SessionStore, check_name
+from caliban_sessions import SessionExists, SessionState, SessionStore, check_name
 
 EPHEMERAL = "ephemeral"
 
@@ -23,6 +24,7 @@ class Remembered:
     store: Store | None = None
     provider: str | None = None
     model: str | None = None
+    prefix: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
     @property
@@ -32,7 +34,7 @@ class Remembered:
 
 
 def find_session(options: Options) -> Remembered:
-    """The session to continue, read without a lock: who it was with decides the provider.
+    """The session to continue or to fork, read without a lock: who it was with decides the provider.
 
     Raises `MissingError` when it is not there, and the store's errors.
     """
@@ -42,24 +44,49 @@ def find_session(options: Options) -> Remembered:
     name = _existing(options, store)
     if name is None:
         return Remembered(id=options.session or EPHEMERAL)
+    if options.fork_session:
+        _check_free(options, store)
     return _remembered(name, store.load(name))
 
 
 def open_session(options: Options, found: Remembered, *, provider: str, model: str) -> Remembered:
-    """`found` with its store open for writing, or a new session; `--no-save` leaves it in memory."""
+    """`found` with its store open for writing, or a new session; `--no-save` leaves it in memory.
+
+    A fork leaves `found` as it is and begins a session that goes on from it.
+    """
     if options.no_save:
-        return found if found.resumed else Remembered(id=EPHEMERAL)
+        return found if found.resumed and not options.fork_session else replace(found, id=EPHEMERAL)
     store = _store(options)
-    name = store.fresh_name() if found.id == EPHEMERAL else found.id
-    session = store.open(name, create=True, provider=provider, model=model)
+    if options.fork_session:
+        name = options.session or store.fresh_name()
+        session = store.fork(found.id, name)
+    else:
+        name = store.fresh_name() if found.id == EPHEMERAL else found.id
+        session = store.open(name, create=True, provider=provider, model=model)
     session.note(provider=provider, model=model)  # the next run goes on with what was used last
-    return Remembered(id=name, messages=session.state.messages, store=session, provider=provider, model=model)
+    return Remembered(
+        id=name,
+        messages=session.state.messages,
+        store=session,
+        provider=provider,
+        model=model,
+        prefix=session.state.prefix,
+    )
 
 
 def _store(options: Options) -> SessionStore:
     if options.sessions_dir is not None:
         return SessionStore(expand_user(options.sessions_dir).absolute())
     return SessionStore(data_dir() / "sessions")
+
+
+def _check_free(options: Options, store: SessionStore) -> None:
+    """Refuse a taken name before anything is asked or read; forking looks again under the lock."""
+    if options.session is not None and store.exists(options.session):
+        raise SessionExists(
+            f"there is a session {options.session!r} already in {store.directory}",
+            hint="give the fork another --session name, or none",
+        )
 
 
 def _existing(options: Options, store: SessionStore) -> str | None:
@@ -86,5 +113,6 @@ def _remembered(name: str, state: SessionState) -> Remembered:
         messages=state.messages,
         provider=state.provider,
         model=state.model,
+        prefix=state.prefix,
         warnings=state.warnings,
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import anyio
 
-from caliban_provider_anthropic.renewal import Grant
+from caliban_provider.renewal import Grant
 from caliban_provider_bedrock.credentials import Access
 
 

@@ -119,7 +119,7 @@ class ChatDecoder:
             return []
         return self._take(event.event, parse(data), data)
 
-    def finish(self) -> list[StreamEvent]:
+    def finish(self, fault: BadResponse | None = None) -> list[StreamEvent]:
         """Say that the stream has ended: a reply that gave its reason has ended too.
 
         Raises `StreamInterrupted` when it has not.

@@ -84,7 +84,7 @@ class ResponsesDecoder:
             return []
         return self._take(event.event, parse(data), data)
 
-    def finish(self) -> list[StreamEvent]:
+    def finish(self, fault: BadResponse | None = None) -> list[StreamEvent]:
         """Say that the stream has ended. Raises `StreamInterrupted` when the reply has not."""
         if not self.stopped:
             raise StreamInterrupted(

@@ -1,6 +1,6 @@
 """Credentials that pass: fetched when first needed, renewed while replies run, and again when refused.
 
-What transports of clouds need; the API itself has a key that stays.
+What the transports of clouds need, and keys that a program hands out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ EVERY_S = 300.0
 FETCH_S = 60.0
 """How long a fetch may take."""
 
-_LEAST_S = 30.0
+LEAST_S = 30.0
+"""What a grant must have left to begin an exchange with it, when nobody says."""
+
+_RETRY_S = 30.0
 _SOON_S = 600.0
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d+)?)\s*(ms|s|m|h|)")
 _UNITS_S = MappingProxyType({"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0})
@@ -47,15 +50,22 @@ class Renewal(Generic[T]):
     """Keeps one grant; any number of tasks of one event loop may use it.
 
     A grant that is older than `every_s` seconds, or passes within ten minutes, is renewed beside the next
-    exchange; zero leaves it alone until it has passed. A failed renewal is tried again later, ever more
-    seldom, while the grant at hand lasts. `clock` gives seconds since the epoch.
+    exchange; zero leaves it alone until it has passed. With less than `least_s` seconds left it counts as
+    passed. A failed renewal is tried again later, ever more seldom, while the grant at hand lasts. `clock`
+    gives seconds since the epoch.
     """
 
     def __init__(
-        self, fetch: Fetch[T], *, every_s: float = EVERY_S, clock: Callable[[], float] = time.time
+        self,
+        fetch: Fetch[T],
+        *,
+        every_s: float = EVERY_S,
+        least_s: float = LEAST_S,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._fetch = fetch
         self._every_s = every_s
+        self._least_s = least_s
         self._clock = clock
         self._grant: Grant[T] | None = None
         self._fetched_at_s = 0.0
@@ -71,7 +81,7 @@ class Renewal(Generic[T]):
     @asynccontextmanager
     async def lease(self) -> AsyncIterator[None]:
         """Around one exchange: entering waits for credentials that last. Raises `ProviderError`."""
-        await self._ready()
+        await self.ready()
         if not self._is_due():
             yield
             return
@@ -86,6 +96,13 @@ class Renewal(Generic[T]):
                 raise errors.exceptions[0] from None
             raise
 
+    async def ready(self) -> None:
+        """Wait for credentials that last. Raises `ProviderError`."""
+        if not self._lasts():
+            async with self._lock:
+                if not self._lasts():
+                    await self._get(refused=False)
+
     async def renew(self) -> bool:
         """Fetch anew after a refusal; whether the credentials are others. Raises `ProviderError`."""
         refused = self._grant
@@ -93,12 +110,6 @@ class Renewal(Generic[T]):
             if self._grant is refused:
                 await self._get(refused=True)
         return refused is None or self.value != refused.value
-
-    async def _ready(self) -> None:
-        if not self._lasts():
-            async with self._lock:
-                if not self._lasts():
-                    await self._get(refused=False)
 
     async def _renew_beside(self) -> None:
         had = self._grant
@@ -109,7 +120,7 @@ class Renewal(Generic[T]):
         except ProviderError:
             # The grant at hand still lasts; when it has passed, the same error reaches the caller.
             self._failures += 1
-            wait_s = min(self._every_s, _LEAST_S * 2.0 ** min(self._failures, 10))
+            wait_s = min(self._every_s, _RETRY_S * 2.0 ** min(self._failures, 10))
             self._try_at_s = self._clock() + wait_s
 
     async def _get(self, *, refused: bool) -> None:
@@ -122,7 +133,7 @@ class Renewal(Generic[T]):
             )
         self._failures = 0
         self._fetched_at_s = self._clock()
-        self._try_at_s = self._fetched_at_s + min(_LEAST_S, self._every_s)
+        self._try_at_s = self._fetched_at_s + min(_RETRY_S, self._every_s)
 
     def _left_s(self) -> float:
         """How long the grant lasts; negative when there is none."""
@@ -132,7 +143,7 @@ class Renewal(Generic[T]):
         return float("inf") if passes is None else passes - self._clock()
 
     def _lasts(self) -> bool:
-        return self._left_s() > _LEAST_S
+        return self._left_s() > self._least_s
 
     def _is_due(self) -> bool:
         now = self._clock()

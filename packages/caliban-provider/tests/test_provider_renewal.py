@@ -7,7 +7,7 @@ import anyio.lowlevel
 import pytest
 
 from caliban_provider.errors import AuthenticationError, InvalidRequest, ServerError
-from caliban_provider_anthropic.renewal import Grant, Renewal, duration_s
+from caliban_provider.renewal import Grant, Renewal, duration_s
 
 pytestmark = pytest.mark.anyio
 
@@ -60,6 +60,16 @@ async def test_what_has_passed_is_waited_for() -> None:
     assert await exchange(renewal, source) == 1
     source.now_s += 3580
     assert await exchange(renewal, source) == 2
+
+
+async def test_how_much_must_be_left_can_be_said() -> None:
+    source = Source(lasts_s=20)
+    renewal = Renewal(source.fetch, every_s=0, least_s=0, clock=source.clock)
+    used = []
+    for later_s in (0, 19.9, 0.1):
+        source.now_s += later_s
+        used.append(await exchange(renewal, source))
+    assert used == [1, 1, 2]
 
 
 async def test_what_is_old_or_passes_soon_is_renewed_beside_the_exchange() -> None:

@@ -1,0 +1,76 @@
+"""What `ProviderOptions.extra` holds: names that a factory understands, and values that are checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from caliban_provider.errors import InvalidRequest
+from caliban_provider.provider import ProviderFactory
+
+_SHOWN_CHARS = 40
+
+
+def declared(factory: ProviderFactory) -> Mapping[str, str] | None:
+    """The options that `factory` says it understands, each with a line about it; `None`: it does not say."""
+    told: object = getattr(factory, "options", None)
+    return cast("Mapping[str, str]", told) if isinstance(told, Mapping) else None
+
+
+def under(factory: ProviderFactory, extra: Mapping[str, str]) -> ProviderFactory:
+    """The factory whose facts hold with `extra`: what an optional method `under` of `factory` makes of it."""
+    make: Callable[[Mapping[str, str]], ProviderFactory] | None = getattr(factory, "under", None)
+    return factory if make is None or not extra else make(extra)
+
+
+def refuse_unknown(factory: ProviderFactory, extra: Mapping[str, str]) -> None:
+    """Raise `InvalidRequest` for a name in `extra` that `factory` does not declare."""
+    known = declared(factory)
+    unknown = [] if known is None else sorted(set(extra) - set(known))
+    if known is None or not unknown:
+        return
+    import difflib
+
+    name = unknown[0]
+    near = difflib.get_close_matches(name[:60], known, n=1)
+    offered = f"it has {', '.join(sorted(known))}" if known else "it has none"
+    raise InvalidRequest(
+        f"the provider {factory.name} has no option {name!r:.60}; {offered}",
+        hint=f"did you mean {near[0]}?" if near else None,
+    )
+
+
+def one_of(extra: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str | None:
+    """The value of the option `name`; `None` where it is not given or empty.
+
+    Raises `InvalidRequest` for one that is not among `choices`.
+    """
+    value = extra.get(name, "").strip()
+    if value and value not in choices:
+        raise InvalidRequest(f"the option {name} is {' or '.join(choices)}, not {_shown(value)}")
+    return value or None
+
+
+def matching(
+    extra: Mapping[str, str], name: str, pattern: re.Pattern[str], *, what: str, hint: str | None = None
+) -> str | None:
+    """The value of the option `name` without space around it; `None` where it is not given or empty.
+
+    Raises `InvalidRequest`, which says `what` it should be, for one that is not wholly of `pattern`.
+    """
+    value = extra.get(name, "").strip()
+    if value and pattern.fullmatch(value) is None:
+        raise InvalidRequest(f"the option {name} is {what}, not {_shown(value)}", hint=hint)
+    return value or None
+
+
+VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""A version in a header, a path or a body."""
+
+LINE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,998}[\x21-\x7e])?")
+"""What a header can carry: one line of plain characters."""
+
+
+def _shown(value: str) -> str:
+    return repr(value if len(value) <= _SHOWN_CHARS else f"{value[:_SHOWN_CHARS]}…")

@@ -1,0 +1,137 @@
+"""Calls over loopback: what is given out, what is refused, and how long a beginning may take."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from caliban_provider.call import MAX_REFUSAL_BYTES, Caller, Manners, Prepared, in_time
+from caliban_provider.classify import error_for
+from caliban_provider.errors import BadResponse, Overloaded, ProviderError, RateLimited, StreamIdle
+from caliban_provider.http import HttpClient
+from caliban_provider.testing.loopback import Close, Exchange, Hang, LoopbackServer, Send, answer, sse
+
+pytestmark = pytest.mark.anyio
+
+
+def refused(status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+    return error_for(status, headers, body, provider="mine")
+
+
+def reported(body: bytes) -> ProviderError | None:
+    return Overloaded(body.decode()) if b"error" in body else None
+
+
+@asynccontextmanager
+async def calling(server: LoopbackServer, **manners: Any) -> AsyncIterator[tuple[Caller, Prepared]]:
+    http = HttpClient()
+    known = Manners(refused=refused, reported=reported, **manners)
+    yield Caller(http, known), Prepared(method="POST", url=server.url, headers={"x-a": "b"}, body=b"hello")
+    await http.aclose()
+
+
+async def failure(exchange: Exchange, **manners: Any) -> ProviderError:
+    with LoopbackServer([exchange]) as server:
+        async with calling(server, **manners) as (caller, prepared):
+            with pytest.raises(ProviderError) as raised:
+                async with caller.stream(prepared):
+                    pass
+    return raised.value
+
+
+async def test_a_stream_is_given_out_and_the_request_is_as_prepared() -> None:
+    with LoopbackServer([sse("data: 1\n\n")]) as server:
+        async with calling(server) as (caller, prepared), caller.stream(prepared) as got:
+            assert await got.read(99) == b"data: 1\n\n"
+        (request,) = server.requests
+    assert (request.method, request.headers["x-a"], request.body) == ("POST", "b", b"hello")
+
+
+async def test_a_page_is_read_whole() -> None:
+    with LoopbackServer([answer(200, b'{"data": []}', content_type="application/json")]) as server:
+        async with calling(server) as (caller, prepared):
+            assert await caller.page(prepared) == b'{"data": []}'
+
+
+async def test_a_refusal_is_what_the_vendor_means_by_it() -> None:
+    error = await failure(answer(429, b"slow down", retry_after="1"))
+    assert (type(error), error.status, error.retry_after_s) == (RateLimited, 429, 1.0)
+
+
+async def test_a_refusal_of_a_page_is_one_too() -> None:
+    with LoopbackServer([answer(429, b"slow down")]) as server:
+        async with calling(server) as (caller, prepared):
+            with pytest.raises(RateLimited):
+                await caller.page(prepared)
+
+
+async def test_a_refusal_that_is_cut_has_its_status() -> None:
+    error = await failure(Exchange(status=429, steps=(Send(b"slow"), Close())))
+    assert (type(error), error.status) == (RateLimited, 429)
+
+
+async def test_of_a_refusal_without_an_end_only_the_beginning_is_read() -> None:
+    steps = (Send(b"x" * MAX_REFUSAL_BYTES), Hang())
+    assert type(await failure(Exchange(status=429, steps=steps))) is RateLimited
+
+
+async def test_an_error_told_with_success_is_raised() -> None:
+    told = await failure(answer(200, b'{"error": 1}', content_type="application/json"))
+    assert (type(told), told.message) == (Overloaded, '{"error": 1}')
+
+
+@pytest.mark.parametrize("kind", ["application/json", "TEXT/HTML; charset=utf-8"])
+async def test_what_is_no_stream_is_refused(kind: str) -> None:
+    error = await failure(answer(200, b"{}", content_type=kind), hint="Look elsewhere.")
+    assert (type(error), error.message, error.hint, error.status) == (
+        BadResponse,
+        f"the answer is of type {kind.lower()!r} and not a stream of events",
+        "Look elsewhere.",
+        200,
+    )
+
+
+async def test_which_types_are_no_stream_is_the_vendors() -> None:
+    with LoopbackServer([answer(200, b"{}", content_type="application/json")]) as server:
+        async with calling(server, foreign=("html",)) as (caller, prepared), caller.stream(prepared) as got:
+            assert await got.read(9) == b"{}"
+
+
+async def test_an_answer_that_does_not_begin_is_left() -> None:
+    with LoopbackServer([Exchange(raw=True, steps=(Hang(),))]) as server:
+        async with calling(server) as (caller, prepared):
+            with pytest.raises(StreamIdle, match=r"did not begin within 0\.05 s") as raised:
+                async with in_time(caller.stream(prepared), 0.05, hint="Wait."):
+                    pass
+        assert (raised.value.idle_s, raised.value.hint) == (0.05, "Wait.")
+        closed = partial(server.wait_for, lambda server: server.open_connections == 0)
+        assert await anyio.to_thread.run_sync(closed)
+
+
+async def test_a_refusal_that_does_not_end_is_left_too() -> None:
+    with LoopbackServer([Exchange(status=500, steps=(Send(b"x"), Hang()))]) as server:
+        async with calling(server) as (caller, prepared):
+            with pytest.raises(StreamIdle):
+                async with in_time(caller.stream(prepared), 0.05):
+                    pass
+
+
+async def test_once_it_has_begun_an_answer_may_take_longer() -> None:
+    with LoopbackServer([sse("data: 1\n\n")]) as server:
+        async with calling(server) as (caller, prepared), in_time(caller.stream(prepared), 0.2) as got:
+            await anyio.sleep(0.3)
+            assert await got.read(99) == b"data: 1\n\n"
+
+
+async def test_an_error_in_the_block_is_the_blocks() -> None:
+    with LoopbackServer([sse("data: 1\n\n")]) as server:
+        async with calling(server) as (caller, prepared):
+            with pytest.raises(StreamIdle, match="mine"):
+                async with in_time(caller.stream(prepared), 9):
+                    raise StreamIdle("mine", idle_s=1)
