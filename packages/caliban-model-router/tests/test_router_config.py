@@ -73,6 +73,7 @@ region = "eu"
 api_version = 2
 share = 0.5
 swift = true
+version = 2026-10-21
 
 [images]
 max = 3
@@ -125,7 +126,13 @@ def test_a_whole_file_is_read_with_its_defaults():
                 api_key_env="STAGING",
                 base_url="https://oai.example.com/v1",
                 headers={"x-team": "a"},
-                options={"region": "eu", "api_version": "2", "share": "0.5", "swift": "true"},
+                options={
+                    "region": "eu",
+                    "api_version": "2",
+                    "share": "0.5",
+                    "swift": "true",
+                    "version": "2026-10-21",
+                },
             ),
         ),
     )

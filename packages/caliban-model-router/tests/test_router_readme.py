@@ -14,7 +14,7 @@ def test_the_examples_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> N
     names: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", (PACKAGE / "README.md").read_text("utf-8"), re.DOTALL):
         exec(block, names)
-    assert capsys.readouterr().out == "main_loop: big/opus → small/haiku: busy\nHello from haiku.\n"
+    assert capsys.readouterr().out == "big/opus → small/haiku: busy\nHello from haiku.\n"
 
 
 def test_the_readme_names_every_module() -> None:

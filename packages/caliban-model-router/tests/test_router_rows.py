@@ -84,7 +84,7 @@ async def test_r1_route_2_answers_when_route_1_fails_before_content(error):
     made = rig({"one": [failure(error)], "two": [reply("two here")]}, capabilities=known)
     assert words(await answer(made.router)) == "two here"
     assert made.told == [("one", "two", error.category)]
-    assert made.switches[0].message == f"main_loop: one/one-model → two/two-model: {error.message}"
+    assert made.switches[0].message == f"one/one-model → two/two-model: {error.message}"
     assert made.outcomes == [
         ("one", "failed", Usage()),
         ("two", "answered", Usage(input_tokens=10, output_tokens=5)),
@@ -372,3 +372,10 @@ class Startless(ScriptedProvider):
     async def stream(self, request):
         async with super().stream(request) as events:
             yield (event async for event in events if not isinstance(event, MessageStart))
+
+
+async def test_what_all_routes_said_alike_is_told_once():
+    made = rig({"one": [failure(Overloaded("busy"))], "two": [failure(Overloaded("busy"))]})
+    with pytest.raises(FallbackExhausted) as caught:
+        await answer(made.router)
+    assert caught.value.message == "fallback exhausted: one, two: busy"

@@ -323,7 +323,7 @@ class TestBudget:
             await answer(made.router, ask(effort="high"))
         assert [request.effort for request in made.providers["two"].requests] == ["medium", "medium"]
         assert [s.message for s in made.switches] == [
-            "main_loop: two/two-model: $8.50 of $10.00 are spent: effort is now medium"
+            "two/two-model: $8.50 of $10.00 are spent: effort is now medium"
         ]
 
     async def test_near_the_limit_somebody_is_asked(self):

@@ -95,5 +95,8 @@ class BudgetExhausted(BudgetSpent):
 
 
 def told(failures: tuple[Failure, ...]) -> str:
-    """The failures in one line."""
-    return "; ".join(f"{failure.route_id}: {failure.error.message}" for failure in failures)
+    """The failures in one line, each thing that was said once."""
+    said: dict[str, list[str]] = {}
+    for failure in failures:
+        said.setdefault(failure.error.message, []).append(failure.route_id)
+    return "; ".join(f"{', '.join(routes)}: {message}" for message, routes in said.items())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import cast
 
 from caliban_model_router.breaker import BreakerLimits
@@ -150,4 +151,6 @@ def _text(table: Table, key: str, value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, str | int | float):
         return str(value)
+    if isinstance(value, date):  # TOML has them: a version is often one
+        return value.isoformat()
     raise table.error(key, "is a text, a number or a boolean")

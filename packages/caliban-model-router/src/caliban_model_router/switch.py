@@ -27,10 +27,10 @@ class Switch:
 
     @property
     def message(self) -> str:
-        """The switch in one line, for a person."""
-        if self.source == self.target:
-            return f"{self.purpose}: {self.target.label}: {self.reason}"
-        return f"{self.purpose}: {self.source.label} → {self.target.label}: {self.reason}"
+        """The switch in one line, for a person, who thinks of the main loop where nothing else is said."""
+        purpose = "" if self.purpose == "main_loop" else f"{self.purpose}: "
+        way = "" if self.source == self.target else f"{self.source.label} → "
+        return f"{purpose}{way}{self.target.label}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -167,7 +167,7 @@ class RouterView:
             return self._saving, "budget"
         health = self._health(route)
         if health.is_resting or health.wait_s > 0:
-            return f"{route.label} is to be left alone for a while ({health})", "resting"
+            return f"the other one recovers from a failure ({health})", "resting"
         return "it is the first choice again", "recovered"
 
     def _tell(self, source: Route, target: Route, reason: str, category: str) -> None:
