@@ -23,7 +23,10 @@ RATES = "CALIBAN_RATES_YAML"
 def build_costs(options: Options, settings: Settings, environ: Mapping[str, str]) -> RunCosts:
     """The costs of a run under `--max-budget-usd`. Raises `BudgetError` and `RatesError`."""
     told = options.output_format in ("json", "stream-json")
-    rules = {name: settings.get(f"budget.{name}") for name in ("soft_ratio", "unpriced")}
+    rules = {
+        "soft_ratio": settings.get("budget.soft_ratio"),
+        "unpriced": settings.get("budget.unpriced"),
+    }
     costs = RunCosts(rates=environ.get(RATES) or None, told=told, rules=rules)
     if options.max_budget_usd is not None or costs.rates is not None:
         costs.open(options.max_budget_usd)
