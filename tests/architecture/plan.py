@@ -137,6 +137,7 @@ OUTSIDE_ENVIRONMENT: Mapping[str, str] = {
     "caliban_provider_google.factory": "GOOGLE_* and GEMINI_API_VERSION, as the vendor's client reads them",
     "caliban_provider_openai.factory": "OPENAI_ORG_ID, OPENAI_PROJECT, AZURE_OPENAI_*, as the vendor's does",
     "caliban_provider_local.factory": "CALIBAN_LOCAL_* are options that only this provider knows",
+    "caliban_provider_ollama.factory": "OLLAMA_NUM_CTX says what the option num_ctx says",
     "caliban_provider_vertex.factory": "GOOGLE_CLOUD_PROJECT, CLOUD_ML_REGION, as the vendor's client does",
     "caliban_provider_vertex.foundry": "ANTHROPIC_FOUNDRY_RESOURCE, as the vendor's client reads it",
     "caliban_tools_builtin.catalog": "commands inherit the process's environment unless told otherwise",

@@ -78,3 +78,78 @@ def test_the_benchmark_measures_a_row_and_writes_every_value(tmp_path: Path) -> 
         "wall ms": 2,
         "CPU ms": 2,
     }
+
+
+VENV_PYTHON = house.ROOT / ".venv" / "bin" / "python"
+OURS = {"MB/s", "events/s"}
+THEIRS = {"SDK MB/s", "SDK events/s", "times the SDK"}
+
+
+def bench_module(*arguments: str, **environment: str) -> str:
+    """What a module of the benchmark prints, in the environment that has the vendors' clients."""
+    if not VENV_PYTHON.exists():
+        pytest.skip("the packages and the vendors' clients are in .venv")
+    done = subprocess.run(
+        [str(VENV_PYTHON), *arguments],
+        cwd=house.ROOT / "scripts",
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@POSIX
+def test_the_benchmark_decodes_beside_the_vendors_client(tmp_path: Path) -> None:
+    if not VENV_PYTHON.exists():
+        pytest.skip("both are in .venv")
+    command = [sys.executable, str(house.ROOT / "scripts" / "bench"), "--no-peers", "--runs", "1"]
+    command += ["--only", "decode ollama", "--deltas", "40", "--json", str(tmp_path / "figures.json")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["results"]
+    (figures,) = results.values()
+    assert set(figures) in (OURS, OURS | THEIRS)
+    assert ("the SDK is absent" in done.stdout) == (set(figures) == OURS)
+
+
+@POSIX
+def test_every_wire_of_ours_has_a_row_that_decodes_it() -> None:
+    command = [sys.executable, str(house.ROOT / "scripts" / "bench"), "--list", "--only", "decode"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+    names = ("anthropic", "openai responses", "openai chat", "google", "ollama", "bedrock", "vertex")
+    assert done.stdout.splitlines() == [f"decode {name}, bytes to message" for name in names]
+    code = """
+import json, anyio
+from benchkit.decode import compare
+from benchkit.streams import WRITERS
+print(json.dumps([sorted(anyio.run(compare, name, 20)) for name in WRITERS]))
+"""
+    figures = json.loads(bench_module("-c", code))
+    assert [set(one) - THEIRS for one in figures] == [OURS] * len(names)
+
+
+@POSIX
+def test_a_vendors_client_that_is_not_installed_leaves_our_figures(tmp_path: Path) -> None:
+    (tmp_path / "ollama.py").write_text("raise ImportError('not here')\n", encoding="utf-8")
+    told = bench_module("-m", "benchkit.decode", "ollama", "20", PYTHONPATH=str(tmp_path))
+    assert set(json.loads(told)) == OURS
+
+
+@POSIX
+def test_the_benchmark_marks_the_targets_that_are_missed() -> None:
+    code = """
+from benchkit.report import table
+rows = {
+    "slow": {"times the SDK": [1.5, 1.9, 9.0]},
+    "quick": {"times the SDK": [2.0]},
+    "python -c pass": {"wall ms": [10]},
+    "--version": {"wall ms": [60]},
+    "one-shot": {"wall ms": [100]},
+}
+print("\\n".join(line.split()[0] for line in table(rows) if line.endswith("MISSED")))
+"""
+    assert bench_module("-c", code).split() == ["slow", "--version"]

@@ -354,13 +354,15 @@ def converse(cli, wire: Wire) -> list[Request]:
     with LoopbackServer(Model(wire), validator=wire.validator) as server:
         for place, how in enumerate((begun, ("-r", "old"), forked)):
             env = scene(cli, wire, server.url, place)
-            if place:
+            if place and wire.provider in ("anthropic", "ollama"):
                 cli.run("models", "--provider", wire.provider, env=env)
             done = cli.run(
                 "-p", f"Go on ({place}), “please” \u2028 <é>.", *how, "--output-format", "json", env=env
             )
             refused = [request.body[-300:] for request in server.refused]
             assert done.code == 0, f"{done.err}\n{done.out}\n{refused}"
+            told = [line for line in done.err.splitlines() if "no price is known" not in line]
+            assert told == [], "a break of the prefix would be told here"
             assert done.json["session_id"] == ("old", "old", "new")[place]
         return [request for request in server.requests if Model.is_turn(request)]
 

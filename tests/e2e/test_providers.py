@@ -101,3 +101,73 @@ def test_a_session_with_an_endpoint_of_settings_goes_on_there(cli, settings):
         assert done.frames[0]["model"] == "mine/some"
         done = cli.run("-p", "and?", "-r", "s", env={"MY_KEY": "k1"})
         assert (done.code, done.out) == (0, "two\n"), done.err
+
+
+def test_a_flag_says_where_the_provider_is_for_one_run(cli):
+    with LoopbackServer([openai.exchange(openai.text("there"))]) as server:
+        env = {"OPENAI_API_KEY": "k1", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+        done = cli.run(
+            *("--provider", "openai", "--base-url", f"{server.url}/v1", "--model", "some", "-p", "hi"),
+            env=env,
+        )
+        assert (done.code, done.out) == (0, "there\n"), done.err
+        assert server.requests[0].headers["authorization"] == "Bearer k1"
+
+
+def test_a_server_on_this_machine_that_a_flag_names_needs_no_key(cli):
+    with LoopbackServer([openai.exchange(openai.text("there"))]) as server:
+        flags = ("--provider", "openai", "--base-url", f"{server.url}/v1", "--model", "some")
+        done = cli.run(*flags, "-p", "hi")
+        assert (done.code, done.out) == (0, "there\n"), done.err
+        assert "authorization" not in server.requests[0].headers
+
+
+def test_a_server_elsewhere_needs_its_key(cli):
+    done = cli.run("--provider", "openai", "--base-url", "https://models.invalid/v1", "-p", "hi")
+    assert done.code == 78
+    assert "OPENAI_API_KEY" in done.err
+
+
+def test_the_flag_moves_the_first_route_and_no_other(cli):
+    with LoopbackServer([anthropic.exchange(anthropic.text("moved"))]) as server:
+        flags = ("--base-url", server.url, "--fallback-model", "claude-haiku-4-5")
+        assert cli.run("-p", "hi", *flags).out == "moved\n"
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:9", "ftp://127.0.0.1/v1", "http://", "http://[", "x" * 5000])
+def test_an_address_that_is_none_is_code_78(cli, url):
+    done = cli.run("--provider", "openai", "--base-url", url, "-p", "hi", env={"OPENAI_API_KEY": "k"})
+    assert done.code == 78
+    assert "URL" in done.err
+    assert "Traceback" not in done.err
+
+
+SCHEMA = '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}'
+
+
+def test_a_provider_holds_the_answer_to_its_schema_where_it_can(cli):
+    cli.script(anthropic.exchange(anthropic.text('{"a": 1}')))
+    done = cli.run("-p", "hi", "--json-schema", SCHEMA, "--output-format", "json")
+    assert done.json["structured_output"] == {"a": 1}
+    form = cli.bodies()[0]["output_config"]["format"]
+    assert form["type"] == "json_schema"
+    assert form["schema"]["required"] == ["a"]
+
+
+def test_a_schema_that_a_provider_refuses_is_checked_here(cli):
+    cli.script(
+        anthropic.failure(400, "invalid_request_error", "output_config.format: schema is too complex"),
+        anthropic.exchange(anthropic.text('{"a": 1}')),
+    )
+    done = cli.run("-p", "hi", "--json-schema", SCHEMA, "--output-format", "stream-json")
+    assert done.frames[-1]["structured_output"] == {"a": 1}
+    assert [frame["subtype"] for frame in done.of("warning")] == ["schema_not_enforced"]
+    assert ["output_config" in body for body in cli.bodies()] == [True, False]
+
+
+def test_a_request_that_is_refused_for_another_reason_is_an_error(cli):
+    refusal = anthropic.failure(400, "invalid_request_error", "max_tokens: too large")
+    cli.script(refusal, refusal)
+    done = cli.run("-p", "hi", "--json-schema", SCHEMA, "--output-format", "json")
+    assert (done.code, done.json["subtype"]) == (1, "error")
+    assert "max_tokens: too large" in done.json["error"]

@@ -66,6 +66,14 @@ def test_no_save_leaves_no_trace(cli):
     assert not (cli.home / ".local" / "share" / "caliban").exists()
 
 
+def test_a_session_may_be_called_what_runs_without_one_are_called(cli):
+    cli.script(wire.exchange(wire.text("one")), wire.exchange(wire.text("two")))
+    assert cli.run("-p", "first", "--session", "ephemeral").code == 0
+    done = cli.run("-p", "second", "-r", "ephemeral", "--output-format", "json")
+    assert done.json["session_id"] == "ephemeral"
+    assert texts(cli.bodies()[1]) == [("user", "first"), ("assistant", "one"), ("user", "second")]
+
+
 @pytest.mark.parametrize("name", ["../x", "a/b", "", "x" * 65, "ü"])
 def test_a_session_name_outside_the_alphabet_is_refused(cli, name):
     done = cli.run("-p", "x", "--session", name)

@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from caliban_provider.call import MAX_REFUSAL_BYTES, Caller, Manners, Prepared, in_time
+from caliban_provider.call import MAX_REFUSAL_BYTES, Caller, Prepared, in_time
 from caliban_provider.classify import error_for
 from caliban_provider.errors import BadResponse, Overloaded, ProviderError, RateLimited, StreamIdle
 from caliban_provider.http import HttpClient
@@ -29,16 +29,16 @@ def reported(body: bytes) -> ProviderError | None:
 
 
 @asynccontextmanager
-async def calling(server: LoopbackServer, **manners: Any) -> AsyncIterator[tuple[Caller, Prepared]]:
+async def calling(server: LoopbackServer, **options: Any) -> AsyncIterator[tuple[Caller, Prepared]]:
     http = HttpClient()
-    known = Manners(refused=refused, reported=reported, **manners)
-    yield Caller(http, known), Prepared(method="POST", url=server.url, headers={"x-a": "b"}, body=b"hello")
+    caller = Caller(http, refused=refused, reported=reported, **options)
+    yield caller, Prepared(method="POST", url=server.url, headers={"x-a": "b"}, body=b"hello")
     await http.aclose()
 
 
-async def failure(exchange: Exchange, **manners: Any) -> ProviderError:
+async def failure(exchange: Exchange, **options: Any) -> ProviderError:
     with LoopbackServer([exchange]) as server:
-        async with calling(server, **manners) as (caller, prepared):
+        async with calling(server, **options) as (caller, prepared):
             with pytest.raises(ProviderError) as raised:
                 async with caller.stream(prepared):
                     pass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -78,9 +77,7 @@ def test_one_of_gives_a_choice_or_nothing() -> None:
         (LINE, ("a", "one,two", "a b"), ("a\nb", "a\r\nx: y", "é", "\x00")),
     ],
 )
-def test_a_value_matches_wholly(
-    pattern: re.Pattern[str], fine: tuple[str, ...], wrong: tuple[str, ...]
-) -> None:
+def test_a_value_matches_wholly(pattern: str, fine: tuple[str, ...], wrong: tuple[str, ...]) -> None:
     for value in fine:
         assert matching({"x": f" {value} "}, "x", pattern, what="so") == value
     assert matching({"x": " "}, "x", pattern, what="so") is None

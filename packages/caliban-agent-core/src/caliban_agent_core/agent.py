@@ -83,6 +83,7 @@ class Agent:
             compaction=self._compaction(),
             nudges=Nudges(),
             prefix=prefix or PrefixWatch(),
+            schema=self.options.response_schema,
         )
         return Run(loop, replier, channel, hooks)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from caliban_agent_core.compaction import Compaction
 from caliban_agent_core.hooks import HookCaller
@@ -17,13 +19,23 @@ from caliban_common.history import Repairer
 from caliban_common.message import user
 from caliban_common.stop import Stop
 from caliban_common.tool import ToolSpec
-from caliban_provider.errors import BudgetSpent, ContextTooLong, ProviderError, StreamIdle
+from caliban_provider.errors import (
+    BudgetSpent,
+    ContextTooLong,
+    InvalidRequest,
+    ProviderError,
+    RequestTooLarge,
+    StreamIdle,
+)
 from caliban_provider.request import CompletionRequest
 
 
 @dataclass(slots=True, kw_only=True)
 class Loop:
-    """What one run's loop works with; `nudges` is its only memory between turns."""
+    """What one run's loop works with; `nudges` is its memory between turns.
+
+    `schema` is that of the answer, until a provider turns out not to take it.
+    """
 
     model: str
     specs: tuple[ToolSpec, ...]
@@ -35,6 +47,7 @@ class Loop:
     hooks: HookCaller
     nudges: Nudges
     prefix: PrefixWatch
+    schema: Mapping[str, Any] | None
 
     async def run(self) -> Stop:
         """Turn after turn; the reason why there is no further one."""
@@ -80,7 +93,14 @@ class Loop:
         """One turn, with an eye on the beginning of its prompt."""
         request = self._request()
         await self._tell(self.prefix.ask(request, self.trace.generation))
-        outcome = await self.turn.run(request, number)
+        try:
+            outcome = await self.turn.run(request, number)
+        except InvalidRequest as error:
+            if request.response_schema is None or isinstance(error, ContextTooLong | RequestTooLarge):
+                raise
+            self.schema = None
+            await self._tell(_unheld(error))
+            outcome = await self.turn.run(self._request(), number)
         await self._tell(self.prefix.answered(outcome.reply.message, outcome.reply.usage))
         return outcome
 
@@ -122,10 +142,17 @@ class Loop:
             temperature=options.temperature,
             thinking_tokens=options.thinking_tokens,
             effort=options.effort,
-            response_schema=options.response_schema,
+            response_schema=self.schema,
             cache=options.prompt_cache,
             min_cache_tokens=options.min_cache_tokens,
         )
+
+
+def _unheld(error: ProviderError) -> Warned:
+    return Warned(
+        subtype="schema_not_enforced",
+        message=f"asking again without the schema, which will be checked here: {error.message}",
+    )
 
 
 def stop_for(error: ProviderError) -> Stop:

@@ -22,6 +22,12 @@ class Schema:
     data: Any
     max_repairs: int = MAX_REPAIRS
 
+    @property
+    def native(self) -> dict[str, Any] | None:
+        """The schema for a provider that can hold a reply to it: vendors take objects only."""
+        is_object = isinstance(self.data, dict) and self.data.get("type") == "object"
+        return self.data if is_object else None
+
     def check(self, reply: str) -> Any:
         """The value in `reply` that fits. Raises `SchemaMismatch`."""
         value = extract(reply)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 
-from caliban_provider.call import Caller, Manners, in_time
+from caliban_provider.call import Caller, in_time
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.errors import AuthenticationError, ProviderError
 from caliban_provider.http import HttpClient, HttpResponse
@@ -48,7 +48,7 @@ class AnthropicProvider:
         self.family = models.FAMILY
         self._transport = transport
         self._http = http
-        self._caller = Caller(http, Manners(refused=self._refused, reported=self._reported, hint=_FOREIGN))
+        self._caller = Caller(http, refused=self._refused, reported=self._reported, hint=_FOREIGN)
         self._patience = Patience(first_byte_s=first_byte_s, idle_s=idle_s)
         self._offered = offered
         self._encoder = Encoder()

@@ -18,7 +18,7 @@ OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
         "anthropic_beta": "beta features to ask for: a comma list",
         "anthropic_version": "the version in the body (bedrock-2023-05-31)",
         "auth_refresh": "how old keys may become: 5m; 0 is never renewed",
-        "inference_profile": "the geography that short model names are called through (global); empty for none",
+        "inference_profile": "the geography that short names of models are called through (global)",
         "profile": "the AWS profile with the keys",
         "region": "the AWS region",
     }

@@ -17,7 +17,7 @@ from caliban_provider_bedrock.sigv4 import Keys
 BODY_VERSION = "bedrock-2023-05-31"
 """What is sent as `anthropic_version`: every model takes it, newer ones only from 4.7 on take later ones."""
 
-_PROFILE = re.compile(r"[a-z][a-z-]{0,19}")
+_PROFILE = r"[a-z][a-z-]{0,19}"
 _REGION = re.compile(r"[a-z]{2,12}(?:-[a-z0-9]{1,16}){1,5}")
 
 

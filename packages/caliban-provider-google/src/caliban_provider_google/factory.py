@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -27,8 +26,8 @@ OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
 """What `ProviderOptions.extra` may hold."""
 
 _STUDIO_KEY = "AIza"
-_LOCATION = re.compile(r"[a-z][a-z0-9-]{0,39}")
-_PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,99}")
+_LOCATION = r"[a-z][a-z0-9-]{0,39}"
+_PROJECT = r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,99}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,9 +61,7 @@ def load_runtime(model: LocalModel, options: LocalOptions) -> Runtime:
     try:
         import xllamacpp  # type: ignore[import-untyped]
     except ImportError as error:
-        raise LoadFailed(
-            f"the runtime for local models cannot be imported: {error}", hint=INSTALL
-        ) from error
+        raise LoadFailed(f"the runtime for local models cannot be imported: {error}", hint=INSTALL) from error
     params = xllamacpp.CommonParams()
     _configure(params, model, options)
     directory = _private_directory()

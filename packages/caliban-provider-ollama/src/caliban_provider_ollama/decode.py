@@ -32,11 +32,11 @@ from caliban_provider_ollama.names import made_id
 from caliban_provider_ollama.received import count, member, objects, parse, string
 
 _Kind: TypeAlias = Literal["text", "thinking"]
-_DIGITS = b"0123456789"
+_NO_HEAD = b"\0"
 _MARKS: Mapping[_Kind, bytes] = MappingProxyType(
     {
-        "text": b'"message":{"role":"assistant","content":"',
-        "thinking": b'"message":{"role":"assistant","content":"","thinking":"',
+        "text": b'","message":{"role":"assistant","content":"',
+        "thinking": b'","message":{"role":"assistant","content":"","thinking":"',
     }
 )
 _MEMBERS: Mapping[_Kind, frozenset[str]] = MappingProxyType(
@@ -64,22 +64,23 @@ class Decoder:
         self._next = 0
         self._calls = 0
         self._open: _Kind | None = None
-        self._head: bytes | None = None
-        self._mark, self._mark_bytes = b"", 0
+        self._head = _NO_HEAD
+        self._mark = b""
         self._piece: type[TextDelta] | type[ThinkingDelta] = TextDelta
 
     def feed(self, line: bytes) -> list[StreamEvent]:
         """The stream events that `line` means, usually one."""
         # Most lines differ from the one before in time and text only, and need not be read as JSON.
-        at = line.find(self._mark)
-        if at >= 0 and line[:at].translate(None, _DIGITS) == self._head:
-            try:
-                told = line[at + self._mark_bytes :].decode()
-                text, end = scanstring(told, 0)
-                if told[end:] in _ENDS and text:
-                    return [self._piece(self._next, text)]
-            except ValueError:
-                pass
+        if line.startswith(self._head):
+            at = line.find(b'"', len(self._head))
+            if line.startswith(self._mark, at):
+                try:
+                    told = line[at + len(self._mark) :].decode()
+                    text, end = scanstring(told, 0)
+                    if told[end:] in _ENDS and text:
+                        return [self._piece(self._next, text)]
+                except ValueError:
+                    pass
         if self.stopped:
             return []
         return self._take(parse(line), line)
@@ -99,11 +100,9 @@ class Decoder:
 
     def _learn(self, line: bytes, kind: _Kind) -> None:
         """Look out for lines like this one, if the server writes them in the usual form."""
-        at = line.find(_MARKS[kind])
-        head = line[:at]
-        if at > 0 and head.isascii() and b'"created_at":"' in head:
-            self._head = head.translate(None, _DIGITS)
-            self._mark, self._mark_bytes = _MARKS[kind], len(_MARKS[kind])
+        head, name, rest = line.partition(b'"created_at":"')
+        if rest.startswith(_MARKS[kind], rest.find(b'"')):
+            self._head, self._mark = head + name, _MARKS[kind]
             self._piece = TextDelta if kind == "text" else ThinkingDelta
 
     def _take(self, data: dict[str, Any], line: bytes) -> list[StreamEvent]:
@@ -158,7 +157,7 @@ class Decoder:
         return [*out, BlockStop(index)]
 
     def _close(self) -> list[StreamEvent]:
-        self._head = None
+        self._head = _NO_HEAD
         if self._open is None:
             return []
         self._open = None

@@ -26,7 +26,7 @@ OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """What `ProviderOptions.extra` may hold."""
 
-_SPAN = re.compile(r"-?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+")
+_SPAN = r"-?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ def _keep_alive(told: str | None) -> str | int | None:
     """Seconds as a number, a span as it is."""
     told = (told or "").strip()
     seconds = _whole(told)
-    if seconds is None and told and not _SPAN.fullmatch(told):
+    if seconds is None and told and not re.fullmatch(_SPAN, told):
         raise InvalidRequest(
             f"the option keep_alive is seconds, -1, or a span such as 10m, not {told[:40]!r}"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from caliban_provider.call import Caller, Manners, Prepared, in_time
+from caliban_provider.call import Caller, Prepared, in_time
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.classify import error_for
 from caliban_provider.errors import InvalidRequest, ModelUnavailable, NetworkError, ProviderError
@@ -44,7 +44,13 @@ class OllamaProvider:
         self.family = FAMILY
         self._transport = transport
         self._http = http
-        self._caller = Caller(http, _manners(transport))
+        self._caller = Caller(
+            http,
+            refused=self._refused,
+            foreign=("html", "event-stream"),
+            stream="a stream of JSON lines",
+            hint="Check the base URL: something that is not Ollama answers there.",
+        )
         self._catalog = Catalog(transport, http, known)
         self._encoder = Encoder(wishes=wishes)
         self._patience = Patience(first_byte_s=silence_s[0], idle_s=silence_s[1])
@@ -99,19 +105,8 @@ class OllamaProvider:
                 raise _advised(error, model) from None
             yield answer
 
-
-def _manners(transport: Transport) -> Manners:
-    """How the server refuses; its streams are not told from other JSON by their type."""
-
-    def refused(status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
-        return error_for(status, headers, body, provider=FAMILY, secrets=transport.secrets)
-
-    return Manners(
-        refused=refused,
-        foreign=("html", "event-stream"),
-        stream="a stream of JSON lines",
-        hint="Check the base URL: something that is not Ollama answers there.",
-    )
+    def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+        return error_for(status, headers, body, provider=self.name, secrets=self._transport.secrets)
 
 
 def _advised(error: ProviderError, model: str) -> ProviderError:

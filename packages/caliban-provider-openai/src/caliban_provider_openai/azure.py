@@ -6,7 +6,6 @@ deployment in the path and speaks Chat Completions everywhere, Responses only wh
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -18,7 +17,7 @@ from caliban_provider.errors import AuthenticationError, InvalidRequest
 from caliban_provider.options import VERSION, matching, one_of
 from caliban_provider.provider import Provider, ProviderFactory, ProviderOptions
 from caliban_provider_openai.body import Body
-from caliban_provider_openai.factory import BODY_OPTIONS, build, environment
+from caliban_provider_openai.factory import BODY_OPTIONS, build, environment, variable
 from caliban_provider_openai.transport import checked_key, checked_url, headers_of, without_content
 
 DEFAULT_API_VERSION = "2024-10-21"
@@ -101,7 +100,7 @@ class AzureFactory:
         Raises `AuthenticationError` without a key, `InvalidRequest` without a resource or for an option that
         is none.
         """
-        token = (os.environ if self.environ is None else self.environ).get("AZURE_OPENAI_AD_TOKEN")
+        token = variable(self.environ, "AZURE_OPENAI_AD_TOKEN")
         if token and not options.api_key:
             options = replace(options, api_key=token, extra={**options.extra, "auth": "bearer"})
         options = environment(

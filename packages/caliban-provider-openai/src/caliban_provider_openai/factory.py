@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.provider import ProviderFactory, ProviderOptions
+from caliban_provider.registry import first_set
 
 if TYPE_CHECKING:
     from caliban_provider_openai.provider import OpenAIProvider
@@ -129,13 +130,17 @@ def environment(
     options: ProviderOptions, environ: Mapping[str, str] | None, **variables: tuple[str, ...]
 ) -> ProviderOptions:
     """`options` with what `extra` leaves out taken from the first of its variables that is set."""
-    given = os.environ if environ is None else environ
     extra = dict(options.extra)
     for key, names in variables.items():
-        found = next((given[name] for name in names if given.get(name)), None)
+        found = variable(environ, *names)
         if found is not None:
             extra.setdefault(key, found)
     return replace(options, extra=extra)
+
+
+def variable(environ: Mapping[str, str] | None, *names: str) -> str | None:
+    """The first of the variables `names` that is set, in `environ` or else in the process's environment."""
+    return first_set(os.environ if environ is None else environ, names)
 
 
 FACTORY: ProviderFactory = OpenAIFactory()

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from caliban_provider.call import Caller, Manners, in_time
+from caliban_provider.call import Caller, in_time
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.classify import error_for
 from caliban_provider.errors import BadResponse, ProviderError
@@ -48,7 +48,7 @@ class OpenAIProvider:
         self._service = service
         self._transport = transport
         self._http = http
-        self._caller = Caller(http, Manners(refused=self._refused, reported=self._reported, hint=_FOREIGN))
+        self._caller = Caller(http, refused=self._refused, reported=self._reported, hint=_FOREIGN)
         self._patience = Patience(first_byte_s=first_byte_s, idle_s=idle_s)
 
     def capabilities(self, model: str) -> Capabilities:

@@ -1,7 +1,8 @@
 """The contract between Caliban and language models, and the kit to build and test a provider.
 
-The names of the contract are re-exported here; the wires (`sse`, `ndjson`, `http`, `call`, `reader`), the policies
-(`classify`, `retry`), `assemble`, `registry` and the kit in `testing` are imported from their modules.
+The names of the contract are re-exported here; the wires (`sse`, `ndjson`, `http`, `call`, `reader`), the
+policies (`classify`, `retry`), `assemble`, `registry` and the kit in `testing` are imported from their
+modules.
 """
 
 from caliban_provider.capabilities import Capabilities, ModelInfo

@@ -33,28 +33,30 @@ def _nothing(body: bytes) -> ProviderError | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manners:
-    """What a vendor's answers look like where they are no reply.
+class Caller:
+    """Sends prepared requests; an answer that is not what was asked for is raised as a `ProviderError`.
 
     `refused` makes the error of a failed answer from status, headers and body; `reported` that of a body in
     JSON that came with success where a stream was asked for, if it tells one. `foreign` are words in content
     types that no stream of this vendor has; `stream` names what it has, `hint` says what to do about another.
     """
 
-    refused: Callable[[int, Mapping[str, str], bytes], ProviderError]
-    reported: Callable[[bytes], ProviderError | None] = _nothing
-    foreign: tuple[str, ...] = ("json", "html")
-    stream: str = "a stream of events"
-    hint: str = "Check the base URL: something else answers there."
-
-
-class Caller:
-    """Sends prepared requests; an answer that is not what was asked for is raised as a `ProviderError`."""
-
-    def __init__(self, http: HttpClient, manners: Manners) -> None:
+    def __init__(
+        self,
+        http: HttpClient,
+        *,
+        refused: Callable[[int, Mapping[str, str], bytes], ProviderError],
+        reported: Callable[[bytes], ProviderError | None] = _nothing,
+        foreign: tuple[str, ...] = ("json", "html"),
+        stream: str = "a stream of events",
+        hint: str = "Check the base URL: something else answers there.",
+    ) -> None:
         self._http = http
-        self._manners = manners
+        self._refused = refused
+        self._reported = reported
+        self._foreign = foreign
+        self._stream = stream
+        self._hint = hint
 
     @asynccontextmanager
     async def stream(self, prepared: Prepared) -> AsyncIterator[HttpResponse]:
@@ -80,18 +82,17 @@ class Caller:
             body = await answer.read(MAX_REFUSAL_BYTES)
         except ProviderError:
             body = b""  # the status says enough
-        raise self._manners.refused(answer.status, answer.headers, body)
+        raise self._refused(answer.status, answer.headers, body)
 
     async def _check_kind(self, answer: HttpResponse) -> None:
-        manners = self._manners
         kind = answer.headers.get("content-type", "").lower()
-        if not any(word in kind for word in manners.foreign):
+        if not any(word in kind for word in self._foreign):
             return
-        if "json" in kind and (error := manners.reported(await answer.read(MAX_REFUSAL_BYTES))) is not None:
+        if "json" in kind and (error := self._reported(await answer.read(MAX_REFUSAL_BYTES))) is not None:
             raise error
         raise BadResponse(
-            f"the answer is of type {kind[:80]!r} and not {manners.stream}",
-            hint=manners.hint,
+            f"the answer is of type {kind[:80]!r} and not {self._stream}",
+            hint=self._hint,
             status=answer.status,
         )
 

@@ -9,6 +9,12 @@ from typing import cast
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.provider import ProviderFactory
 
+VERSION = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+"""A version in a header, a path or a body."""
+
+LINE = r"[\x21-\x7e](?:[\x20-\x7e]{0,998}[\x21-\x7e])?"
+"""What a header can carry: one line of plain characters."""
+
 _SHOWN_CHARS = 40
 
 
@@ -53,23 +59,16 @@ def one_of(extra: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str
 
 
 def matching(
-    extra: Mapping[str, str], name: str, pattern: re.Pattern[str], *, what: str, hint: str | None = None
+    extra: Mapping[str, str], name: str, pattern: str, *, what: str, hint: str | None = None
 ) -> str | None:
     """The value of the option `name` without space around it; `None` where it is not given or empty.
 
     Raises `InvalidRequest`, which says `what` it should be, for one that is not wholly of `pattern`.
     """
     value = extra.get(name, "").strip()
-    if value and pattern.fullmatch(value) is None:
+    if value and re.fullmatch(pattern, value) is None:
         raise InvalidRequest(f"the option {name} is {what}, not {_shown(value)}", hint=hint)
     return value or None
-
-
-VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""A version in a header, a path or a body."""
-
-LINE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,998}[\x21-\x7e])?")
-"""What a header can carry: one line of plain characters."""
 
 
 def _shown(value: str) -> str:

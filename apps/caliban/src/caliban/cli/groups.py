@@ -130,8 +130,10 @@ GROUPS: Final = (
                 "--provider",
                 type=_words,
                 metavar="NAME",
-                help="anthropic, local, or an installed one (default: anthropic)",
+                help="anthropic, openai, google, ollama, azure, local, one of settings, or an installed one "
+                "(default: anthropic)",
             ),
+            _flag("--base-url", type=_words, metavar="URL", help="where the provider's API is, for this run"),
             _flag("--model", type=_words, metavar="NAME", help="default: the provider's"),
             _flag("--fallback-model", type=_words, metavar="NAME", help="asked when the first model fails"),
             _flag("--config", type=_words, metavar="PATH", help="the model router's caliban.toml"),

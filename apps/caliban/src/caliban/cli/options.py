@@ -30,6 +30,7 @@ class Options:
     no_save: bool = False
     sessions_dir: str | None = None
     provider: str | None = None
+    base_url: str | None = None
     model: str | None = None
     fallback_model: str | None = None
     config: str | None = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from caliban.cli.options import Options
 from caliban.compose.permissions import Permissions
@@ -15,27 +16,22 @@ from caliban_common.tool import Tool
 from caliban_settings import Settings
 
 
-def build_agent(
-    options: Options,
-    settings: Settings,
-    door: Door,
-    permissions: Permissions,
-    tools: Sequence[Tool],
-    session_id: str,
-) -> Agent:
+def build_agent(door: Door, permissions: Permissions, tools: Sequence[Tool], options: AgentOptions) -> Agent:
     """The agent behind one session."""
     return Agent(
         door.provider,
         door.model,
         tools=tools,
         gate=Gate(rules=permissions),
-        options=agent_options(options, settings, session_id),
+        options=options,
         compactor=door.compactor,
     )
 
 
-def agent_options(options: Options, settings: Settings, session_id: str) -> AgentOptions:
-    """The bridge from flags and settings to the agent's own options."""
+def agent_options(
+    options: Options, settings: Settings, session_id: str, schema: Mapping[str, Any] | None = None
+) -> AgentOptions:
+    """The bridge from flags and settings to the agent's own options; `schema` is that of the answer."""
     base = AgentOptions()
     threshold = settings.get("auto_compact_threshold", base.auto_compact_threshold)
     effort = settings.get("effort")
@@ -45,6 +41,7 @@ def agent_options(options: Options, settings: Settings, session_id: str) -> Agen
         max_tokens=_said(options.max_tokens, settings.get("max_tokens"), base.max_tokens),
         temperature=options.temperature,
         effort=None if effort == "auto" else effort,
+        response_schema=schema,
         prompt_cache=not options.no_prompt_cache,
         min_cache_tokens=_said(settings.get("min_cache_block_tokens"), None, base.min_cache_tokens),
         parallel_limit=1

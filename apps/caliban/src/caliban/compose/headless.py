@@ -13,7 +13,7 @@ import anyio
 
 from caliban.arrivals import Arrivals
 from caliban.cli.options import Options
-from caliban.compose.agent import build_agent
+from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.costs import build_costs
 from caliban.compose.permissions import build_permissions
 from caliban.compose.prompt import read_prompt
@@ -92,7 +92,8 @@ async def _compose(options: Options, stopper: Stopper) -> int:
         tools = _usable_tools(door, build_tools(options, settings, workspace, permissions))
         prompt = await _prompt(options, workspace, stopper)
         remembered = open_session(options, found, provider=door.name, model=door.model)
-        agent = build_agent(options, settings, door, permissions, tools, remembered.id)
+        shape = schema.native if schema is not None else None
+        agent = build_agent(door, permissions, tools, agent_options(options, settings, remembered.id, shape))
         session = Session(
             agent,
             id=remembered.id,

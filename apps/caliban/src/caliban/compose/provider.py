@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -74,7 +75,8 @@ def build_provider(options: Options, settings: Settings, environ: Mapping[str, s
     """
     chosen, model = chosen_names(options, settings)
     name = chosen or DEFAULT_PROVIDER
-    provider, factory = make_provider(name, settings, environ, explicit=chosen is not None)
+    table = placed(settings.get(f"provider.{name}"), name, options.base_url)
+    provider, factory = make_provider(name, settings, environ, table, explicit=chosen is not None)
     return Door(provider=provider, model=options.model or model or factory.default_model, name=name)
 
 
@@ -94,11 +96,12 @@ def make_provider(
     made = table if table is not None else settings.get(f"provider.{name}") or {}
     factory = find_factory(name, made)
     key = find_key(name, tuple(_key_variables(factory, made)), settings, environ)
-    if not key and (factory.needs_key or made.get("api_key_env")):
+    base_url = _base_url(factory, made, environ)
+    if not key and (made.get("api_key_env") or (factory.needs_key and not _is_here(made))):
         raise _missing_key(name, factory, made, explicit=explicit)
     options = ProviderOptions(
         api_key=key if isinstance(key, str) else None,
-        base_url=_base_url(factory, made, environ),
+        base_url=base_url,
         headers=made.get("headers") or {},
         extra=option_texts(made),
         on_status=_show_status if sys.stderr is not None and sys.stderr.isatty() else None,
@@ -113,6 +116,12 @@ def make_provider(
         if not key and isinstance(error, AuthenticationError):
             raise _missing_key(name, factory, made, explicit=explicit) from error
         raise ConfigError(error.message, hint=error.hint) from error
+
+
+def placed(table: Mapping[str, Any] | None, name: str, base_url: str | None) -> Mapping[str, Any]:
+    """What settings say of the provider `name`, at the address that a flag gives instead."""
+    made = table or {}
+    return {**made, "kind": made.get("kind") or name, "base_url": base_url} if base_url else made
 
 
 def find_factory(name: str, made: Mapping[str, Any]) -> ProviderFactory:
@@ -198,6 +207,17 @@ def _base_url(factory: ProviderFactory, made: Mapping[str, Any], environ: Mappin
     if made.get("kind") and written:
         return written
     return first_set(environ, factory.base_url_env) or written
+
+
+def _is_here(made: Mapping[str, Any]) -> bool:
+    """Whether an endpoint of its own runs on this machine: it rarely wants a key, and says so if it does."""
+    if not made.get("kind"):
+        return False
+    try:
+        host = urlsplit(made.get("base_url") or "").hostname or ""
+    except ValueError:
+        return False
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _show_status(text: str) -> None:

@@ -43,7 +43,9 @@ def build_door(
 
         routing = read_routing(options, settings, environ, workspace)
         if routing.is_configured:
-            surroundings = Surroundings(wrap=metered, costs=costs, on_warning=on_warning)
+            surroundings = Surroundings(
+                wrap=metered, costs=costs, on_warning=on_warning, base_url=options.base_url
+            )
             return routed_door(routing, settings, environ, surroundings)
     door = build_provider(options, settings, environ)
     return replace(door, provider=metered(door.provider))

@@ -10,7 +10,7 @@ from typing import Any
 
 from caliban.cli.options import Options
 from caliban.compose.costs import RunCosts
-from caliban.compose.provider import DEFAULT_PROVIDER, Door, chosen_names, find_factory, make_provider
+from caliban.compose.provider import DEFAULT_PROVIDER, Door, chosen_names, find_factory, make_provider, placed
 from caliban.compose.router import FILE_NAME, VARIABLE
 from caliban.errors import ConfigError
 from caliban_agent_core.compact.summarize import Summarizer
@@ -81,11 +81,15 @@ def read_routing(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What a router works in: what goes around each provider, the money, and who hears of switches."""
+    """What a router works in: what goes around each provider, the money, and who hears of switches.
+
+    `base_url` is where a flag says that the first route's provider is.
+    """
 
     wrap: Callable[[Provider], Provider]
     costs: RunCosts
     on_warning: Callable[[Warned], None]
+    base_url: str | None = None
 
 
 def routed_door(
@@ -93,10 +97,13 @@ def routed_door(
 ) -> Door:
     """The router for a run. Only providers that it can reach are made. Raises as `build_provider`."""
     config = _reachable(routing.config)
-    providers = {
-        name: around.wrap(make_provider(name, settings, environ, _table(name, config, settings))[0])
-        for name in config.provider_names
-    }
+    first = config.routes_for(MAIN)[0].provider
+    providers = {}
+    for name in config.provider_names:
+        table = _table(name, config, settings)
+        if name == first and around.base_url:
+            table = placed(table or settings.get(f"provider.{name}"), name, around.base_url)
+        providers[name] = around.wrap(make_provider(name, settings, environ, table)[0])
     try:
         router = RouterProvider(
             config,
@@ -109,7 +116,6 @@ def routed_door(
     except RouterConfigError as error:
         raise ConfigError(f"{routing.source}: {error.message}", hint=error.hint) from error
     # What a session remembers and frames show: the model that is asked first, by its provider's name.
-    first = config.routes_for(MAIN)[0].provider
     return Door(provider=router, model=router.model, name=first, compactor=_compactor(router))
 
 

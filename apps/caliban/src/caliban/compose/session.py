@@ -61,7 +61,8 @@ def open_session(options: Options, found: Remembered, *, provider: str, model: s
         name = options.session or store.fresh_name()
         session = store.fork(found.id, name)
     else:
-        name = store.fresh_name() if found.id == EPHEMERAL else found.id
+        old = found.id if found.provider is not None else None
+        name = options.session or old or store.fresh_name()
         session = store.open(name, create=True, provider=provider, model=model)
     session.note(provider=provider, model=model)  # the next run goes on with what was used last
     return Remembered(
