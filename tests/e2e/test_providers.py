@@ -123,9 +123,9 @@ def test_a_server_on_this_machine_that_a_flag_names_needs_no_key(cli):
 
 
 def test_a_server_elsewhere_needs_its_key(cli):
-    done = cli.run("--provider", "openai", "--base-url", "https://models.invalid/v1", "-p", "hi")
+    done = cli.run("--base-url", "https://models.invalid", "-p", "hi", env={"ANTHROPIC_API_KEY": ""})
     assert done.code == 78
-    assert "OPENAI_API_KEY" in done.err
+    assert "ANTHROPIC_API_KEY" in done.err
 
 
 def test_the_flag_moves_the_first_route_and_no_other(cli):
