@@ -76,8 +76,8 @@ PDF = DocumentBlock(media_type="application/pdf", data="JVBERg==", title="Plan")
 
 
 def test_a_response_is_asked_for_without_state_and_with_encrypted_reasoning() -> None:
-    body = encode_responses(ask(system("Be brief."), system("Be kind."), user("Hi"), tools=(READ,)))
-    assert body == {
+    said = (system("Be brief."), system("Be kind."), user("Hi"))
+    assert encode_responses(ask(*said, tools=(READ,), cache=False)) == {
         "model": MODEL,
         "stream": True,
         "store": False,
@@ -99,7 +99,7 @@ def test_a_response_is_asked_for_without_state_and_with_encrypted_reasoning() ->
 
 
 def test_a_completion_is_asked_for_in_the_words_of_its_server() -> None:
-    request = ask(system("Be brief."), user("Hi"), model="m", tools=(READ,))
+    request = ask(system("Be brief."), user("Hi"), model="m", tools=(READ,), cache=False)
     function = {"name": "Read", "description": "Read a file.", "parameters": dict(READ.input_schema)}
     common = {
         "model": "m",
@@ -398,6 +398,20 @@ def test_a_cache_key_is_sent_where_it_is_known_and_wanted() -> None:
     assert encode_chat(ask(user("Hi")), OPENAI, cache_key="k")["prompt_cache_key"] == "k"
     assert "prompt_cache_key" not in encode_responses(ask(user("Hi"), cache=False), cache_key="k")
     assert "prompt_cache_key" not in encode_chat(ask(user("Hi")), PLAIN, cache_key="k")
+
+
+def test_without_one_a_conversation_has_its_own_key_for_as_long_as_it_goes_on() -> None:
+    def keys(*messages: Message) -> set[str]:
+        request = ask(system("Be brief."), *messages)
+        return {encode(request)["prompt_cache_key"] for encode in (encode_responses, _chat)}
+
+    def _chat(request: CompletionRequest) -> dict[str, Any]:
+        return encode_chat(request, OPENAI)
+
+    begun = keys(user("Hi"))
+    assert begun == keys(user("Hi"), assistant("Hello"), user("Go on"))
+    assert begun.isdisjoint(keys(user("Ho")))
+    assert all(len(key) <= 64 for key in begun)
 
 
 def turns(count: int) -> list[Message]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Literal, Protocol, TypeAlias
 
 from caliban_common.message import DocumentBlock, ImageBlock, Message
@@ -58,6 +59,14 @@ class Encoder(Protocol):
     def body(self, request: CompletionRequest) -> Body:
         """The body of `request`. Raises `InvalidRequest` when it cannot be sent."""
         ...
+
+
+def conversation_key(first: bytes) -> str:
+    """What groups the requests of one conversation in the vendor's prompt cache, from its first words.
+
+    It needs no memory: a resumed conversation and a fork find the machine where their prompt is kept.
+    """
+    return f"caliban-{sha256(first).hexdigest()[:24]}"
 
 
 def count_leading(messages: Sequence[Message]) -> int:

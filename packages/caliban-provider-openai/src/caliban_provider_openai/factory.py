@@ -21,7 +21,7 @@ BODY_OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "api": "the interface: responses or chat",
         "base_model": "the model behind a name that says nothing",
-        "prompt_cache_key": "what groups requests in the vendor's cache",
+        "prompt_cache_key": "what groups requests in the vendor's cache (default: the conversation)",
         "quirks": "what the server does otherwise: stream_options=false, id_chars=64",
     }
 )

@@ -12,7 +12,14 @@ from caliban_common.tool import ToolSpec
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.memo import Memo
 from caliban_provider.request import CompletionRequest
-from caliban_provider_openai.body import MEMO_BYTES, Body, count_leading, instructions, nothing_to_send
+from caliban_provider_openai.body import (
+    MEMO_BYTES,
+    Body,
+    conversation_key,
+    count_leading,
+    instructions,
+    nothing_to_send,
+)
 from caliban_provider_openai.chat.messages import message_json
 from caliban_provider_openai.models import FAMILY, Level, ModelFacts, facts
 from caliban_provider_openai.names import wire_name
@@ -32,8 +39,8 @@ def encode(request: CompletionRequest, quirks: Quirks, **options: Any) -> dict[s
 class ChatEncoder:
     """Makes bodies for one server and remembers the bytes of messages and tools between them.
 
-    `cache_key` groups the requests of a session in the vendor's prompt cache; empty sends none. `base_model`
-    is the model behind whatever name is asked for, where that name says nothing.
+    `cache_key` groups requests in the vendor's prompt cache, where the server has that; empty is one per
+    conversation. `base_model` is the model behind whatever name is asked for, where that name says nothing.
     """
 
     def __init__(
@@ -41,7 +48,7 @@ class ChatEncoder:
     ) -> None:
         self._base_model = base_model
         self._quirks = quirks
-        self._cache_key = cache_key if quirks.cache_key else ""
+        self._cache_key = cache_key
         self._messages: Memo[list[bytes]] = Memo(max_bytes=memo_bytes)
         self._tools: Memo[bytes] = Memo(max_bytes=memo_bytes // 8)
 
@@ -56,11 +63,12 @@ class ChatEncoder:
             items += self._items(message, request.model)
         if not items:
             raise nothing_to_send()
+        first = items[0]
         if said := instructions(request.messages[:leading]):
             items.insert(0, dumps({"role": self._quirks.system_role, "content": said}))
         small = _parameters(request, facts(self._base_model or request.model), self._quirks)
-        if self._cache_key and request.cache:
-            small["prompt_cache_key"] = self._cache_key
+        if self._quirks.cache_key and request.cache:
+            small["prompt_cache_key"] = self._cache_key or conversation_key(first)
         members = {key: dumps(value) for key, value in small.items()}
         members.update({key: dumps(value) for key, value in request.extra.items() if key not in _OURS})
         names: dict[str, str] = {}

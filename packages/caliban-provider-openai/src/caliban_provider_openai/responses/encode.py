@@ -11,7 +11,14 @@ from caliban_common.message import Message
 from caliban_common.tool import ToolSpec
 from caliban_provider.memo import Memo
 from caliban_provider.request import CompletionRequest
-from caliban_provider_openai.body import MEMO_BYTES, Body, count_leading, instructions, nothing_to_send
+from caliban_provider_openai.body import (
+    MEMO_BYTES,
+    Body,
+    conversation_key,
+    count_leading,
+    instructions,
+    nothing_to_send,
+)
 from caliban_provider_openai.models import FAMILY, ModelFacts, facts
 from caliban_provider_openai.names import wire_name
 from caliban_provider_openai.responses.items import message_items
@@ -33,8 +40,8 @@ def encode(request: CompletionRequest, **options: Any) -> dict[str, Any]:
 class ResponsesEncoder:
     """Makes bodies and remembers the bytes of messages and tools between them.
 
-    `cache_key` groups the requests of a session in the vendor's prompt cache; empty sends none. `base_model`
-    is the model behind whatever name is asked for, where that name says nothing.
+    `cache_key` groups requests in the vendor's prompt cache; empty is one per conversation. `base_model` is
+    the model behind whatever name is asked for, where that name says nothing.
     """
 
     def __init__(self, *, cache_key: str = "", base_model: str = "", memo_bytes: int = MEMO_BYTES) -> None:
@@ -53,8 +60,8 @@ class ResponsesEncoder:
         if not items:
             raise nothing_to_send()
         small = _parameters(request, row)
-        if self._cache_key and request.cache:
-            small["prompt_cache_key"] = self._cache_key
+        if request.cache:
+            small["prompt_cache_key"] = self._cache_key or conversation_key(items[0])
         if said := instructions(request.messages[:leading]):
             small["instructions"] = said
         members = {key: dumps(value) for key, value in small.items()}
