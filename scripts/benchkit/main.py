@@ -10,22 +10,38 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchkit import install, peers, report
+from benchkit.report import decoding
 from benchkit.rows import ROWS, Figures, Place, Row, make_place
+from benchkit.streams import WRITERS
+
+DELTAS = 4000
+"""How many pieces a decoded reply comes in: a few hundred KB on most wires."""
 
 DESCRIPTION = """\
 Measures Caliban, not a model: every row talks to a local server that answers at once. An installed copy is
 measured (wheels in an environment of its own, built once per content), in interleaved rounds; the table shows
 minimum, median and maximum, and the ratio to a peer that is on PATH (codex, claude) or to earlier figures.
-CPU is user and system time, that of child processes included. Linux and macOS."""
+CPU is user and system time, that of child processes included. Linux and macOS.
+
+The rows "decode NAME, bytes to message" need no server and no installed copy: one process of .venv reads one
+reply (thinking, text and tool calls in pieces of a few characters) from bytes in memory to the whole message,
+with what our provider runs and with the vendor's own client in turns, and gives MB and events of the wire per
+second of CPU. A vendor whose client is not installed there has our figures only. Try --only decode."""
 
 
 def parser() -> argparse.ArgumentParser:
     """The options."""
     options = argparse.ArgumentParser(
-        prog="scripts/bench", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="scripts/bench",
+        description=DESCRIPTION,
+        epilog="rows:\n  " + "\n  ".join(every_row(DELTAS)),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     options.add_argument("--runs", type=int, default=7, metavar="N", help="rounds after one to warm up (7)")
     options.add_argument("--only", metavar="TEXT", help="only the rows whose name contains TEXT")
+    options.add_argument(
+        "--deltas", type=int, default=DELTAS, metavar="N", help=f"pieces of a reply to decode ({DELTAS})"
+    )
     options.add_argument(
         "--here", action="store_true", help="measure .venv as it is, editable packages included"
     )
@@ -35,19 +51,21 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
-def in_process() -> Mapping[str, Row]:
-    """The rows without a server: in the measured copy, for the vendor's SDK in the workspace's `.venv`."""
-    workspace_python = install.ROOT / ".venv" / "bin" / "python"
-    return {
-        "permission decision": lambda place: engine(place.binaries / "python", "permissions"),
-        "decoder": lambda place: engine(place.binaries / "python", "decoder"),
-        "decoder of the SDK": lambda _: engine(workspace_python, "sdk"),
-    }
+def every_row(deltas: int) -> dict[str, Row]:
+    """Our rows by name: those that talk to the server, and those that need none."""
+    rows = {**ROWS, "permission decision": lambda place: child(place.binaries / "python", "engine")}
+    return rows | {decoding(name): decode(name, deltas) for name in WRITERS}
 
 
-def engine(python: Path, name: str) -> Figures:
-    """One run of `benchkit.engine`; a row that cannot run here is empty and says so."""
-    command = (str(python), "-m", "benchkit.engine", name)
+def decode(name: str, deltas: int) -> Row:
+    """One comparison of decoders, where both are: in the workspace's `.venv`."""
+    return lambda _: child(install.ROOT / ".venv" / "bin" / "python", "decode", name, str(deltas))
+
+
+def child(python: Path, module: str, *arguments: str) -> Figures:
+    """One run of a module of this folder; a row that cannot run here is empty and says so."""
+    name = " ".join((module, *arguments))
+    command = (str(python), "-m", f"benchkit.{module}", *arguments)
     folder = Path(__file__).resolve().parents[1]
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
@@ -55,7 +73,7 @@ def engine(python: Path, name: str) -> Figures:
         install.say(f"{name}: {error}")
         return {}
     if done.returncode:
-        install.say(f"{name}: {done.stderr.strip().splitlines()[-1]}")
+        install.say(f"{name}: {(done.stderr.strip().splitlines() or ['it said nothing'])[-1]}")
         return {}
     figures: dict[str, float] = json.loads(done.stdout)
     return figures
@@ -86,15 +104,17 @@ def copy_to_measure(here: bool) -> tuple[Path, str]:
 def main(arguments: list[str]) -> int:
     """Measure and report."""
     options = parser().parse_args(arguments)
-    if options.runs < 1:
-        parser().error("--runs must be at least 1")
+    if options.runs < 1 or options.deltas < 1:
+        parser().error("--runs and --deltas must be at least 1")
     found = {} if options.no_peers else peers.present()
     wanted = (options.only or "").lower()
-    chosen = {name: row for name, row in {**ROWS, **in_process(), **found}.items() if wanted in name.lower()}
+    rows = {**every_row(options.deltas), **found}
+    chosen = {name: row for name, row in rows.items() if wanted in name.lower()}
     if options.list:
         print("\n".join(chosen))
         return 0
-    binaries, copy = copy_to_measure(options.here)
+    without_copy = set(map(decoding, WRITERS))
+    binaries, copy = copy_to_measure(options.here or chosen.keys() <= without_copy)
     with make_place(binaries) as place:
         results = measure(place, chosen, options.runs)
     report.show(results, runs=options.runs, copy=copy)

@@ -69,7 +69,7 @@ NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
 APP_ONLY = ("caliban_settings",)
 """Packages that only the app may import: everyone else takes frozen options, never settings."""
 
-HTTP_DOOR = "caliban_provider.http"
+HTTP_DOOR = "caliban_provider.library"
 """The only module that imports an HTTP library."""
 
 HTTP_LIBRARIES = ("httpx", "httpx2", "requests", "aiohttp", "urllib3", "http.client", "urllib.request")
@@ -131,6 +131,7 @@ LAZY_DOORS: Mapping[str, str] = {
 
 OUTSIDE_ENVIRONMENT: Mapping[str, str] = {
     "caliban_common.paths": "XDG_* and HOME say where a person's files are",
+    "caliban_provider.direct": "HTTP_PROXY and the like, as every HTTP client reads them",
     "caliban_provider.registry": "`connect` spares embedders the look-up of keys and addresses",
     "caliban_provider.tls": "SSL_CERT_FILE and SSL_CERT_DIR, as every TLS client reads them",
     "caliban_provider_bedrock.factory": "AWS_* say who asks and where, as every AWS client reads them",

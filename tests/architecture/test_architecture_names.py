@@ -123,7 +123,16 @@ def test_an_adapter_has_a_pure_encoder_and_decoder() -> None:
 
 
 def test_encoders_and_decoders_touch_neither_network_nor_clock() -> None:
-    impure = ("anyio", "socket", "time", "os", "random", plan.HTTP_DOOR, *plan.HTTP_LIBRARIES)
+    impure = (
+        "anyio",
+        "socket",
+        "time",
+        "os",
+        "random",
+        "caliban_provider.http",
+        plan.HTTP_DOOR,
+        *plan.HTTP_LIBRARIES,
+    )
     offenders = [
         f"{house.where(found.source, found.line)} imports {found.target}"
         for module in house.modules()

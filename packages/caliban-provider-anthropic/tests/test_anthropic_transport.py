@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from caliban_common.message import user
+from caliban_provider.call import Prepared
 from caliban_provider.errors import AuthenticationError, InvalidRequest
 from caliban_provider.provider import ProviderOptions
 from caliban_provider.registry import find
 from caliban_provider.request import CompletionRequest
 from caliban_provider_anthropic.encode import Encoder
 from caliban_provider_anthropic.factory import FACTORY
-from caliban_provider.call import Prepared
 from caliban_provider_anthropic.transport import ApiTransport, root_url
 
 BODY = Encoder().body(CompletionRequest(model="m", messages=(user("a"),), max_tokens=1))

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from caliban_common.message import user
+from caliban_provider.call import Prepared
 from caliban_provider.errors import AuthenticationError, InvalidRequest
 from caliban_provider.provider import ProviderOptions
 from caliban_provider.request import CompletionRequest
 from caliban_provider_anthropic.encode import Encoder
 from caliban_provider_anthropic.models import facts, same_model
-from caliban_provider.call import Prepared
 from caliban_provider_bedrock.credentials import Access, ChainAccess, GivenAccess
 from caliban_provider_bedrock.factory import BedrockFactory
 from caliban_provider_bedrock.models import DEFAULT_MODEL, WIRE_IDS, offered, wire_id

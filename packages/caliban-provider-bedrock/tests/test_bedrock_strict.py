@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from caliban_provider.testing.exchange import Request
 from caliban_provider.call import Prepared
+from caliban_provider.testing.exchange import Request
 from caliban_provider_bedrock.sigv4 import Keys, signed
 from caliban_provider_bedrock.testing.strict import StrictValidator
 

@@ -10,6 +10,7 @@ import pytest
 
 from caliban_common.message import Message, TextBlock, assistant, user
 from caliban_provider.assemble import Assembler
+from caliban_provider.call import Prepared
 from caliban_provider.errors import (
     AuthenticationError,
     InvalidRequest,
@@ -27,7 +28,6 @@ from caliban_provider_anthropic.encode import Encoder
 from caliban_provider_anthropic.models import facts, same_model
 from caliban_provider_anthropic.provider import AnthropicProvider
 from caliban_provider_anthropic.testing import wire
-from caliban_provider.call import Prepared
 from caliban_provider_vertex.factory import VertexFactory
 from caliban_provider_vertex.foundry import FoundryFactory
 from caliban_provider_vertex.models import DEFAULT_MODEL, WIRE_IDS, wire_id

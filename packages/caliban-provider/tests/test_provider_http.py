@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 
 import anyio
-import anyio.to_thread
 import pytest
 
 from caliban_provider import tls
@@ -343,13 +342,6 @@ async def test_closing_twice_is_no_error_and_a_closed_client_opens_again() -> No
         await client.aclose()
         assert (await whole(client, server.url))[0] == 200
         await client.aclose()
-
-
-async def test_preparing_may_happen_in_a_thread() -> None:
-    with LoopbackServer(default=answer(200)) as server:
-        async with client_of() as client:
-            await anyio.to_thread.run_sync(client.prepare, server.url)
-            assert (await whole(client, server.url))[0] == 200
 
 
 async def test_an_error_of_the_reader_passes_unchanged_and_ends_the_request() -> None:

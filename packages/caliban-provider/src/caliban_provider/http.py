@@ -1,32 +1,44 @@
-"""HTTP for the adapters; the only module that knows the HTTP library, and it loads it when it is needed.
+"""HTTP for the adapters: one door, whatever carries the bytes behind it.
 
-The library's own connections cost 14 µs for each chunk of a body and lose the connection of an answer whose
-last bytes nobody waits for; ours (`connection`) stand in for them wherever no proxy is between.
+A plain request (`direct`) goes over connections of our own (`connection`). What is not plain, or has a proxy
+between, is left to the HTTP library (`library`), whose own connections cost 14 µs for each chunk of a body
+and lose the connection of an answer whose last bytes nobody waits for.
 """
 
 from __future__ import annotations
 
 import ssl
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import anyio
 
-from caliban_provider import faults, http1, tls
-from caliban_provider.connection import PORTS, Answer, Limits, Origin, Pool
-from caliban_provider.errors import BadResponse, InvalidRequest, NetworkError, ProviderError
-
-if TYPE_CHECKING:
-    import httpx
+from caliban_provider import tls
+from caliban_provider.connection import Limits, Pool
+from caliban_provider.direct import LOOPBACK, direct, may_be_proxied
+from caliban_provider.errors import InvalidRequest, ProviderError
+from caliban_provider.library import Library, Unpacked, is_packed
 
 _CLOSE_S = 2.0
 _DRAIN_S = 0.05
-_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _HEADERS: Mapping[str, str] = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "caliban"}
+
+
+class _Opened(Protocol):
+    """An answer that has begun, and an iterator over its body."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    def __aiter__(self) -> AsyncIterator[bytes]: ...
+
+    async def aclose(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +84,8 @@ class HttpClient:
     ) -> None:
         self._limits = Limits(connect_s=connect_s, read_s=read_s, write_s=write_s)
         self._tls = tls
-        self._client: httpx.AsyncClient | None = None
-
-    def prepare(self, url: str) -> None:
-        """Load and build what a request to `url` needs, without connecting; may run in a thread."""
-        self._opened()
-        if url.startswith("https:"):
-            self._context()
+        self._pool = Pool(self._limits, self._context)
+        self._library = Library(self._limits, self._pool, _HEADERS, self._context)
 
     @asynccontextmanager
     async def stream(
@@ -88,14 +95,11 @@ class HttpClient:
 
         Raises `NetworkError`, `StreamIdle`, `BadResponse` or `InvalidRequest`.
         """
-        answer = await self._send(method, url, headers, body)
-        pieces = self._body(answer, _host(url))
+        _check(url, headers)
+        answer = await self._begun(method, url, headers, body)
+        pieces = aiter(answer)
         try:
-            yield HttpResponse(
-                status=answer.status_code,
-                headers={name.lower(): value for name, value in answer.headers.items()},
-                _body=pieces,
-            )
+            yield HttpResponse(status=answer.status, headers=answer.headers, _body=pieces)
             await _drain(pieces)
         finally:
             with anyio.move_on_after(_CLOSE_S, shield=True):
@@ -103,87 +107,21 @@ class HttpClient:
 
     async def aclose(self) -> None:
         """Close every connection; may be called twice."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        await self._library.aclose()
+        await self._pool.aclose()
 
-    async def _send(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> httpx.Response:
-        _check(url, headers)
-        client = self._opened()
-        import httpx
-
-        try:
-            request = client.build_request(method, url, headers=dict(headers), content=body)
-            return await client.send(request, stream=True)
-        except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
-            raise _failed(error, _host(url), self._limits) from None
-
-    def _opened(self) -> httpx.AsyncClient:
-        if self._client is None:
-            self._client = self._build()
-        return self._client
-
-    def _build(self) -> httpx.AsyncClient:
-        _without_command_line()
-        from http.cookiejar import CookieJar, DefaultCookiePolicy
-        from urllib.request import getproxies
-
-        import httpx
-
-        limits = self._limits
-        proxied = bool(getproxies())
-        direct = _transport(Pool(limits, self._context))
-        return httpx.AsyncClient(
-            headers=_HEADERS,
-            timeout=httpx.Timeout(
-                connect=limits.connect_s, read=limits.read_s, write=limits.write_s, pool=limits.connect_s
-            ),
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-            follow_redirects=False,
-            transport=None if proxied else direct,
-            # A proxy elsewhere cannot reach a server on this machine.
-            mounts={f"all://{host}": direct for host in _LOOPBACK} if proxied else None,
-            # A context costs 20 ms where certificates come in one file: only a proxied client needs it now.
-            verify=self._context() if proxied else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-        )
+    async def _begun(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> _Opened:
+        host = _host(url)
+        request = direct(method, url, headers, body, defaults=_HEADERS)
+        if request is None or (request.origin.host not in LOOPBACK and may_be_proxied()):
+            return await self._library.request(method, url, headers, body, host=host)
+        answer = await self._pool.request(request.origin, method, request.content)
+        return Unpacked.of(answer, host, self._limits) if is_packed(answer) else answer
 
     def _context(self) -> ssl.SSLContext:
         if self._tls is None:
             self._tls = tls.default_context()
         return self._tls
-
-    def _body(self, answer: httpx.Response, host: str) -> AsyncIterator[bytes]:
-        """Our own iterator as it is; the library's, with its failures mapped, where it has work to do."""
-        own = answer.extensions.get("answer")
-        if isinstance(own, Answer) and answer.headers.get("content-encoding", "identity") == "identity":
-            return own
-        return _Mapped(answer, host, self._limits)
-
-
-class _Mapped:
-    """A body as the library reads it."""
-
-    def __init__(self, answer: httpx.Response, host: str, limits: Limits) -> None:
-        self._pieces = answer.aiter_bytes()
-        self._host = host
-        self._limits = limits
-
-    def __aiter__(self) -> _Mapped:
-        return self
-
-    async def __anext__(self) -> bytes:
-        import httpx
-
-        try:
-            return await self._pieces.__anext__()
-        except httpx.DecodingError as error:
-            raise BadResponse(
-                f"the answer of {self._host} cannot be decompressed: {faults.line(error)}"
-            ) from error
-        except httpx.ReadTimeout:
-            raise faults.silent(f"{self._host} did not go on", self._limits.read_s) from None
-        except (httpx.HTTPError, ssl.SSLError, OSError) as error:
-            raise faults.cut(error, self._host) from error
 
 
 async def _drain(pieces: AsyncIterator[bytes]) -> None:
@@ -199,54 +137,6 @@ async def _drain(pieces: AsyncIterator[bytes]) -> None:
             pass
 
 
-def _without_command_line() -> None:
-    """Import httpx without the command line that it loads wherever click and rich happen to be installed.
-
-    `None` in the table of modules makes that one import fail, which httpx is prepared for.
-    """
-    if "httpx" in sys.modules:
-        return
-    sys.modules["httpx._main"] = None  # type: ignore[assignment]
-    try:
-        import httpx  # noqa: F401
-    finally:
-        sys.modules.pop("httpx._main", None)
-
-
-def _transport(pool: Pool) -> httpx.AsyncBaseTransport:
-    """`pool` as the library wants it; the classes stand here because the library is loaded late."""
-    import httpx
-
-    class Body(httpx.AsyncByteStream):
-        def __init__(self, answer: Answer) -> None:
-            self._answer = answer
-
-        def __aiter__(self) -> AsyncIterator[bytes]:
-            return self._answer
-
-        async def aclose(self) -> None:
-            await self._answer.aclose()
-
-    class Transport(httpx.AsyncBaseTransport):
-        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-            url = request.url
-            port = url.port or PORTS[url.scheme]
-            origin = Origin(scheme=url.scheme, host=url.raw_host.decode("ascii"), port=port)
-            content = http1.request(request.method, url.raw_path, request.headers.raw, request.content)
-            answer = await pool.request(origin, request.method, content)
-            return httpx.Response(
-                answer.status,
-                headers=dict(answer.headers),
-                stream=Body(answer),
-                extensions={"answer": answer},
-            )
-
-        async def aclose(self) -> None:
-            await pool.aclose()
-
-    return Transport()
-
-
 def _host(url: str) -> str:
     """Host and port of `url` for messages: never the rest, which may hold a key."""
     try:
@@ -256,7 +146,7 @@ def _host(url: str) -> str:
 
 
 def _check(url: str, headers: Mapping[str, str]) -> None:
-    """Refuse early, in words that hold no header's value, what the library would refuse with them."""
+    """Refuse early, in words that hold no header's value, what cannot be sent."""
     if not url.startswith(("http://", "https://")) or _host(url) == "the server":
         raise InvalidRequest(
             "the provider's address is not an http or https URL", hint="Check the base URL in the settings."
@@ -267,29 +157,3 @@ def _check(url: str, headers: Mapping[str, str]) -> None:
                 f"the header {name!r} holds characters that HTTP does not allow",
                 hint="Look for a line break or a typographic character in the key or the configured headers.",
             )
-
-
-def _failed(error: Exception, host: str, limits: Limits) -> ProviderError:
-    """What a failure of the library before the head of the answer means."""
-    import httpx
-
-    match error:
-        case httpx.ConnectTimeout() | httpx.PoolTimeout():
-            return faults.late(host, limits.connect_s)
-        case httpx.ReadTimeout():
-            return faults.silent(f"{host} did not answer", limits.read_s)
-        case httpx.ProxyError():
-            return NetworkError(
-                f"the proxy refused the connection to {host}: {faults.line(error)}",
-                hint="Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.",
-            )
-        case httpx.ConnectError():
-            return faults.unconnected(error, host)
-        case httpx.UnsupportedProtocol() | httpx.InvalidURL() | httpx.LocalProtocolError():
-            return InvalidRequest(
-                f"the request to {host} cannot be sent", hint="Check the base URL and the configured headers."
-            )
-        case httpx.RemoteProtocolError() if "disconnected" not in str(error):
-            return faults.foreign(error, host)
-        case _:
-            return faults.broken(error, host)

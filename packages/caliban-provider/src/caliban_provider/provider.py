@@ -16,8 +16,8 @@ class Provider(Protocol):
     """One door to language models.
 
     `name` is how the operator calls it; `family` is whose signed blocks it understands (two providers may
-    share a family). A provider with several behind it has an empty family: it makes of every history what each
-    of them can read. A provider is used by one event loop and closed with `aclose`.
+    share a family). A provider with several behind it has an empty family: it makes of every history what
+    each of them can read. A provider is used by one event loop and closed with `aclose`.
     """
 
     @property
