@@ -321,6 +321,8 @@ class Model:
         if request.path == "/api/show":
             known = ("completion", "tools", "thinking")[: 2 + self._asked % 2]
             return ollama.shown(*known, context_tokens=32_768 << self._asked)
+        if request.path == "/api/ps":
+            return ollama.running()
         if request.path == "/api/tags":
             return ollama.tags(self._wire.model, *(f"other{number}" for number in range(self._asked)))
         window = {"id": self._wire.model, "type": "model", "max_input_tokens": 1000 * self._asked}

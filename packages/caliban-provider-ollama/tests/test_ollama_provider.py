@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from caliban_common.message import Message, TextBlock, ToolResultBlock, ToolUseBlock, user
+from caliban_common.message import Message, TextBlock, ToolResultBlock, ToolUseBlock, assistant, user
 from caliban_common.tool import ToolSpec
 from caliban_common.usage import Usage
 from caliban_provider.assemble import Assembler
@@ -138,6 +138,40 @@ async def test_a_prompt_beyond_the_models_window_is_not_sent() -> None:
             await text(provider, ask("word " * 9000))
         await provider.aclose()
         assert [request.path for request in server.requests] == ["/api/show"]
+
+
+async def test_a_conversation_that_goes_on_in_another_process_keeps_its_window() -> None:
+    dense = Usage(input_tokens=9000, output_tokens=5)  # the server counts more than the estimate
+    replies = [wire.exchange(wire.text("ok"), usage=dense) for _ in range(3)]
+    with LoopbackServer(wire.Server(replies), validator=StrictValidator()) as server:
+        history = [user("word " * 4000)]
+        for _ in range(2):
+            provider = make(server)
+            for _ in range(2 if len(history) == 1 else 1):
+                await text(provider, ask(messages=tuple(history)))
+                history += [assistant("ok"), user("on")]
+            await provider.aclose()
+        windows = [r.json["options"]["num_ctx"] for r in server.requests if r.path == "/api/chat"]
+        assert [request.path for request in server.requests].count("/api/ps") == 1
+    assert windows == [8192, 16384, 16384]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        answer(500, "{}"),
+        answer(404, "404 page not found"),
+        answer(200, "[]", content_type="application/json"),
+        answer(200, '{"models": [{"name": "llama3.1:latest", "context_length": "x"}, 7]}'),
+    ],
+)
+async def test_a_server_that_cannot_say_what_is_loaded_is_asked_with_a_window_of_its_own(broken) -> None:
+    replies = [wire.shown("completion"), broken, wire.exchange(wire.text("ok"))]
+    with LoopbackServer(replies, validator=StrictValidator()) as server:
+        provider = make(server)
+        assert await text(provider, ask(messages=(user("hi"), assistant("ho"), user("on")))) == "ok"
+        await provider.aclose()
+        assert server.requests[-1].json["options"]["num_ctx"] == 8192
 
 
 async def test_a_long_prompt_gets_a_window_that_holds_it() -> None:

@@ -14,7 +14,7 @@ from caliban_provider.classify import error_for
 from caliban_provider.errors import BadResponse, ModelUnavailable, NetworkError, ProviderError
 from caliban_provider.http import HttpClient
 from caliban_provider_ollama.models import FAMILY, ModelFacts, capabilities, facts_from
-from caliban_provider_ollama.received import member, objects, parse, string
+from caliban_provider_ollama.received import count, member, objects, parse, string
 from caliban_provider_ollama.transport import Transport
 
 MAX_MODELS = 200
@@ -61,6 +61,16 @@ class Catalog:
         self._facts[model] = facts
         return facts
 
+    async def window(self, model: str) -> int:
+        """The window that `model` is loaded with, as far as the server tells; 0 where it is not loaded."""
+        with anyio.move_on_after(_SHOW_S):
+            try:
+                running = await self._ask(self._transport.get("/api/ps"))
+            except ProviderError:
+                return 0
+            return max((count(row, "context_length") for row in _named(running, model)), default=0)
+        return 0
+
     async def list(self) -> tuple[ModelInfo, ...]:
         """The models that the server has, with what each can do. Raises `ProviderError`."""
         listed = await self._ask(self._transport.get("/api/tags"))
@@ -96,6 +106,12 @@ class Catalog:
                 secrets = self._transport.secrets
                 raise error_for(answer.status, answer.headers, body, provider=FAMILY, secrets=secrets)
             return parse(body)
+
+
+def _named(running: Mapping[str, Any], model: str) -> tuple[Mapping[str, Any], ...]:
+    """The rows of `model`, which has the tag `latest` where it is asked for without one."""
+    names = (model, model if ":" in model.rpartition("/")[2] else f"{model}:latest")
+    return tuple(row for row in objects(running, "models") if _name(row) in names)
 
 
 def _name(row: Mapping[str, Any]) -> str:

@@ -92,6 +92,10 @@ class Encoder:
         """The server counted the prompt of `body`: windows rest on that from now on, where it was more."""
         self._windows.learn(model, body.prompt_tokens, counted_tokens)
 
+    def widen(self, model: str, num_ctx: int) -> None:
+        """`model` is loaded with a window of `num_ctx`: a smaller one would have it loaded anew."""
+        self._windows.widen(model, num_ctx)
+
     def _window(self, request: CompletionRequest, known: ModelFacts, prompt_tokens: int) -> int:
         told = request.extra.get("options")
         wish = told.get("num_ctx") if isinstance(told, Mapping) else None

@@ -26,7 +26,7 @@ _SLOW = "A large model may take long to load: try again, or allow a longer wait.
 class OllamaProvider:
     """The models of one server; remembers the bytes of the messages it has sent.
 
-    `known` spares asking the server what these models can do. `first_byte_s` and `idle_s` bound the silence
+    `known` spares asking the server about these models. `first_byte_s` and `idle_s` bound the silence
     before and within a reply. `on_status` is told when a model is asked without its tools.
     """
 
@@ -56,6 +56,7 @@ class OllamaProvider:
         self._patience = Patience(first_byte_s=silence_s[0], idle_s=silence_s[1])
         self._on_status = on_status
         self._told: set[str] = set()
+        self._begun = set(known or ())
 
     def capabilities(self, model: str) -> Capabilities:
         """What `model` can do as far as the server has told; a guess before it was asked."""
@@ -65,9 +66,11 @@ class OllamaProvider:
     async def stream(self, request: CompletionRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
         """Ask for one reply; see `caliban_provider.provider.Provider.stream`.
 
-        The first reply of a model is preceded by the question what it can do.
+        The first reply of a model is preceded by the question what it can do, and in a conversation that
+        goes on, by the question which window it has.
         """
         facts = await self._catalog.facts(request.model)
+        await self._go_on(request)
         self._tell(request, facts)
         body = self._encoder.body(request, facts)
         decoder = Decoder(model=request.model, secrets=self._transport.secrets)
@@ -87,6 +90,14 @@ class OllamaProvider:
     async def aclose(self) -> None:
         """Close the connections; may be called twice."""
         await self._http.aclose()
+
+    async def _go_on(self, request: CompletionRequest) -> None:
+        """Keep the window of a conversation that another process began, or the model is loaded anew."""
+        if request.model in self._begun:
+            return
+        self._begun.add(request.model)
+        if any(message.role == "assistant" for message in request.messages):
+            self._encoder.widen(request.model, await self._catalog.window(request.model))
 
     def _tell(self, request: CompletionRequest, facts: ModelFacts | None) -> None:
         if self._on_status is None or not request.tools or facts is None or facts.tools is not False:

@@ -28,7 +28,7 @@ _MESSAGES: Mapping[str, frozenset[str]] = MappingProxyType(
 _OPTIONS = frozenset(
     {"num_ctx", "num_predict", "temperature", "top_k", "top_p", "min_p", "seed", "stop", "repeat_penalty"}
 )
-_PATHS = ("/api/chat", "/api/show", "/api/tags")
+_PATHS = ("/api/chat", "/api/show", "/api/tags", "/api/ps")
 
 
 class Refused(Exception):

@@ -125,10 +125,17 @@ def tags(*names: str) -> Exchange:
     return answer(200, _json({"models": listed}), content_type="application/json; charset=utf-8")
 
 
+def running(**windows: int) -> Exchange:
+    """What `/api/ps` answers: models that are loaded, with their windows."""
+    listed = [{"name": f"{name}:latest", "context_length": size} for name, size in windows.items()]
+    return answer(200, _json({"models": listed}), content_type="application/json; charset=utf-8")
+
+
 class Server:
     """A script for a `LoopbackServer`: replies in order, and whatever is asked about the models.
 
-    `models` are the capabilities by name; `context_tokens` is the window of each.
+    `models` are the capabilities by name; `context_tokens` is the window of each. A model stays loaded with
+    the window that it was asked with last.
     """
 
     def __init__(
@@ -141,16 +148,21 @@ class Server:
         self._replies = list(replies)
         self._models = {MODEL: ("completion", "tools")} if models is None else dict(models)
         self._context_tokens = context_tokens
+        self._windows: dict[str, int] = {}
 
     def __call__(self, request: Request) -> Exchange:
         """The answer to `request`."""
         if request.path == "/api/tags":
             return tags(*self._models)
+        if request.path == "/api/ps":
+            return running(**self._windows)
         name = str(request.json.get("model", "")) if request.body else ""
         if name not in self._models:
             return failure(404, f"model '{name}' not found")
         if request.path == "/api/show":
             return shown(*self._models[name], context_tokens=self._context_tokens)
+        if request.path == "/api/chat":
+            self._windows[name] = request.json["options"]["num_ctx"]
         return self._replies.pop(0) if self._replies else failure(500, "the script is at its end")
 
 
