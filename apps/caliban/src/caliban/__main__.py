@@ -30,11 +30,9 @@ def main() -> None:
     arrivals.listen()
     import gc
 
-    gc.disable()  # nothing of what is imported now ever becomes garbage
+    gc.disable()  # nothing of what is imported ever becomes garbage; a run that begins turns it on again
     from caliban.main import run
 
-    gc.freeze()
-    gc.enable()
     _leave(run(arguments, arrivals))
 
 

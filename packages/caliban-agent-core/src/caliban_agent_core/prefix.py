@@ -14,8 +14,8 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from operator import is_
+from zlib import crc32
 
 from caliban_common.event import Warned
 from caliban_common.message import Message
@@ -24,8 +24,6 @@ from caliban_provider.request import CompletionRequest
 
 LEAST_TOKENS = 2048
 """How much must have been in the cache for its loss to be worth a word."""
-
-_DIGEST_CHARS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +100,9 @@ def fingerprint(request: CompletionRequest) -> dict[str, str]:
     """Short digests of what every request of a conversation begins with, by the names of the parts."""
     parts = {"model": request.model}
     for tool in request.tools:
-        told = [tool.description, json.dumps(tool.input_schema, default=str)]
-        parts[f"tool {tool.name}"] = _digest("\0".join(told))
+        parts[f"tool {tool.name}"] = _digest(
+            f"{tool.description}\0{json.dumps(tool.input_schema, default=str)}"
+        )
     for number, message in enumerate(_leading(request), 1):
         parts[f"system message {number}"] = _digest(message.text)
     return parts
@@ -118,7 +117,9 @@ def _leading(request: CompletionRequest) -> tuple[Message, ...]:
 
 
 def _digest(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARS]
+    """Enough to see that a text was changed; whoever could forge it would only spare a warning."""
+    data = text.encode("utf-8", "surrogatepass")
+    return f"{len(data):x}-{crc32(data):08x}"
 
 
 def _same_head(one: CompletionRequest, other: CompletionRequest) -> bool:

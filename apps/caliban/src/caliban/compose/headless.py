@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import deque
@@ -155,6 +156,8 @@ def _load_schema(options: Options) -> Schema | None:
 
 
 async def _drive(driver: Driver, prompt: Message | None) -> int:
+    gc.freeze()  # what is there now stays to the end
+    gc.enable()
     if prompt is not None:
         return await driver.run(OnePrompt(prompt))
     async with anyio.create_task_group() as group:
