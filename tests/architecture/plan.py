@@ -134,6 +134,7 @@ OUTSIDE_ENVIRONMENT: Mapping[str, str] = {
     "caliban_provider.direct": "HTTP_PROXY and the like, as every HTTP client reads them",
     "caliban_provider.registry": "`connect` spares embedders the look-up of keys and addresses",
     "caliban_provider.tls": "SSL_CERT_FILE and SSL_CERT_DIR, as every TLS client reads them",
+    "caliban_provider_anthropic.factory": "ANTHROPIC_VERSION says what the option anthropic_version says",
     "caliban_provider_bedrock.factory": "AWS_* say who asks and where, as every AWS client reads them",
     "caliban_provider_google.factory": "GOOGLE_* and GEMINI_API_VERSION, as the vendor's client reads them",
     "caliban_provider_openai.factory": "OPENAI_ORG_ID, OPENAI_PROJECT, AZURE_OPENAI_*, as the vendor's does",

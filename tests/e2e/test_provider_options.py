@@ -479,3 +479,13 @@ def test_doctor_says_how_the_local_model_is_installed(cli, tmp_path):
     done = cli.run("doctor", env={**BARE, "PYTHONPATH": str(tmp_path)})
     said = "! local — the runtime for local models, xllamacpp, is not installed; pip install 'caliban[local]'"
     assert (done.code, said in done.out.splitlines()) == (0, True)
+
+
+def test_the_version_of_the_api_may_come_from_the_environment(cli):
+    cli.script(*(anthropic.exchange(anthropic.text("ok")) for _ in range(2)))
+    assert cli.run("-p", "hi", env={"ANTHROPIC_VERSION": "2026-10-21"}).code == 0
+    assert cli.run("-p", "hi").code == 0
+    assert [r.headers["anthropic-version"] for r in cli.server.requests] == ["2026-10-21", "2023-06-01"]
+    done = cli.run("-p", "hi", env={"ANTHROPIC_VERSION": "a b"})
+    assert done.code == 78
+    assert "anthropic_version" in done.err

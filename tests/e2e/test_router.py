@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from caliban_common.usage import Usage
 from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.testing import wire
+from caliban_provider_ollama.testing import wire as ollama
 from caliban_provider_openai.testing import chat
 
 FRAMES = ("-p", "hi", "--output-format", "stream-json")
@@ -278,3 +280,23 @@ def test_an_override_names_the_model_of_summaries(cli):
     assert cli.run("-p", "hi", "--settings", overrides).out == "done\n"
     asked = [body["model"] for body in cli.bodies()]
     assert asked[-2:] == ["claude-haiku-4-5", asked[0]]
+
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def test_a_picture_that_no_route_can_see_is_an_error_unless_routing_is_not_strict(cli, tmp_path):
+    (cli.work / "a.png").write_bytes(base64.b64decode(PIXEL))
+    with LoopbackServer(ollama.Server([ollama.exchange(ollama.text("no eyes"))])) as server:
+        file = tmp_path / "routes.toml"
+        file.write_text(
+            '[[router.route]]\npurpose = "main_loop"\nprovider = "ollama"\nmodel = "llama3.1"\n[router]\n'
+            f'[provider.ollama]\nbase_url = "{server.url}"\n'
+        )
+        flags = ("-p", "what is on @a.png", "--config", str(file))
+        strict = cli.run(*flags)
+        assert strict.code == 1
+        assert "vision" in strict.err
+        loose = cli.run(*flags, env={"CALIBAN_STRICT_ROUTING": "false"})
+        assert (loose.code, loose.out) == (0, "no eyes\n"), loose.err
+        assert PIXEL not in server.requests[-1].body.decode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 from router_kit import ABLE, Silent, answer, ask, rig, rig_over, route, words
@@ -24,6 +25,7 @@ from caliban_common.message import (
 from caliban_common.usage import Usage
 from caliban_model_router import (
     FallbackExhausted,
+    NoCandidate,
     NoRouteFits,
     RouterConfig,
     RouterConfigError,
@@ -143,6 +145,15 @@ async def test_r2_an_image_goes_to_the_route_that_can_see():
     assert words(await answer(made.router, ask(picture))) == "a cat"
     assert made.told == [("one", "two", "capability")]
     assert made.router.capabilities("one-model").vision
+
+
+async def test_pictures_that_nobody_can_see_end_the_request_unless_that_is_allowed():
+    picture = Message(role="user", content=(ImageBlock(media_type="image/png", data="AA=="),))
+    blind = {"one": replace(ABLE, vision=False)}
+    with pytest.raises(NoCandidate, match="vision"):
+        await answer(rig({"one": []}, capabilities=blind).router, ask(picture))
+    made = rig({"one": [reply("one")]}, capabilities=blind, strict=False)
+    assert words(await answer(made.router, ask(picture))) == "one"
 
 
 async def test_r3_explicit_fallback_ids_override_the_order_of_declaration():

@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MAX_TOKENS = 10**12
+"""No call uses more: a greater count is a fault of who tells it."""
+
+
+def told_count(value: object) -> int | None:
+    """The count that a provider tells in `value`, a whole number from 0 to `MAX_TOKENS`; else `None`."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value <= MAX_TOKENS else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
@@ -25,6 +37,20 @@ class Usage:
     def cache_hit_ratio(self) -> float | None:
         """The share of the prompt that came from the provider's cache; `None` without a prompt."""
         return min(1.0, self.cache_read_tokens / self.input_tokens) if self.input_tokens else None
+
+    def then(self, later: Usage) -> Usage:
+        """The counts of a call that were told as `self` first and as `later` then.
+
+        Counts are running totals: one that is left out later, or 0, takes nothing back.
+        """
+        return Usage(
+            input_tokens=later.input_tokens or self.input_tokens,
+            output_tokens=later.output_tokens or self.output_tokens,
+            cache_read_tokens=later.cache_read_tokens or self.cache_read_tokens,
+            cache_write_tokens=later.cache_write_tokens or self.cache_write_tokens,
+            thinking_tokens=later.thinking_tokens or self.thinking_tokens,
+            estimated=later.estimated,
+        )
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(

@@ -29,12 +29,15 @@ class RouterOptions:
     """What a router tells its surroundings and what it goes by.
 
     `on_switch` is told every change of the route, `on_spent` once what each call used; both are called
-    between two steps of a stream and must be quick. `clock` gives seconds that never go back.
+    between two steps of a stream and must be quick. Without `strict` a request with pictures that no route
+    can see is answered all the same, by a model that is told of them in words. `clock` gives seconds that
+    never go back.
     """
 
     on_switch: Callable[[Switch], None] = _ignore
     on_spent: Callable[[Spent], None] = _ignore
     budget: Budget | None = None
+    strict: bool = True
     clock: Callable[[], float] = time.monotonic
 
 
@@ -60,6 +63,7 @@ class RouterProvider:
             on_switch=given.on_switch,
             on_spent=given.on_spent,
             budget=given.budget,
+            strict=given.strict,
         )
         self._view = self.for_purpose(config.default_purpose)
         self.name = self._view.name

@@ -35,6 +35,7 @@ class Shared:
     on_switch: Callable[[Switch], None]
     on_spent: Callable[[Spent], None]
     budget: Budget | None
+    strict: bool
 
     def skill(self, route: Route) -> Capabilities:
         """What the model of `route` can do."""
@@ -93,7 +94,7 @@ class RouterView:
         `BudgetExhausted`. What was raised after content may be asked for again, and another route answers.
         """
         needs = needs_of(request)
-        selection = select(self._config, self._purpose, needs, self._shared.skill)
+        selection = self._selected(needs)
         if not selection.chain:
             raise _no_candidate(self._purpose, selection)
         chain, request = await self._within_budget(request, needs, selection.chain)
@@ -113,6 +114,15 @@ class RouterView:
 
     async def aclose(self) -> None:
         """Nothing to do: the router owns the providers."""
+
+    def _selected(self, needs: Needs) -> Selection:
+        """The routes that can do it all; if none can and that is allowed, those that see no pictures too."""
+        selection = select(self._config, self._purpose, needs, self._shared.skill)
+        if selection.chain or self._shared.strict:
+            return selection
+        # What a model cannot see its provider says in words.
+        blind = replace(needs, vision=False, documents=False)
+        return select(self._config, self._purpose, blind, self._shared.skill)
 
     def _health(self, route: Route) -> Health:
         return self._shared.health[route.id]

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from caliban_common.stop import StopReason
-from caliban_common.usage import Usage
+from caliban_common.usage import Usage, told_count
 from caliban_provider.classify import error_for_type
 from caliban_provider.errors import BadResponse, ProviderError, StreamInterrupted
 from caliban_provider.sse import SSEEvent
@@ -244,9 +244,8 @@ class Decoder:
             "thinking_tokens": details.get("thinking_tokens") if isinstance(details, dict) else None,
         }
         for name in _COUNTS:
-            value = told.get(name)
-            if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-                self._counts[name] = value
+            # What is told as 0 later was left out by some server between.
+            self._counts[name] = told_count(told.get(name)) or self._counts.get(name, 0)
         fresh, written, read, output, thinking = (self._counts.get(name, 0) for name in _COUNTS)
         return Usage(
             input_tokens=fresh + written + read,

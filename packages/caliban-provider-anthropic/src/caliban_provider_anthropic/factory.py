@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -47,11 +48,18 @@ class AnthropicFactory:
         from caliban_provider_anthropic.provider import AnthropicProvider
         from caliban_provider_anthropic.transport import ApiTransport
 
+        options = replace(options, extra={**_versions(), **options.extra})
         check_extra(options.extra)
         http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
         return AnthropicProvider(
             ApiTransport(options), http, first_byte_s=options.first_byte_s, idle_s=options.idle_s
         )
+
+
+def _versions() -> dict[str, str]:
+    """The version that the environment asks for."""
+    version = os.environ.get("ANTHROPIC_VERSION", "")
+    return {"anthropic_version": version} if version else {}
 
 
 def check_extra(extra: Mapping[str, str]) -> None:

@@ -48,5 +48,4 @@ def objects(data: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 
 def count(data: Mapping[str, Any], name: str) -> int:
     """The number `name` of `data`, ≥ 0; 0 when it is missing or something else."""
-    value = data.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return told_count(data.get(name)) or 0

@@ -46,8 +46,7 @@ def string(data: Mapping[str, Any], name: str) -> str:
 
 def count(data: Mapping[str, Any], name: str) -> int | None:
     """The whole number `name` of `data` that is not negative; `None` when there is none."""
-    value = data.get(name)
-    return value if isinstance(value, int) and value is not True and value >= 0 else None
+    return told_count(data.get(name))
 
 
 def mapping(data: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -40,6 +40,10 @@ from caliban_provider.capabilities import Capabilities
 from caliban_provider.provider import Provider, ProviderFactory
 from caliban_settings import Settings
 
+STRICT = "CALIBAN_STRICT_ROUTING"
+UNSET = ("0", "false", "no", "off")
+"""What the variable says to let a request with pictures go to a model that sees none."""
+
 MAIN: Purpose = "main_loop"
 SUMMARIES: Purpose = "summarization"
 PURPOSES: tuple[Purpose, ...] = (MAIN, SUMMARIES)
@@ -111,6 +115,7 @@ def routed_door(
             RouterOptions(
                 on_switch=lambda switch: around.on_warning(_warned(switch)),
                 budget=_budget(around.costs, providers),
+                strict=environ.get(STRICT, "").lower() not in UNSET,
             ),
         )
     except RouterConfigError as error:
