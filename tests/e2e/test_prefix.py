@@ -71,7 +71,7 @@ class Said:
     @property
     def secret(self) -> str:
         """What the vendor wants back as it was: with every character that could be written otherwise."""
-        return f"Sig+/{self.number:03}/" + "Zm9v+/" * 5 + "A=="
+        return f"Sig+/{self.number:03}/" + "Zm9v+/" * 5 + "AAA=="
 
     @property
     def usage(self) -> Usage:
