@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from caliban.compose.costs import price_book
 from caliban_common.usage import Usage
+from caliban_provider.testing.exchange import sse
 from caliban_provider_anthropic.testing import wire
 
 JSON = ("--output-format", "json")
@@ -20,9 +24,9 @@ def test_a_run_says_what_it_cost(cli):
 
 
 def test_cache_reads_and_writes_have_their_own_prices(cli):
-    usage = Usage(input_tokens=3_000_000, cache_read_tokens=1_000_000, cache_write_tokens=1_000_000)
-    cli.script(wire.exchange(wire.text("x"), usage=usage))
-    assert cli.run("-p", "hi", *JSON).json["total_cost_usd"] == pytest.approx(3 + 0.3 + 3.75)
+    prompt = {"input_tokens": 3_000_000, "cache_read_tokens": 1_000_000, "cache_write_tokens": 1_000_000}
+    cli.script(wire.exchange(wire.text("x"), usage=Usage(**prompt, output_tokens=100_000)))
+    assert cli.run("-p", "hi", *JSON).json["total_cost_usd"] == pytest.approx(3 + 0.3 + 3.75 + 1.5)
 
 
 def test_a_budget_that_is_spent_ends_the_run_with_137(cli):
@@ -100,3 +104,48 @@ def test_a_repository_cannot_loosen_the_budget(cli):
     (own / "settings.toml").write_text('[budget]\nunpriced = "refuse"\n')
     done = cli.run("-p", "hi", "--model", "m", "--max-budget-usd", "5", "--trust-project")
     assert done.code == 137
+
+
+@pytest.mark.parametrize("count", [0, -5, 10**30, 10**400, "27", 1.5, None])
+def test_a_server_that_tells_nonsense_of_its_usage_is_estimated_and_kept_to_the_budget(free_cli, count):
+    cli = free_cli
+    (cli.work / "f").write_text("x")
+    call = wire.reply(wire.tool_use("Read", {"path": "f"}), usage=Usage())
+    told = f'"input_tokens":{json.dumps(count)}'.encode()
+    pieces = [piece.replace(b'"input_tokens":0', told) for piece in call]
+    assert pieces != call or count == 0
+    cli.script(*(sse(*pieces) for _ in range(5)))
+    done = cli.run("-p", "hi", "--max-budget-usd", "0.004", *JSON)
+    assert (done.code, done.json["subtype"]) == (137, "budget_exceeded"), done.err
+    assert len(cli.server.requests) == 2
+    assert done.json["usage"]["estimated"] is True
+    assert done.json["total_cost_usd"] > 0.004
+    (entry,) = done.json["model_usage"].values()
+    assert entry["estimated"] is True
+
+
+@pytest.mark.parametrize("listed", ["gateway", "anthropic"])
+def test_rates_are_found_under_the_operators_name_of_a_provider_and_under_its_kind(cli, listed):
+    rates = cli.home / "rates.yaml"
+    rates.write_text(
+        f"version: 1\nproviders:\n  {listed}:\n    - model_glob: m\n      effective_from: 2020-01-01\n"
+        "      input_per_mtok: 1\n      output_per_mtok: 10\n"
+    )
+    table = {"kind": "anthropic", "base_url": cli.server.url, "api_key_env": "ANTHROPIC_API_KEY"}
+    settings = json.dumps({"provider": {"gateway": table}})
+    flags = ("-p", "hi", "--provider", "gateway", "--model", "m", "--settings", settings, *JSON)
+    cli.script(*(wire.exchange(wire.text("x"), usage=MILLION, model="m") for _ in range(2)))
+    for more in ((), ("--fallback-model", "n")):
+        done = cli.run(*flags, *more, env={"CALIBAN_RATES_YAML": str(rates)})
+        assert (done.json["total_cost_usd"], done.err) == (pytest.approx(2), "")
+
+
+def test_whose_prices_a_provider_charges_is_told_by_its_address():
+    places = {
+        "mine": ("openai", "https://api.deepseek.com/v1"),
+        "here": ("openai", "http://127.0.0.1:1/v1"),
+        "plain": ("anthropic", None),
+        "cloud": ("vertex", "https://us-aiplatform.googleapis.com"),
+    }
+    vendors = {"mine": "deepseek", "here": "openai", "plain": "anthropic", "cloud": "vertex"}
+    assert price_book(None, places).vendors == vendors

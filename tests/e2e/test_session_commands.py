@@ -258,3 +258,21 @@ def test_what_a_failed_run_cost_is_in_the_session(cli):
     state = store(cli).load("work")
     assert [message.role for message in state.messages] == ["system", "user", "assistant"]
     assert state.total_usage.input_tokens > 0
+
+
+def test_a_resumed_session_still_knows_the_summary_of_what_was_before(cli):
+    long = "word " * 4000
+
+    def answer(request):
+        is_summary = b"You keep the memory of a software agent" in request.body
+        return wire.exchange(wire.text("MARK-7" if is_summary else long))
+
+    with LoopbackServer(answer) as server:
+        env, settings = {"ANTHROPIC_BASE_URL": server.url}, '{"auto_compact_threshold": 0.02}'
+        for number in range(6):
+            flags = ("-p", f"{number} {long}", "--session", "s", "--settings", settings)
+            assert cli.run(*flags, env=env).code == 0
+        assert cli.run("-p", "and?", "--resume", "s", env=env).code == 0
+        summarised = ["MARK-7" in json.dumps(request.json.get("system")) for request in server.requests]
+    assert summarised[-1]
+    assert not all(summarised)

@@ -163,6 +163,22 @@ async def test_a_complete_reply_without_usage_is_settled_by_what_was_seen():
     assert ledger.settled == [(1, Usage(), 40)]
 
 
+async def test_a_complete_reply_whose_usage_is_all_zeros_is_settled_by_what_was_seen():
+    ledger = Calls()
+    _, provider = metered(ledger, reply("é" * 80, usage=Usage()))
+    outcome = await Agent(provider, "m").run_to_end("hi")
+    assert ledger.settled == [(1, Usage(), 40)]  # two bytes each
+    assert (outcome.usage.output_tokens, outcome.usage.estimated) == (40, True)
+
+
+async def test_a_reply_whose_usage_tells_half_is_estimated_for_the_other_half():
+    ledger = Calls()
+    _, provider = metered(ledger, reply("x" * 160, usage=Usage(input_tokens=7)))
+    outcome = await Agent(provider, "m").run_to_end("hi")
+    assert outcome.usage == Usage(input_tokens=7, output_tokens=40, estimated=True)
+    assert ledger.settled == [(1, Usage(input_tokens=7), 40)]
+
+
 async def test_a_reply_that_is_left_early_is_settled_by_what_was_seen():
     ledger = Calls()
     _, provider = metered(ledger, reply("x" * 160))

@@ -32,6 +32,16 @@ class Clock:
         return self.now_s
 
 
+class Summary:
+    """A compactor whose every summary is another one."""
+
+    made = 0
+
+    async def compact(self, messages, **_: object):
+        self.made += 1
+        return (user(f"summary {self.made}"), messages[-1])
+
+
 def request(*messages: Message, **options: object) -> CompletionRequest:
     given = {"model": "m", "max_tokens": 10, "tools": (READ, EDIT), "messages": messages} | options
     return CompletionRequest(**given)
@@ -90,6 +100,27 @@ def test_a_history_that_was_rewritten_on_purpose_is_no_surprise():
     watch = PrefixWatch()
     watch.ask(request(*GROWN), 0)
     assert watch.ask(request(BEGUN[0], user("A summary")), 1) is None
+
+
+def test_a_summary_among_the_system_messages_is_no_surprise_now_or_after_a_resume():
+    watch = PrefixWatch()
+    watch.ask(request(*GROWN), 0)
+    shorter = request(BEGUN[0], system("Summary of earlier conversation: they met."), user("On"))
+    assert watch.ask(shorter, 1) is None
+    assert watch.generation == 1
+    assert PrefixWatch(watch.fingerprint).ask(shorter, 0) is None
+
+
+@pytest.mark.anyio
+async def test_a_run_that_rewrites_after_one_that_did_is_no_surprise_either():
+    watch = PrefixWatch()
+    long = Summary()
+    for _ in range(2):
+        provider = ScriptedProvider([reply("one")], capabilities=Capabilities(context_tokens=2000))
+        agent = Agent(provider, "m", compactor=long)
+        async with agent.run((user("x" * 9000), assistant("a"), user("b")), prefix=watch) as run:
+            assert [event async for event in run.events if isinstance(event, Warned)] == []
+    assert (long.made, watch.generation) == (2, 2)
 
 
 def test_nothing_is_said_where_nothing_is_cached():

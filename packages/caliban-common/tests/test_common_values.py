@@ -14,6 +14,7 @@ from caliban_common.event import AgentEvent
 from caliban_common.message import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock, user
 from caliban_common.stop import Stop, StopKind
 from caliban_common.tool import ToolOutput
+from caliban_common.usage import MAX_TOKENS, Usage, told_count
 
 
 def test_everything_exported_is_there_and_sorted() -> None:
@@ -59,6 +60,30 @@ def test_an_output_of_text_is_one_block() -> None:
 
 def test_only_the_end_of_the_last_turn_is_what_was_asked_for() -> None:
     assert [kind for kind in get_args(StopKind) if Stop(kind=kind).ok] == ["end_of_turn"]
+
+
+@pytest.mark.parametrize(
+    ("told", "count"),
+    [
+        (0, 0),
+        (27, 27),
+        (27.0, 27),
+        (MAX_TOKENS, MAX_TOKENS),
+        *(
+            (bad, None)
+            for bad in (-1, 1.5, True, "27", None, [1], MAX_TOKENS + 1, 10**400, float("nan"), float("inf"))
+        ),
+    ],
+)
+def test_a_count_is_a_whole_number_that_a_call_can_have(told: object, count: int | None) -> None:
+    assert told_count(told) == count
+
+
+def test_counts_told_later_replace_earlier_ones_but_a_zero_takes_nothing_back() -> None:
+    first = Usage(input_tokens=9, output_tokens=1, cache_read_tokens=4, thinking_tokens=1)
+    assert first.then(Usage(input_tokens=9, output_tokens=5, cache_write_tokens=2)) == Usage(
+        input_tokens=9, output_tokens=5, cache_read_tokens=4, cache_write_tokens=2, thinking_tokens=1
+    )
 
 
 def test_importing_the_values_loads_no_codec_and_nothing_from_outside() -> None:

@@ -162,6 +162,27 @@ async def test_the_same_system_prompt_is_not_written_again():
     assert store.messages == before == list(session.messages)
 
 
+async def test_a_new_system_prompt_leaves_the_summary_of_what_was_before():
+    summary = system("Summary of earlier conversation:\nThe port is 8123.")
+    store = Memory()
+    session = session_of([], store, (system("Be brief."), summary, user("go")))
+    session.set_system(system("Be brief."))
+    assert store.messages == [], "nothing changed"
+    session.set_system(system("Be long."))
+    assert session.messages == (system("Be long."), summary, user("go")) == tuple(store.messages)
+    session.set_system(None)
+    assert session.messages == (summary, user("go"))
+
+
+async def test_what_is_known_of_a_prompts_beginning_is_forgotten_with_the_history_it_was_of():
+    store = Memory()
+    session = session_of([reply("x")], store)
+    await submit(session, "hi")
+    assert store.prefix["model"] == "m"
+    session.record(HistoryReplaced(messages=session.messages, reason="summarised"))
+    assert store.prefix == {}
+
+
 async def test_a_store_that_fails_last_is_told_of_at_the_close():
     store = Memory(room=1)
     session = session_of([reply("one")], store)

@@ -169,7 +169,7 @@ WRONG = {
     "[router.route 1]: is a table, not a text": {"router": {"route": ["x"]}},
     "[router.route 1] purpose: is missing": {"router": {"route": [{"provider": "anthropic", "model": "m"}]}},
     "[router.route 1] purpose: is one of": {"router": {"route": [ROUTE | {"purpose": "chat"}]}},
-    "[router.route 1] model: is a text that is not empty": {"router": {"route": [ROUTE | {"model": " "}]}},
+    "[router.route 1] model: is empty": {"router": {"route": [ROUTE | {"model": " "}]}},
     "[router.route 1] fallbck: is not a key": {"router": {"route": [ROUTE | {"fallbck": []}]}},
     "[router.route 1] fallback: is a list of texts": {"router": {"route": [ROUTE | {"fallback": "x"}]}},
     "[router.route 1] fallback: no route is called 'x'": {"router": {"route": [ROUTE | {"fallback": ["x"]}]}},
@@ -281,5 +281,7 @@ def test_overrides_change_the_model_of_a_purpose_or_of_a_route():
         ("fallback:fast_classifier", "openai/gpt"),
     ]
     assert len(config.routes_for("summarization")) == 2
+    with pytest.raises(RouterConfigError, match=r"\[model_overrides\] main_loop: names no model"):
+        with_overrides(config, {"main_loop": " "})
     with pytest.raises(RouterConfigError, match=r"\[model_overrides\] chat: is neither a purpose nor"):
         with_overrides(config, {"chat": "x"})

@@ -120,10 +120,10 @@ def test_the_effort_of_the_request_beats_the_route_and_its_budget_beats_every_kn
         made = with_effort(ask(**options), mapped)
         return made.effort, made.thinking_tokens
 
-    assert knobs() == (None, 1024)
-    assert knobs(effort="high") == knobs(effort="max") == (None, 32768)
-    assert knobs(effort="medium") == (None, None)
-    assert knobs(effort="high", thinking_tokens=5000) == (None, 5000)
+    assert knobs() == ("low", 1024), "a model that takes no budget goes by the level"
+    assert (knobs(effort="high"), knobs(effort="max")) == (("high", 32768), ("max", 32768))
+    assert knobs(effort="medium") == (None, 0), "no thinking, also where the vendor's default is to think"
+    assert knobs(effort="high", thinking_tokens=5000) == ("high", 5000)
     bodied = with_effort(ask(extra={"b": 1}), route("a", effort_map={"medium": "a=x"}))
     assert dict(bodied.extra) == {"b": 1, "a": "x"}
     assert [lower(level) for level in ("max", "high", "medium", "low")] == ["high", "medium", "low", "low"]
@@ -266,6 +266,23 @@ def test_debug_shows_what_is_kept_and_dropped_and_why():
         "effort high: budget=9000  (able)",
         "effort max: budget=9000  (able)",
     ]
+
+
+def test_debug_shows_each_routes_own_effort_and_a_race_only_where_there_is_one():
+    config = RouterConfig(
+        routes=(
+            route("one", effort="high", hedge=Hedge()),
+            route("two", effort="low", hedge=Hedge()),
+            route("alone", purpose="summarization", hedge=Hedge()),
+        )
+    )
+    text = render(explain(config, "main_loop", Needs(), skill=lambda _: ABLE))
+    assert [line for line in text.splitlines() if line.startswith("effort")] == [
+        "effort high: effort=high  (one)",
+        "effort low: effort=low  (two)",
+    ]
+    assert text.count("hedged") == 1
+    assert "hedged" not in render(explain(config, "summarization", Needs(), skill=lambda _: ABLE))
 
 
 def test_debug_says_so_when_nothing_can_answer():

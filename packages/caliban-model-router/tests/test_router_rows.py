@@ -20,6 +20,7 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    assistant,
     user,
 )
 from caliban_common.usage import Usage
@@ -154,6 +155,22 @@ async def test_pictures_that_nobody_can_see_end_the_request_unless_that_is_allow
         await answer(rig({"one": []}, capabilities=blind).router, ask(picture))
     made = rig({"one": [reply("one")]}, capabilities=blind, strict=False)
     assert words(await answer(made.router, ask(picture))) == "one"
+
+
+@pytest.mark.parametrize("where", ["before", "tool"])
+async def test_a_picture_that_nobody_asks_about_does_not_end_a_conversation(where):
+    image = ImageBlock(media_type="image/png", data="AA==")
+    call = Message(role="assistant", content=(ToolUseBlock(id="t1", name="Read", input={}),))
+    history = {
+        "before": (Message(role="user", content=(image,)), assistant("a cat"), user("and now?")),
+        "tool": (
+            user("look"),
+            call,
+            Message(role="user", content=(ToolResultBlock(tool_use_id="t1", content=(image,)),)),
+        ),
+    }
+    made = rig({"one": [reply("one")]}, capabilities={"one": replace(ABLE, vision=False)})
+    assert words(await answer(made.router, ask(*history[where]))) == "one"
 
 
 async def test_r3_explicit_fallback_ids_override_the_order_of_declaration():
@@ -390,3 +407,14 @@ async def test_what_all_routes_said_alike_is_told_once():
     with pytest.raises(FallbackExhausted) as caught:
         await answer(made.router)
     assert caught.value.message == "fallback exhausted: one, two: busy"
+
+
+@pytest.mark.parametrize(
+    ("asked", "limit", "sent"), [(8192, 64_000, 40_960), (40_000, 64_000, 40_000), (8192, 20_000, 20_000)]
+)
+async def test_a_thinking_budget_that_would_fill_the_reply_comes_on_top_of_it(asked, limit, sent):
+    thinker = replace(ABLE, thinking=True, max_output_tokens=limit)
+    routes = (route("one", effort_map={"medium": "budget=32768"}),)
+    made = rig({"one": [reply("x")]}, routes, capabilities={"one": thinker})
+    await answer(made.router, ask(max_tokens=asked))
+    assert made.providers["one"].requests[0].max_tokens == sent

@@ -144,6 +144,14 @@ def test_usage_is_cumulative_and_what_is_not_told_stays() -> None:
     ]
 
 
+@pytest.mark.parametrize("prompt", [0, 0.0, 10**30, "10", None])
+def test_a_prompt_that_was_told_is_not_taken_back(prompt: object) -> None:
+    told = {"output_tokens": 7, "input_tokens": prompt, "cache_read_input_tokens": 0}
+    assert feed(begun(), "message_delta", delta={}, usage=told) == [
+        MessageDelta(None, Usage(input_tokens=10, output_tokens=7))
+    ]
+
+
 def test_a_snapshot_that_answers_is_named_as_it_was_asked_for() -> None:
     decoder = Decoder(model="claude-haiku-4-5")
     (event,) = SSEDecoder().feed(wire.message_start(model="claude-haiku-4-5-20251001", id="m"))

@@ -102,3 +102,16 @@ for _ in range(100):
 )
 def test_a_reply_schema_that_cannot_be_enforced_is_not_sent(schema: dict[str, Any]) -> None:
     assert reply_schema(schema) is None
+
+
+def test_definitions_that_share_others_are_each_looked_at_once() -> None:
+    """There are 2³⁰ ways through these, and no circle."""
+    pair = ("a", "b")
+    shared: dict[str, Any] = {"d30": {"type": "string"}}
+    for place in range(30):
+        parts = {name: {"$ref": f"#/$defs/d{place + 1}"} for name in pair}
+        shared[f"d{place}"] = {"type": "object", "properties": parts, "additionalProperties": False}
+    schema = {**shared["d0"], "$defs": shared}
+    assert reply_schema(schema) == schema
+    shared["d30"] = {"$ref": "#/$defs/d0"}
+    assert reply_schema({**schema, "$defs": shared}) is None

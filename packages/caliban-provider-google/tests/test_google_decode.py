@@ -154,6 +154,14 @@ def test_counts_of_the_quick_way_are_read_when_no_later_ones_come() -> None:
     assert decoded([*pieces, end])[-2] == MessageDelta("end_turn", Usage(input_tokens=7, output_tokens=3))
 
 
+def test_a_count_that_a_later_event_leaves_out_is_kept() -> None:
+    pieces = wire.reply(wire.text("a", "b", "c"), usage=Usage(input_tokens=7, output_tokens=90), finish=None)
+    early = wire.event({"candidates": [], "usageMetadata": {"promptTokenCount": 7, "thoughtsTokenCount": 5}})
+    end = {"candidates": [{"finishReason": "STOP", "index": 0}], "usageMetadata": {"promptTokenCount": 7}}
+    usage = Usage(input_tokens=7, output_tokens=8, thinking_tokens=5)
+    assert decoded([early, *pieces, wire.event(end)])[-2] == MessageDelta("end_turn", usage)
+
+
 def test_a_finish_reason_with_every_event_ends_nothing_early() -> None:
     pieces = [wire.chunk({"text": text}, candidate={"finishReason": "STOP"}) for text in "abc"]
     assert [event.text for event in decoded(pieces) if isinstance(event, TextDelta)] == ["a", "b", "c"]
@@ -270,6 +278,14 @@ def test_the_quick_way_takes_nothing_that_says_more_than_text() -> None:
     signed = wire.chunk({"text": "c", "thoughtSignature": "U0lH"}, candidate={"finishReason": "STOP"})
     kinds = [event.kind for event in decoded([*begun, signed]) if isinstance(event, BlockStart)]
     assert kinds == ["text", "opaque", "text"]
+
+
+@pytest.mark.parametrize("odd", [{}, {"candidates": 5}, {"candidates": [None]}, {"candidates": -0.0}])
+def test_an_event_with_counts_only_may_come_between_pieces_of_text(odd: dict[str, Any]) -> None:
+    decoder = Decoder(model=wire.MODEL)
+    one({"candidates": [{"content": {"parts": [{"text": "a"}]}}]}, decoder)
+    assert one({**odd, "usageMetadata": {"promptTokenCount": 3}}, decoder) == []
+    assert one({"candidates": [{"content": {"parts": [{"text": "b"}]}}]}, decoder) == [TextDelta(0, "b")]
 
 
 def test_an_end_without_a_reason_was_an_interruption() -> None:

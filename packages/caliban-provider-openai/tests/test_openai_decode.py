@@ -247,6 +247,14 @@ def test_the_end_may_lack_its_mark_but_not_its_reason() -> None:
             completion(pieces)
 
 
+@pytest.mark.parametrize("last", [{"prompt_tokens": 0, "completion_tokens": 0}, {"prompt_tokens": None}])
+def test_a_last_chunk_without_counts_takes_none_back(last: dict[str, object]) -> None:
+    whole = chat.reply(chat.text("x"), style=chat.Style(usage_in="nowhere"))
+    counted = chat.chunk([], usage={"prompt_tokens": 9, "completion_tokens": 3})
+    told = completion([*whole[:-1], counted, chat.chunk([], usage=last), whole[-1]]).usage
+    assert told == Usage(input_tokens=9, output_tokens=3)
+
+
 def test_usage_is_found_wherever_a_server_keeps_it() -> None:
     counted = {"prompt_tokens": 7, "completion_tokens": 3}
     whole = chat.reply(chat.text("x"), style=chat.Style(usage_in="nowhere"))

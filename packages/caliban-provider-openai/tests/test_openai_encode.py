@@ -172,6 +172,15 @@ def test_reasoning_goes_back_in_a_member_only_where_the_server_wants_it() -> Non
     assert messages[1] == {"role": "assistant", "content": "x"}
 
 
+def test_calls_of_another_model_come_with_a_blank_reasoning_where_the_server_wants_one() -> None:
+    turn = said(
+        ThinkingBlock(text="hm", signature=""), ToolUseBlock(id="a", name="Read", input={}), model="m"
+    )
+    for quirks, model, told in ((DEEPSEEK, "m", "hm"), (DEEPSEEK, "other", " "), (PLAIN, "other", None)):
+        messages = encode_chat(ask(user("Hi"), turn, model=model), quirks)["messages"]
+        assert messages[1].get("reasoning_content") == told
+
+
 def test_results_stand_first_and_their_images_where_the_wire_takes_them() -> None:
     calls = said(ToolUseBlock(id="a", name="Read", input={}), ToolUseBlock(id="b", name="Read", input={}))
     answers = heard(

@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from caliban_provider.call import MAX_REFUSAL_BYTES, Caller, Prepared, in_time
+from caliban_provider.call import MAX_PAGE_BYTES, MAX_REFUSAL_BYTES, Caller, Prepared, in_time
 from caliban_provider.classify import error_for
 from caliban_provider.errors import BadResponse, Overloaded, ProviderError, RateLimited, StreamIdle
 from caliban_provider.http import HttpClient
@@ -62,6 +62,21 @@ async def test_a_page_is_read_whole() -> None:
 async def test_a_refusal_is_what_the_vendor_means_by_it() -> None:
     error = await failure(answer(429, b"slow down", retry_after="1"))
     assert (type(error), error.status, error.retry_after_s) == (RateLimited, 429, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        (answer(200, "<html>", content_type="text/html"), "the answer is of type 'text/html' and not JSON"),
+        (answer(200, b" " * (MAX_PAGE_BYTES + 1)), "the answer is larger than 4,194,304 bytes"),
+    ],
+)
+async def test_what_is_no_page_is_told_as_that(page: Exchange, message: str) -> None:
+    with LoopbackServer([page]) as server:
+        async with calling(server, hint="look there") as (caller, prepared):
+            with pytest.raises(BadResponse) as raised:
+                await caller.page(prepared)
+    assert (raised.value.message, raised.value.hint) == (message, "look there")
 
 
 async def test_a_refusal_of_a_page_is_one_too() -> None:

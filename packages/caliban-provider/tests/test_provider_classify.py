@@ -309,6 +309,11 @@ def test_an_error_inside_a_stream_says_so() -> None:
     assert (error.code, error.status, error.retry_after_s) == ("overloaded_error", None, 3.0)
 
 
+def test_a_key_that_is_refused_inside_a_stream_was_refused_by_a_server() -> None:
+    error = error_for_type("authentication_error", "no", provider="acme")
+    assert (type(error), error.status) == (AuthenticationError, 401)
+
+
 def test_a_code_of_control_characters_is_no_code():
     error = error_for(500, {}, b'{"code":"\\f"}', provider="p")
     assert (error.message, error.code) == ("p failed (HTTP 500)", None)

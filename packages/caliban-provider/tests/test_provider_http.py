@@ -305,6 +305,13 @@ async def test_a_header_that_http_does_not_allow_is_refused_without_being_shown(
     assert error.__cause__ is None
 
 
+@pytest.mark.parametrize("name", ["content-length", "Transfer-Encoding", "expect", "x y", "x:y", ""])
+async def test_a_header_that_would_cut_the_request_elsewhere_is_refused(name: str) -> None:
+    async with client_of() as client:
+        error = await failure(client, "http://127.0.0.1:9/", **{name: "3"})
+    assert type(error) is InvalidRequest and error.message.startswith(f"the header {name!r} ")
+
+
 async def test_a_proxy_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     with LoopbackServer([answer(200, "by proxy")]) as proxy:
         monkeypatch.setenv("http_proxy", proxy.url)

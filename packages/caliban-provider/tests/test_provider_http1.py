@@ -6,7 +6,7 @@ import time
 
 import h11
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from caliban_provider.http1 import Chunked, Head, Sized, Unbounded, framing_of, request, split_head
@@ -64,6 +64,8 @@ GRAMMAR = st.lists(
 
 
 @given(GRAMMAR | st.binary(max_size=60))
+@example(b"0\r\n\n")
+@example(b"0\r\na: b\n\r\n")
 def test_any_bytes_are_decoded_as_the_known_library_does_or_refused(stream: bytes) -> None:
     theirs = h11.Connection(h11.CLIENT)
     theirs.send(h11.Request(method="GET", target="/", headers=[("host", "x")]))

@@ -200,3 +200,20 @@ async def test_the_account_says_when_to_go_on_more_cheaply() -> None:
     money = account("1")
     money.after_call(await begin(money, call()), used(850))
     assert money.verdict() == "soft"
+
+
+@pytest.mark.parametrize(
+    ("told", "seen", "counted"),
+    [
+        (Usage(), 30, (200, 30)),
+        (Usage(input_tokens=150), 30, (150, 30)),
+        (Usage(output_tokens=40), 0, (200, 40)),
+    ],
+)
+async def test_what_a_provider_leaves_out_is_estimated_and_paid_for(told, seen, counted) -> None:
+    money = account("1")
+    money.after_call(await begin(money, call(prompt=200)), told, seen_output_tokens=seen)
+    (row,) = money.meter.rows
+    assert (row.usage.input_tokens, row.usage.output_tokens) == counted
+    assert (row.usage.estimated, row.estimated_calls) == (True, 1)
+    assert money.meter.total_usd == Decimal(sum(counted)) / 1000

@@ -18,15 +18,34 @@ class Arrivals:
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
+        self._listens = False
+        self._raises = False
 
     def listen(self) -> None:
         """Take SIGINT, SIGTERM and SIGHUP from now on; a SIGHUP that is ignored, as by nohup, stays so."""
+        self._listens = True
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)
             if number is not None and not (name == "SIGHUP" and signal.getsignal(number) == signal.SIG_IGN):
                 signal.signal(number, self._note)
 
+    def listen_again(self) -> None:
+        """Take them back from an event loop that took them for itself, if they were taken before."""
+        if self._listens:
+            self.listen()
+
+    def raises(self, on: bool) -> None:
+        """Whether a signal raises `KeyboardInterrupt`: for the time that a person or a pipe is waited for.
+
+        Raises it for a signal that has come already.
+        """
+        self._raises = on
+        if on and self.numbers:
+            raise KeyboardInterrupt
+
     def _note(self, number: int, frame: FrameType | None) -> None:
         if number in self.numbers:
             os._exit(SECOND_INTERRUPT if number == signal.SIGINT else CANCELLED)
         self.numbers.append(number)
+        if self._raises:
+            raise KeyboardInterrupt

@@ -91,7 +91,7 @@ def _dispatch(arguments: Sequence[str], arrivals: Arrivals) -> int:
     if arguments and arguments[0] == "models":
         from caliban.commands.models import models
 
-        return models(arguments[1:])
+        return models(arguments[1:], arrivals)
     if arguments and arguments[0] == "perms":
         from caliban.commands.perms import perms
 
@@ -102,7 +102,7 @@ def _dispatch(arguments: Sequence[str], arrivals: Arrivals) -> int:
 
         return router([*arguments[:place], *arguments[place + 1 :]])
     if arguments and arguments[0] in KEY_COMMANDS:
-        return _key_command(arguments[0], arguments[1:])
+        return _key_command(arguments[0], arguments[1:], arrivals)
     options = parse(arguments, os.environ)
     _choose_face(options)
     from caliban.compose.headless import answer
@@ -110,19 +110,19 @@ def _dispatch(arguments: Sequence[str], arrivals: Arrivals) -> int:
     return answer(options, arrivals)
 
 
-def _key_command(name: str, arguments: Sequence[str]) -> int:
+def _key_command(name: str, arguments: Sequence[str], arrivals: Arrivals) -> int:
     """The commands about keys and whether all is well."""
     if name == "doctor":
         from caliban.commands.doctor import doctor
 
-        return doctor(arguments)
+        return doctor(arguments, arrivals)
     if name == "status":
         from caliban.commands.status import status
 
         return status(arguments)
     from caliban.commands.login import login, logout
 
-    return login(arguments) if name == "login" else logout(arguments)
+    return login(arguments, arrivals) if name == "login" else logout(arguments)
 
 
 def _skip_config(arguments: Sequence[str]) -> int:

@@ -63,7 +63,8 @@ class Agent:
         """
         messages = _messages(history)
         channel: Channel[AgentEvent] = Channel(self.options.event_buffer)
-        trace = Trace(messages, channel)
+        watch = prefix or PrefixWatch()
+        trace = Trace(messages, channel, generation=watch.generation)
         replier = Replier(
             self.provider,
             trace,
@@ -82,7 +83,7 @@ class Agent:
             repairer=Repairer(Reader(family=self.provider.family, model=self.model)),
             compaction=self._compaction(),
             nudges=Nudges(),
-            prefix=prefix or PrefixWatch(),
+            prefix=watch,
             schema=self.options.response_schema,
         )
         return Run(loop, replier, channel, hooks)

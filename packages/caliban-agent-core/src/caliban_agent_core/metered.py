@@ -35,7 +35,7 @@ class MeteredProvider:
 
     Entering `stream` raises `BudgetSpent` when the ledger says no, before anything is sent. `agent` is in
     whose name is spent, empty for the main one; `on_warning` hears what the ledger has to say. A call is
-    priced by the name of `inner`: of a router, meter the providers behind it and not the router itself.
+    priced by `name`, else by that of `inner`: of a router, meter the providers behind it and not the router.
     Attributes that a provider need not have are those of `inner`.
     """
 
@@ -45,11 +45,13 @@ class MeteredProvider:
         ledger: Ledger,
         *,
         agent: str = "",
+        name: str = "",
         on_warning: Callable[[Warned], None] | None = None,
     ) -> None:
         self._inner = inner
         self._ledger = ledger
         self._agent = agent
+        self._called = name or inner.name
         self._on_warning = on_warning
         self._estimator = Estimator()
         self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
@@ -87,7 +89,7 @@ class MeteredProvider:
 
     async def _begin(self, request: CompletionRequest) -> int:
         answer = await self._ledger.before_call(
-            provider=self._inner.name,
+            provider=self._called,
             model=request.model,
             prompt_tokens=self._estimator.tokens(request.messages) + self._tool_tokens(request.tools),
             max_tokens=request.max_tokens,
@@ -144,9 +146,10 @@ class _MeteredStream:
         try:
             return await self._call.__aexit__(kind, error, trace)
         finally:
-            told = self._complete and self._usage is not None
+            usage = self._usage or NOTHING
+            told = self._complete and usage.output_tokens > 0
             seen = 0 if told else -(-self._chars // CHARS_PER_TOKEN)
-            self._meter._end(self._number, self._usage or NOTHING, seen)
+            self._meter._end(self._number, usage, seen)
 
     def __aiter__(self) -> AsyncIterator[StreamEvent]:
         return self
@@ -155,12 +158,17 @@ class _MeteredStream:
         event = await self._next()
         kind = type(event)
         if kind is TextDelta or kind is ThinkingDelta:
-            self._chars += len(event.text)  # type: ignore[union-attr]
+            self._chars += _size(event.text)  # type: ignore[union-attr]
         elif kind is InputDelta:
-            self._chars += len(event.partial_json)  # type: ignore[union-attr]
+            self._chars += _size(event.partial_json)  # type: ignore[union-attr]
         elif kind is MessageDelta or kind is MessageStart:
             self._usage = event.usage or self._usage  # type: ignore[union-attr]
             self._complete = self._complete or getattr(event, "stop_reason", None) is not None
         elif kind is MessageStop:
             self._complete = True
         return event
+
+
+def _size(text: str) -> int:
+    """What `text` counts for an estimate: letters outside ASCII by their bytes."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -56,6 +56,11 @@ class PrefixWatch:
         self._seen: Seen | None = None
         self._missed = False
 
+    @property
+    def generation(self) -> int:
+        """That of the request before: where a run that goes on counts from."""
+        return 0 if self._seen is None else self._seen.generation
+
     def ask(self, request: CompletionRequest, generation: int) -> Warned | None:
         """Take note of `request`, about to be sent; what to tell when its beginning is not the old one.
 
@@ -65,7 +70,11 @@ class PrefixWatch:
             return None
         seen, now_s = self._seen, self._clock()
         is_next = seen is not None and _is_next(seen, request, generation)
-        part = self._changed_head(seen, request)
+        part = None
+        if seen is not None and seen.generation != generation:
+            self.fingerprint = fingerprint(request)  # a summary may stand among the system messages
+        else:
+            part = self._changed_head(seen, request)
         if part is None and seen is not None and is_next:
             part = _moved(seen.request.messages, request.messages)
         fresh = Seen(request=request, generation=generation)

@@ -13,7 +13,7 @@ from time import perf_counter
 
 import anyio
 
-from caliban_agent_core.compact.estimate import message_tokens, tokens, tool_tokens
+from caliban_agent_core.compact.estimate import MESSAGE_TOKENS, message_tokens, tokens, tool_tokens
 from caliban_agent_core.trace import Trace
 from caliban_common.event import (
     ApiRetry,
@@ -165,9 +165,9 @@ class Replier:
                 "the stream ended before the reply did", hint="The connection was lost: ask again."
             )
         message, usage = self._message(assembler, request.model), assembler.usage
-        if usage == Usage():
-            usage = _estimated(request, message)
-            self._trace.spend(usage)
+        if not usage.input_tokens or not usage.output_tokens:
+            told, usage = usage, _estimated(usage, request, message)
+            self._trace.spend(usage - told)
         reply = Reply(
             message=message,
             stop_reason=assembler.stop_reason or "other",
@@ -224,10 +224,13 @@ class Replier:
         )
 
 
-def _estimated(request: CompletionRequest, message: Message) -> Usage:
-    """What a reply used whose provider does not say."""
-    prompt_tokens = tokens(request.messages) + tool_tokens(request.tools)
-    return Usage(input_tokens=prompt_tokens, output_tokens=message_tokens(message), estimated=True)
+def _estimated(told: Usage, request: CompletionRequest, message: Message) -> Usage:
+    """What a reply used whose provider leaves out, or tells as 0, what cannot be."""
+    prompt_tokens = told.input_tokens or tokens(request.messages) + tool_tokens(request.tools)
+    reply_tokens = told.output_tokens or message_tokens(message) - MESSAGE_TOKENS
+    if (prompt_tokens, reply_tokens) == (told.input_tokens, told.output_tokens):
+        return told
+    return replace(told, input_tokens=prompt_tokens, output_tokens=reply_tokens, estimated=True)
 
 
 def _fault(name: str, error: BaseException) -> ProviderError:

@@ -11,15 +11,18 @@ from caliban_common.usage import Usage
 class Trace:
     """The growing record of one run.
 
-    `messages` is the history, `generation` how often it was rewritten, `usage` the tokens of every model call
-    so far. A message is in the history before its event is sent, so that a cancelled `emit` loses no message.
+    `messages` is the history, `generation` how often it was rewritten (also by earlier runs of the same
+    conversation), `usage` the tokens of every model call so far. A message is in the history before its event
+    is sent, so that a cancelled `emit` loses no message.
     """
 
-    def __init__(self, messages: tuple[Message, ...], channel: Channel[AgentEvent]) -> None:
+    def __init__(
+        self, messages: tuple[Message, ...], channel: Channel[AgentEvent], *, generation: int = 0
+    ) -> None:
         self.messages: list[Message] = list(messages)
         self.usage = Usage()
         self.turns = 0
-        self.generation = 0
+        self.generation = generation
         self._channel = channel
 
     async def emit(self, event: AgentEvent) -> None:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Protocol
 
 from caliban_agent_core.agent import Agent
+from caliban_agent_core.compact.summary import is_summary
 from caliban_agent_core.prefix import PrefixWatch
 from caliban_agent_core.run import Run
 from caliban_common.errors import CalibanError
@@ -75,9 +76,13 @@ class Session:
             self.record(MessageAdded(message=closed[-1], injected=True))
 
     def set_system(self, system: Message | None) -> None:
-        """Put `system` in the place of the leading system messages; `None` takes them away."""
-        there = tuple(message.content for message in self.messages if message.role == "system")
-        rest = tuple(message for message in self.messages if message.role != "system")
+        """Put `system` in the place of the system prompt; `None` takes it away. Summaries stay."""
+        rest = tuple(message for message in self.messages if message.role != "system" or is_summary(message))
+        there = tuple(
+            message.content
+            for message in self.messages
+            if message.role == "system" and not is_summary(message)
+        )
         messages = (system, *rest) if system is not None else rest
         if there != (() if system is None else (system.content,)):
             self.messages = messages
@@ -95,7 +100,8 @@ class Session:
             case MessageAdded():
                 return self._write(lambda store: store.append(event.message))
             case HistoryReplaced():
-                return self._write(lambda store: store.replace(event.messages))
+                failure = self._write(lambda store: store.replace(event.messages))
+                return failure or self._forget_prefix()
             case TurnEnd():
                 return self._write(lambda store: store.add_usage(event.usage)) or self._note_prefix()
             case _:
@@ -125,6 +131,11 @@ class Session:
         except CalibanError as error:
             return self._failed(error)
         return self._untold
+
+    def _forget_prefix(self) -> Warned | None:
+        """A rewritten history may begin otherwise: nothing is known of it until its first turn has ended."""
+        self._noted = {}
+        return self._write(lambda store: store.note(prefix={}))
 
     def _note_prefix(self) -> Warned | None:
         prefix = self._watch.fingerprint

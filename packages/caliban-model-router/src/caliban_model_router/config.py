@@ -145,9 +145,11 @@ def with_overrides(config: RouterConfig, overrides: Mapping[str, str]) -> Router
     """`config` with other models: `overrides` maps a purpose, or the id of a route, to a model.
 
     A purpose keeps its provider and the rest of its first route; one that has no route gets one like the
-    first of the default purpose. Raises `RouterConfigError` for a key that is neither.
+    first of the default purpose. Raises `RouterConfigError` for a key that is neither, and for no model.
     """
     for key, model in overrides.items():
+        if not model.strip():
+            raise RouterConfigError("names no model", table="model_overrides", key=key)
         purpose = key.replace("-", "_")
         if purpose in PURPOSES:
             config = _override(config, purpose, model)

@@ -27,14 +27,14 @@ class Row:
 class Explanation:
     """What became of a request of `purpose`: kept routes in the order they are tried, then the others.
 
-    `level` is the effort on the first route, `efforts` the knob of each kept route for each level.
+    `level` is the effort on the first route, `efforts` that of each kept route and its knob for each level.
     """
 
     purpose: Purpose
     needs: Needs
     rows: tuple[Row, ...]
     level: Effort
-    efforts: tuple[tuple[Route, tuple[tuple[Effort, str], ...]], ...]
+    efforts: tuple[tuple[Route, Effort, tuple[tuple[Effort, str], ...]], ...]
 
 
 def explain(
@@ -65,7 +65,7 @@ def explain(
         needs=needs,
         rows=(*kept, *dropped),
         level=level_of(effort, first),
-        efforts=tuple((route, _efforts(route)) for route in selection.chain),
+        efforts=tuple((route, level_of(effort, route), _efforts(route)) for route in selection.chain),
     )
 
 
@@ -74,18 +74,18 @@ def render(explanation: Explanation, *, effort_table: bool = False) -> str:
     lines = [f"purpose {explanation.purpose}, needs {_needs(explanation.needs)}, effort {explanation.level}"]
     width = max(len(row.route.id) for row in explanation.rows)
     labels = max(len(row.route.label) for row in explanation.rows)
+    # Only the first choice is raced, and only where there is another route to race it with.
+    raced = explanation.rows[0].route if sum(row.kept for row in explanation.rows) > 1 else None
     for row in explanation.rows:
         mark = "+" if row.kept else "-"
         lines.append(
             f"{mark} {row.route.id:{width}}  {row.route.label:{labels}}  {row.reason}  [{row.state}]"
-            f"{_hedge(row.route)}"
+            f"{_hedge(row.route) if row.route is raced else ''}"
         )
     if not explanation.efforts:
         lines.append("no route can answer such a request")
-    for route, efforts in explanation.efforts:
-        shown = (
-            efforts if effort_table else [(lvl, knob) for lvl, knob in efforts if lvl == explanation.level]
-        )
+    for route, own, efforts in explanation.efforts:
+        shown = efforts if effort_table else [(level, knob) for level, knob in efforts if level == own]
         lines += [f"effort {level}: {knob}  ({route.id})" for level, knob in shown]
     return "\n".join(lines) + "\n"
 

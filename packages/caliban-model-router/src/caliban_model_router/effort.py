@@ -2,7 +2,7 @@
 
 A route's `effort_map` gives a knob for a level:
 
-    budget=8192        a thinking budget in tokens; 0 is no thinking
+    budget=8192        a thinking budget in tokens; 0 is no thinking; a model without budgets gets the level
     effort=high        another level: low, medium, high, max; the bare level does too
     NAME=VALUE         a member of the request's body, VALUE as JSON where it is JSON
 
@@ -67,15 +67,15 @@ def with_effort(request: CompletionRequest, route: Route) -> CompletionRequest:
 
     Where neither says a level and the route maps none, nothing is sent: the vendor's own default holds.
     """
-    knob = knob_of(route, level_of(request.effort, route))
+    level = level_of(request.effort, route)
+    knob = knob_of(route, level)
     if knob is None:
         effort = request.effort or route.effort
         return request if effort == request.effort else replace(request, effort=effort)
-    budget = request.thinking_tokens
-    if budget is None and knob.thinking_tokens:
-        budget = knob.thinking_tokens
+    budget = request.thinking_tokens if request.thinking_tokens is not None else knob.thinking_tokens
+    effort = knob.effort if knob.thinking_tokens is None else level if budget else None
     extra = {**request.extra, **knob.extra} if knob.extra else request.extra
-    return replace(request, effort=knob.effort, thinking_tokens=budget, extra=extra)
+    return replace(request, effort=effort, thinking_tokens=budget, extra=extra)
 
 
 def lower(effort: Effort) -> Effort:

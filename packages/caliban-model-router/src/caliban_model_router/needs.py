@@ -63,6 +63,15 @@ def needs_of(request: CompletionRequest) -> Needs:
     )
 
 
+def shows_pictures(request: CompletionRequest) -> bool:
+    """Whether the latest words of the user come with pictures or documents: what they ask is about these.
+
+    Older ones, and those that a tool brought, must not be the end of a conversation.
+    """
+    last = request.messages[-1].content if request.messages else ()
+    return any(isinstance(block, ImageBlock | DocumentBlock) for block in last)
+
+
 def lacking(needs: Needs, capabilities: Capabilities) -> tuple[str, ...]:
     """What a model of `capabilities` cannot do of `needs`, in words; the size of the prompt aside."""
     missing = (

@@ -34,8 +34,10 @@ class Table:
         value = self.take(key)
         if value is None:
             return None
-        if not isinstance(value, str) or not value.strip():
-            raise self.error(key, f"is a text that is not empty, not {_kind(value)}")
+        if not isinstance(value, str):
+            raise self.error(key, f"is a text, not {_kind(value)}")
+        if not value.strip():
+            raise self.error(key, "is empty")
         return value
 
     def need_text(self, key: str) -> str:
@@ -84,8 +86,10 @@ class Table:
         value = self.take(key)
         if value is None:
             return None
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        if not isinstance(value, list):
             raise self.error(key, f"is a list of texts, not {_kind(value)}")
+        if not all(isinstance(item, str) for item in value):
+            raise self.error(key, "is a list of texts only")
         return tuple(value)
 
     def error(self, key: str, message: str, *, hint: str | None = None) -> RouterConfigError:

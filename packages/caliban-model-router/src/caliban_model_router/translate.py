@@ -81,18 +81,26 @@ def adapt(
     `is_home` says that the request was written for this route's provider, `is_new` that the route takes
     over for the first time.
     """
-    most = capabilities.max_output_tokens
-    return with_effort(
+    made = with_effort(
         replace(
             request,
             model=route.model,
             messages=messages,
-            max_tokens=request.max_tokens if most is None else min(request.max_tokens, most),
             cache=request.cache and not is_new,
             extra=request.extra if is_home else {},
         ),
         route,
     )
+    return replace(made, max_tokens=_max_tokens(made, capabilities))
+
+
+def _max_tokens(request: CompletionRequest, capabilities: Capabilities) -> int:
+    """The bound on a reply. Thinking counts towards it: a budget that would fill it comes on top."""
+    wanted, budget = request.max_tokens, request.thinking_tokens or 0
+    if capabilities.thinking and budget >= wanted:
+        wanted += budget
+    most = capabilities.max_output_tokens
+    return wanted if most is None else min(wanted, most)
 
 
 def _with_ids(message: Message, limits: IdLimits) -> Message:

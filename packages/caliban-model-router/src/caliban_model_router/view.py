@@ -15,7 +15,7 @@ from caliban_model_router.dispatch import Dispatch, Ports, in_turn
 from caliban_model_router.errors import BudgetExhausted, NoCandidate
 from caliban_model_router.health import Health
 from caliban_model_router.hedge import raced
-from caliban_model_router.needs import Needs, needs_of
+from caliban_model_router.needs import Needs, needs_of, shows_pictures
 from caliban_model_router.route import Purpose, Route
 from caliban_model_router.select import Selection, select
 from caliban_model_router.switch import Outcome, Spent, Switch
@@ -94,7 +94,7 @@ class RouterView:
         `BudgetExhausted`. What was raised after content may be asked for again, and another route answers.
         """
         needs = needs_of(request)
-        selection = self._selected(needs)
+        selection = self._selected(request, needs)
         if not selection.chain:
             raise _no_candidate(self._purpose, selection)
         chain, request = await self._within_budget(request, needs, selection.chain)
@@ -115,10 +115,10 @@ class RouterView:
     async def aclose(self) -> None:
         """Nothing to do: the router owns the providers."""
 
-    def _selected(self, needs: Needs) -> Selection:
+    def _selected(self, request: CompletionRequest, needs: Needs) -> Selection:
         """The routes that can do it all; if none can and that is allowed, those that see no pictures too."""
         selection = select(self._config, self._purpose, needs, self._shared.skill)
-        if selection.chain or self._shared.strict:
+        if selection.chain or (self._shared.strict and shows_pictures(request)):
             return selection
         # What a model cannot see its provider says in words.
         blind = replace(needs, vision=False, documents=False)

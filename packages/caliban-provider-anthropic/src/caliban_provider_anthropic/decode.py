@@ -53,13 +53,8 @@ _PIECES: Mapping[str, tuple[str, str, _Piece]] = MappingProxyType(
         "tool_use": ("input_json_delta", "partial_json", InputDelta),
     }
 )
-_COUNTS = (
-    "input_tokens",
-    "cache_creation_input_tokens",
-    "cache_read_input_tokens",
-    "output_tokens",
-    "thinking_tokens",
-)
+_PROMPT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_COUNTS = (*_PROMPT_COUNTS, "output_tokens", "thinking_tokens")
 _NO_PREFIX = b"\0"
 
 
@@ -244,8 +239,10 @@ class Decoder:
             "thinking_tokens": details.get("thinking_tokens") if isinstance(details, dict) else None,
         }
         for name in _COUNTS:
-            # What is told as 0 later was left out by some server between.
-            self._counts[name] = told_count(told.get(name)) or self._counts.get(name, 0)
+            value = told_count(told.get(name))
+            # A prompt cannot shrink to nothing: some servers fill in 0 for what they leave out.
+            if value or (value == 0 and name not in _PROMPT_COUNTS):
+                self._counts[name] = value
         fresh, written, read, output, thinking = (self._counts.get(name, 0) for name in _COUNTS)
         return Usage(
             input_tokens=fresh + written + read,

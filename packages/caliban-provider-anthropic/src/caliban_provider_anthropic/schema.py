@@ -80,6 +80,7 @@ def _recurses(schema: Mapping[str, Any]) -> bool:
     definitions = {}
     for key in ("$defs", "definitions"):
         definitions.update({f"#/{key}/{name}": item for name, item in schema.get(key, {}).items()})
+    finite: set[str] = set()
 
     def reaches_twice(item: object, path: frozenset[str]) -> bool:
         if isinstance(item, list):
@@ -90,7 +91,11 @@ def _recurses(schema: Mapping[str, Any]) -> bool:
         if isinstance(target, str):
             if target in path or target not in definitions:
                 return True
-            return reaches_twice(definitions[target], path | {target})
+            if target not in finite:
+                if reaches_twice(definitions[target], path | {target}):
+                    return True
+                finite.add(target)  # looked at once: definitions that share others make 2ⁿ ways through them
+            return False
         return any(reaches_twice(part, path) for part in item.values())
 
     return reaches_twice(schema, frozenset())

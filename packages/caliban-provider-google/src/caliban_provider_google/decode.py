@@ -38,6 +38,13 @@ _Kind: TypeAlias = Literal["text", "thinking"]
 _NO_PREFIX = b"\0"
 _DIGITS = b"0123456789"
 _PROBE = "\u2400"
+_COUNTS = (
+    "promptTokenCount",
+    "toolUsePromptTokenCount",
+    "cachedContentTokenCount",
+    "candidatesTokenCount",
+    "thoughtsTokenCount",
+)
 _OURS = ("candidates", "promptFeedback", "usageMetadata", "responseId", "modelVersion")
 
 
@@ -62,6 +69,7 @@ class Decoder:
         self._open: _Kind | None = None
         self._ending: tuple[StopReason, str | None] | None = None
         self._usage: Usage | None = None
+        self._counts: dict[str, int] = {}
         self._latest = b""
         self._prefix = _NO_PREFIX
         self._rest = b""
@@ -227,16 +235,20 @@ class Decoder:
         return self._next - 1
 
     def _count(self, chunk: dict[str, Any]) -> None:
-        """Keep the counts: they are totals, and the last ones hold."""
+        """Keep the counts: they are totals, and the last that was told of each holds."""
         told = member(chunk, "usageMetadata")
         if not told:
             return
-        self._latest = b""
-        thinking = count(told, "thoughtsTokenCount")
+        latest, self._latest = self._latest, b""
+        if latest:
+            self._count(parse(latest))
+        for name in _COUNTS:
+            self._counts[name] = count(told, name) or self._counts.get(name, 0)
+        prompt, called, cached, written, thinking = (self._counts[name] for name in _COUNTS)
         self._usage = Usage(
-            input_tokens=count(told, "promptTokenCount") + count(told, "toolUsePromptTokenCount"),
-            output_tokens=count(told, "candidatesTokenCount") + thinking,
-            cache_read_tokens=count(told, "cachedContentTokenCount"),
+            input_tokens=prompt + called,
+            output_tokens=written + thinking,
+            cache_read_tokens=cached,
             thinking_tokens=thinking,
         )
 
@@ -254,10 +266,10 @@ def stream_error(data: Mapping[str, Any], *, secrets: Collection[str] = ()) -> P
 
 def _is_one_text(chunk: Mapping[str, Any], parts: list[dict[str, Any]]) -> bool:
     """Whether an event holds one part, unsigned text, and nothing beside it."""
-    candidates = chunk["candidates"]
     return (
-        len(candidates) == len(parts) == 1
-        and len(candidates[0]["content"]["parts"]) == 1
+        len(parts) == 1  # then there are candidates
+        and len(chunk["candidates"]) == 1
+        and len(chunk["candidates"][0]["content"]["parts"]) == 1
         and parts[0].keys() <= {"text", "thought"}
         and bool(parts[0].get("text"))
     )

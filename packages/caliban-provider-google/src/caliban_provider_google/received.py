@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from caliban_common.usage import told_count
 from caliban_provider.errors import BadResponse
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from caliban_common.usage import told_count
 from caliban_provider.classify import error_for_type
 from caliban_provider.errors import BadResponse, ProviderError, ServerError
 

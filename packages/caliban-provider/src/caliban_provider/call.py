@@ -70,7 +70,13 @@ class Caller:
         """The body of an answer that comes whole, at most `MAX_PAGE_BYTES` of it."""
         async with self._send(prepared) as answer:
             await self._check_status(answer)
-            return await answer.read(MAX_PAGE_BYTES)
+            kind = answer.headers.get("content-type", "").lower()
+            if "html" in kind:
+                raise self._unasked(answer, f"is of type {kind[:80]!r} and not JSON")
+            body = await answer.read(MAX_PAGE_BYTES + 1)
+            if len(body) > MAX_PAGE_BYTES:
+                raise self._unasked(answer, f"is larger than {MAX_PAGE_BYTES:,} bytes")
+            return body
 
     def _send(self, prepared: Prepared) -> AbstractAsyncContextManager[HttpResponse]:
         return self._http.stream(prepared.method, prepared.url, headers=prepared.headers, body=prepared.body)
@@ -90,11 +96,10 @@ class Caller:
             return
         if "json" in kind and (error := self._reported(await answer.read(MAX_REFUSAL_BYTES))) is not None:
             raise error
-        raise BadResponse(
-            f"the answer is of type {kind[:80]!r} and not {self._stream}",
-            hint=self._hint,
-            status=answer.status,
-        )
+        raise self._unasked(answer, f"is of type {kind[:80]!r} and not {self._stream}")
+
+    def _unasked(self, answer: HttpResponse, what: str) -> BadResponse:
+        return BadResponse(f"the answer {what}", hint=self._hint, status=answer.status)
 
 
 @asynccontextmanager

@@ -105,6 +105,8 @@ def error_for_type(kind: str, message: str, *, provider: str, secrets: Collectio
     status = int(name) if name.isdecimal() and len(name) == 3 else None
     told_s = retry_after_s({}, message, time.time())
     found = _class_for(status, said)
+    if found is AuthenticationError:
+        status = status or 401  # without one it would pass for a key that was missed before anybody was asked
     return found(
         _message(found, provider, "in the stream", said.text or name),
         hint=_hint(found, status or 0, told_s),

@@ -11,6 +11,8 @@ def unconnected(error: BaseException, host: str) -> NetworkError:
     """A connection that was not made, by its root cause."""
     import socket
 
+    import anyio
+
     causes = _causes(error)
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         failed = NetworkError(
@@ -27,6 +29,14 @@ def unconnected(error: BaseException, host: str) -> NetworkError:
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
         return NetworkError(
             f"{host} refused the connection", hint="Check that the server runs and that the port is right."
+        )
+    if any(isinstance(cause, ssl.SSLError | anyio.EndOfStream) for cause in causes):
+        why = next(
+            (line(cause) for cause in causes if isinstance(cause, ssl.SSLError)), "it closed the connection"
+        )
+        return NetworkError(
+            f"no encrypted connection to {host}: {why}",
+            hint="Check the port: is it a server for http:// and not for https://?",
         )
     return NetworkError(
         f"no connection to {host}: {line(error)}", hint="Check the network, the proxy and the base URL."

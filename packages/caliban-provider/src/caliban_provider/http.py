@@ -21,6 +21,7 @@ from caliban_provider.connection import Limits, Pool
 from caliban_provider.direct import LOOPBACK, direct, may_be_proxied
 from caliban_provider.errors import InvalidRequest, ProviderError
 from caliban_provider.library import Library, Unpacked, is_packed
+from caliban_provider.options import check_headers
 
 _CLOSE_S = 2.0
 _DRAIN_S = 0.05
@@ -147,13 +148,8 @@ def _host(url: str) -> str:
 
 def _check(url: str, headers: Mapping[str, str]) -> None:
     """Refuse early, in words that hold no header's value, what cannot be sent."""
-    if not url.startswith(("http://", "https://")) or _host(url) == "the server":
+    if not url[:8].lower().startswith(("http://", "https://")) or _host(url) == "the server":
         raise InvalidRequest(
             "the provider's address is not an http or https URL", hint="Check the base URL in the settings."
         )
-    for name, value in headers.items():
-        if not (name.isascii() and name.isprintable() and value.isascii() and value.isprintable()):
-            raise InvalidRequest(
-                f"the header {name!r} holds characters that HTTP does not allow",
-                hint="Look for a line break or a typographic character in the key or the configured headers.",
-            )
+    check_headers(headers)

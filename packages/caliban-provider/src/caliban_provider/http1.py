@@ -132,6 +132,7 @@ class Chunked:
         self._left = 0
         self._closing = False
         self._trailing = False
+        self._line_end = b"\r\n"
         self._sizes: dict[bytes, int] = {}
 
     def feed(self, data: bytes) -> bytes:
@@ -153,14 +154,15 @@ class Chunked:
     def _chunks(self, data: bytes, at: int) -> bytes:
         """The payload of the chunks in `data` from `at`, where a line begins."""
         payload: list[bytes] = []
-        while (end := data.find(b"\r\n", at)) >= 0 and not self.done:
-            line, at = data[at:end], end + 2
+        while not self.done and (end := data.find(self._line_end, at)) >= 0:
+            line, at = data[at:end], end + len(self._line_end)
             if self._trailing or self._closing:
-                self._close(line)
+                self._close(line.removesuffix(b"\r"))
                 continue
             size = self._sizes.get(line) or self._size(line)
             if size == 0:
-                self._trailing = True
+                # Trailers are lines of a head, which may end with a bare line feed (RFC 9112, 2.2).
+                self._trailing, self._line_end = True, b"\n"
                 continue
             piece = data[at : at + size]
             payload.append(piece)

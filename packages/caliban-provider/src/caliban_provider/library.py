@@ -33,6 +33,7 @@ class Library:
         self._headers = headers
         self._context = context
         self._client: httpx.AsyncClient | None = None
+        self._proxied = False
 
     async def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, *, host: str
@@ -46,7 +47,7 @@ class Library:
             request = self._client.build_request(method, url, headers=dict(headers), content=body)
             response = await self._client.send(request, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
-            raise _failed(error, host, self._limits) from None
+            raise _failed(error, host, self._limits, proxied=self._proxied) from None
         own = response.extensions.get("answer")
         if isinstance(own, Answer) and not is_packed(own):
             return own
@@ -61,27 +62,36 @@ class Library:
     def _build(self) -> httpx.AsyncClient:
         _without_command_line()
         from http.cookiejar import CookieJar, DefaultCookiePolicy
+        from urllib.parse import urlsplit
         from urllib.request import getproxies
 
         import httpx
 
         limits = self._limits
-        proxied = bool(getproxies())
+        proxies = getproxies()
+        self._proxied = proxied = bool(proxies)
         own = _transport(self._pool)
         here = (f"[{host}]" if ":" in host else host for host in LOOPBACK)
-        return httpx.AsyncClient(
-            headers=self._headers,
-            timeout=httpx.Timeout(
-                connect=limits.connect_s, read=limits.read_s, write=limits.write_s, pool=limits.connect_s
-            ),
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-            follow_redirects=False,
-            transport=None if proxied else own,
-            # A proxy elsewhere cannot reach a server on this machine.
-            mounts={f"all://{host}": own for host in here} if proxied else None,
-            # A context costs 20 ms where certificates come in one file: only a proxied client needs it now.
-            verify=self._context() if proxied else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-        )
+        # A context costs 20 ms where certificates come in one file: only a proxied client needs it now.
+        context = self._context() if proxied else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        try:
+            for scheme, proxy in proxies.items():
+                if scheme != "no":
+                    _ = urlsplit(proxy).port  # the library takes any number, and the system does not
+            return httpx.AsyncClient(
+                headers=self._headers,
+                timeout=httpx.Timeout(
+                    connect=limits.connect_s, read=limits.read_s, write=limits.write_s, pool=limits.connect_s
+                ),
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+                follow_redirects=False,
+                transport=None if proxied else own,
+                # A proxy elsewhere cannot reach a server on this machine.
+                mounts={f"all://{host}": own for host in here} if proxied else None,
+                verify=context,
+            )
+        except (httpx.InvalidURL, ValueError, ImportError) as error:
+            raise _useless(error) from None
 
 
 class Unpacked:
@@ -173,7 +183,20 @@ def _response(answer: Answer) -> httpx.Response:
     )
 
 
-def _failed(error: Exception, host: str, limits: Limits) -> ProviderError:
+def _useless(error: Exception) -> InvalidRequest:
+    """A proxy that the library does not take; it names one without its password."""
+    if isinstance(error, ImportError):
+        return InvalidRequest(
+            "the environment names a SOCKS proxy, which needs the package socksio",
+            hint="Install it (pip install socksio), or name an HTTP proxy in HTTPS_PROXY or ALL_PROXY.",
+        )
+    return InvalidRequest(
+        f"the environment names a proxy that cannot be used: {faults.line(error)}",
+        hint="Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY.",
+    )
+
+
+def _failed(error: Exception, host: str, limits: Limits, *, proxied: bool) -> ProviderError:
     """What a failure of the library before the head of the answer means."""
     import httpx
 
@@ -188,7 +211,7 @@ def _failed(error: Exception, host: str, limits: Limits) -> ProviderError:
                 hint="Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.",
             )
         case httpx.ConnectError():
-            return faults.unconnected(error, host)
+            return faults.unconnected(error, f"{host} (or the proxy before it)" if proxied else host)
         case httpx.UnsupportedProtocol() | httpx.InvalidURL() | httpx.LocalProtocolError():
             return InvalidRequest(
                 f"the request to {host} cannot be sent", hint="Check the base URL and the configured headers."

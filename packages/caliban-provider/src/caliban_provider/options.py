@@ -15,6 +15,10 @@ VERSION = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 LINE = r"[\x21-\x7e](?:[\x20-\x7e]{0,998}[\x21-\x7e])?"
 """What a header can carry: one line of plain characters."""
 
+_HEADER_NAME = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
+_FRAMING = frozenset({"content-length", "transfer-encoding", "trailer", "expect", "upgrade"})
+"""Headers that say how a request is cut into messages: only who writes the bytes knows."""
+
 _SHOWN_CHARS = 40
 
 
@@ -69,6 +73,21 @@ def matching(
     if value and re.fullmatch(pattern, value) is None:
         raise InvalidRequest(f"the option {name} is {what}, not {_shown(value)}", hint=hint)
     return value or None
+
+
+def check_headers(headers: Mapping[str, str]) -> None:
+    """Refuse, in words that hold no header's value, what cannot be sent. Raises `InvalidRequest`."""
+    for name, value in headers.items():
+        if name.lower() in _FRAMING:
+            raise InvalidRequest(
+                f"the header {name!r} is not for settings: each request says itself how long it is",
+                hint="Leave it out of the configured headers.",
+            )
+        if re.fullmatch(_HEADER_NAME, name) is None or not (value.isascii() and value.isprintable()):
+            raise InvalidRequest(
+                f"the header {_shown(name)} holds characters that HTTP does not allow",
+                hint="Look for a line break or a typographic character in the key or the configured headers.",
+            )
 
 
 def _shown(value: str) -> str:

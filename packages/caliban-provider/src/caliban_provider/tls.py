@@ -6,9 +6,14 @@ import os
 import ssl
 from pathlib import Path
 
+from caliban_provider import faults
+from caliban_provider.errors import InvalidRequest
+
 
 def default_context() -> ssl.SSLContext:
     """A context that verifies, from `SSL_CERT_FILE`, `SSL_CERT_DIR`, the system's store or the bundled one.
+
+    Raises `InvalidRequest` for certificates that cannot be read.
 
     A hashed directory of the system is preferred to any bundle: it holds what the machine's owner trusts,
     and its certificates are read when they are needed instead of all at once (20 ms).
@@ -21,7 +26,13 @@ def default_context() -> ssl.SSLContext:
 def _trusting() -> ssl.SSLContext:
     cafile, capath = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
     if cafile or capath:
-        return ssl.create_default_context(cafile=cafile or None, capath=capath or None)
+        try:
+            return ssl.create_default_context(cafile=cafile or None, capath=capath or None)
+        except OSError as error:  # an `SSLError` is one
+            raise InvalidRequest(
+                f"the certificates of SSL_CERT_FILE or SSL_CERT_DIR cannot be read: {faults.line(error)}",
+                hint="Name a file of certificates (PEM), or unset the variable.",
+            ) from None
     if (hashed := _hashed_directory()) is not None:
         return ssl.create_default_context(capath=hashed)
     import certifi

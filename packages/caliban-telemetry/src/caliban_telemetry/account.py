@@ -82,25 +82,23 @@ class Account:
         """Call `number` ended, well or not, and used `usage`: empty when it failed before it was billed.
 
         `seen_output_tokens` estimates the reply that came where its usage was not told, or not to the end (a
-        cut stream): the prompt then counts as planned. Returns the one warning about a model without a price.
-        Settling a call twice does nothing.
+        cut stream). A prompt of which nothing was told counts as planned wherever there was a reply. Returns
+        the one warning about a model without a price. Settling a call twice does nothing.
         """
         call = self._under_way.pop(number, None)
         if call is None:
             return None
-        estimated = seen_output_tokens > usage.output_tokens
-        if estimated:
+        reply_tokens = max(seen_output_tokens, usage.output_tokens)
+        if reply_tokens > usage.output_tokens or (reply_tokens and not usage.input_tokens):
             prompt_tokens = usage.input_tokens or call.prompt_tokens
-            usage = replace(
-                usage, input_tokens=prompt_tokens, output_tokens=seen_output_tokens, estimated=True
-            )
+            usage = replace(usage, input_tokens=prompt_tokens, output_tokens=reply_tokens, estimated=True)
         if usage == Usage():
             self._settle(number, ZERO)
             return None
         known = self.meter.unknown
         cost = self.book.price(call.provider, call.model, usage, self._clock())
         self.meter = self.meter.record(
-            call.provider, call.model, usage, cost, agent=call.agent, estimated=estimated
+            call.provider, call.model, usage, cost, agent=call.agent, estimated=usage.estimated
         )
         self._settle(number, cost.total_usd if cost is not None else ZERO)
         is_new = cost is None and (call.provider, call.model) not in known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 
 from caliban_common.text import one_line
 from caliban_telemetry.errors import BudgetError
@@ -11,6 +11,7 @@ from caliban_telemetry.meter import CostMeter, MeterRow
 
 _AMOUNT = re.compile(r"\$?([0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})")
 _SMALLEST = Decimal("0.0001")
+_WIDE = Context(prec=100)
 
 
 def usd(amount: Decimal | None) -> str:
@@ -23,7 +24,7 @@ def usd(amount: Decimal | None) -> str:
     if size < _SMALLEST:
         return f"{sign}<${_SMALLEST}"
     step = Decimal("0.01") if size >= 1 else _SMALLEST
-    return f"{sign}${size.quantize(step, ROUND_HALF_EVEN):,}"
+    return f"{sign}${size.quantize(step, ROUND_HALF_EVEN, _WIDE):,}"
 
 
 def parse_usd(text: str) -> Decimal:

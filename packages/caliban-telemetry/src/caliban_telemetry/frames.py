@@ -15,7 +15,7 @@ Limits: TypeAlias = Mapping[str, tuple[int, int]]
 
 def dollars(amount: Decimal) -> float:
     """`amount` as the number that JSON carries, without the dust of sums: exact to 1e-10 dollars."""
-    return float(round(amount, 10))
+    return round(float(amount), 10)
 
 
 def model_usage(meter: CostMeter, limits: Limits | None = None) -> dict[str, dict[str, Any]]:

@@ -12,10 +12,19 @@ from typing import Any, Final, Literal, TypeAlias
 
 import anyio
 
+from caliban.arrivals import Arrivals
 from caliban.cli.options import Options
+from caliban.commands.cancel import run_cancellable
 from caliban.commands.scope import scoped_options, scoped_parser
 from caliban.compose.keys import find_key
-from caliban.compose.provider import DEFAULT_PROVIDER, chosen_names, find_factory, make_provider
+from caliban.compose.provider import (
+    DEFAULT_PROVIDER,
+    chosen_names,
+    find_factory,
+    key_variables,
+    make_provider,
+    provider_table,
+)
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.errors import ConfigError, KeyFailed, MissingKey
@@ -57,11 +66,10 @@ class Question:
     @property
     def table(self) -> Mapping[str, Any]:
         """What settings say of it."""
-        found: Mapping[str, Any] = self.settings.get(f"provider.{self.name}") or {}
-        return found
+        return provider_table(self.settings, self.name)
 
 
-def doctor(arguments: Sequence[str]) -> int:
+def doctor(arguments: Sequence[str], arrivals: Arrivals) -> int:
     """Look at everything; the exit code is 1 when a check fails."""
     parser = scoped_parser("doctor", "Check what a run needs. Exit: 1 when a check fails.")
     parser.add_argument("--deep", action="store_true", help="ask every provider for its models")
@@ -71,7 +79,7 @@ def doctor(arguments: Sequence[str]) -> int:
     if "-h" in arguments or "--help" in arguments:
         return write_out(parser.format_help().encode())
     said = parser.parse_args(list(arguments))
-    checks = anyio.run(_checks, scoped_options(said), said.deep)
+    checks = run_cancellable(lambda: _checks(scoped_options(said), said.deep), arrivals)
     failed = any(check.state == "fail" for check in checks)
     text = _json(checks, ok=not failed) if said.json else _table(checks)
     return write_out(clean(text).encode()) or int(failed)
@@ -159,22 +167,20 @@ async def _provider(question: Question) -> Check:
             name, state, f"{factory.base_url_env[0]} unset (no probe attempted; use --deep to ask its server)"
         )
     try:
-        key = find_key(name, _variables(question, factory), question.settings, os.environ)
+        key = find_key(name, key_variables(factory, question.table), question.settings, os.environ)
     except CalibanError as error:
         return _row(name, "fail", error.message)
     known = key if isinstance(key, str) else None  # what a program gives is known to the provider only
     return await _probe(question, _shown(url) if url else "its server", known)
 
 
-def _variables(question: Question, factory: ProviderFactory) -> tuple[str, ...]:
-    own = question.table.get("api_key_env")
-    return (own,) if own else factory.key_env
-
-
 def _check_options(question: Question, factory: ProviderFactory) -> None:
     """Raise `ConfigError` for options of which no provider can be made; nothing is asked or sent."""
     if question.table.get("options") or question.name == "local":
-        keys = {variable: os.environ.get(variable) or "none" for variable in _variables(question, factory)}
+        keys = {
+            variable: os.environ.get(variable) or "none"
+            for variable in key_variables(factory, question.table)
+        }
         make_provider(question.name, question.settings, {**os.environ, **keys})
 
 
@@ -222,7 +228,7 @@ def _shown(url: str) -> str:
 
 
 def _table(checks: Sequence[Check]) -> str:
-    rows = "".join(f"{MARKS[check.state]} {check.name} — {check.hint}\n" for check in checks)
+    rows = "".join(f"{MARKS[check.state]} {one_line(check.name)} — {check.hint}\n" for check in checks)
     return f"caliban doctor — {len(checks)} check(s):\n{rows}"
 
 

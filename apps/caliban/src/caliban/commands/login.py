@@ -7,17 +7,27 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from caliban.arrivals import Arrivals
 from caliban.cli.help import Parser
 from caliban.commands.scope import scoped_options, scoped_parser
 from caliban.compose.keys import find_place
 from caliban.compose.keystore import remove_key, write_key
-from caliban.compose.provider import BUILTIN, DEFAULT_PROVIDER, chosen_names
+from caliban.compose.provider import (
+    BUILTIN,
+    DEFAULT_PROVIDER,
+    EXTRAS,
+    chosen_names,
+    find_factory,
+    key_variables,
+    provider_table,
+)
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError, UsageError
 from caliban.streams import complain, write_out
 from caliban_common.text import clean
-from caliban_provider.registry import find, names
+from caliban_headless.errors import Cancelled
+from caliban_provider.registry import names
 from caliban_settings import Settings
 
 MAX_CHARS: Final = 16_384
@@ -27,7 +37,7 @@ NO_OAUTH: Final = (
 )
 
 
-def login(arguments: Sequence[str]) -> int:
+def login(arguments: Sequence[str], arrivals: Arrivals) -> int:
     """Read a key from the terminal without echo, or one line of standard input, and store it."""
     parser = scoped_parser("login", f"Store the API key of a provider. {NO_OAUTH}")
     parser.add_argument("words", metavar="PROVIDER", nargs="*", help="default: the one a run would use")
@@ -35,7 +45,12 @@ def login(arguments: Sequence[str]) -> int:
         return write_out(parser.format_help().encode())
     provider, variables, settings = _named(parser, arguments)
     complain(NO_OAUTH)
-    key = _read(provider)
+    try:
+        arrivals.raises(True)
+        key = _read(provider)
+        arrivals.raises(False)
+    except KeyboardInterrupt:
+        raise Cancelled("cancelled; nothing was stored") from None
     lines = [f"stored the key of {provider} in {write_key(provider, key)}"]
     place = find_place(provider, variables, settings, os.environ)
     if place is not None and place[0] != "stored":
@@ -74,17 +89,17 @@ def _named(parser: Parser, arguments: Sequence[str]) -> tuple[str, tuple[str, ..
     own = settings.get("provider") or {}
     provider = (said.words or [chosen_names(options, settings)[0] or DEFAULT_PROVIDER])[0]
     offered = sorted({*names(BUILTIN), *own})
-    if len(said.words) > 1 or provider not in offered:
+    if len(said.words) > 1 or provider not in (*offered, *EXTRAS):
         raise UsageError(
-            f"{parser.prog} takes the name of a provider and nothing else; a key is read from standard input",
-            hint=f"{parser.prog} [PROVIDER]; the providers are {', '.join(offered)}",
+            f"{parser.prog} takes the name of a provider and nothing else",
+            hint=f"{parser.prog} [PROVIDER]; a key is read from standard input; the providers are "
+            + ", ".join(offered),
         )
-    table = own.get(provider) or {}
-    factory = find(table.get("kind") or provider, BUILTIN)
-    variables = (table["api_key_env"],) if table.get("api_key_env") else factory.key_env
+    table = provider_table(settings, provider)
+    variables = key_variables(find_factory(provider, table), table)
     if not variables:
         raise UsageError(f"the provider {provider} needs no key")
-    return provider, tuple(variables), settings
+    return provider, variables, settings
 
 
 def _read(provider: str) -> str:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from caliban.arrivals import Arrivals
 from caliban.cli.options import Options
+from caliban.commands.cancel import run_cancellable
 from caliban.commands.scope import scoped_options, scoped_parser
 from caliban.compose.costs import RATES, price_book
 from caliban.compose.provider import build_provider, close_provider
@@ -44,7 +46,7 @@ class Offer:
     is_default: bool
 
 
-def models(arguments: Sequence[str]) -> int:
+def models(arguments: Sequence[str], arrivals: Arrivals) -> int:
     """List the models of a provider, one a line, or as JSON."""
     parser = scoped_parser(
         "models",
@@ -56,7 +58,7 @@ def models(arguments: Sequence[str]) -> int:
     if "-h" in arguments or "--help" in arguments:
         return write_out(parser.format_help().encode())
     said = parser.parse_args(list(arguments))
-    offers = anyio.run(_offers, scoped_options(said))
+    offers = run_cancellable(lambda: _offers(scoped_options(said)), arrivals)
     if said.json:
         return write_out(b"".join(dumps(_data(offer)) + b"\n" for offer in offers))
     return write_out(clean(_table(offers)).encode())
@@ -74,10 +76,11 @@ async def _offers(options: Options) -> tuple[Offer, ...]:
             raise StreamIdle(f"{door.name} did not list its models in {LIST_S:.0f} s", idle_s=LIST_S)
     finally:
         await close_provider(door)
-    book, now = price_book(os.environ.get(RATES) or None), datetime.now(UTC)
+    place = (door.provider.name, door.base_url)
+    book, now = price_book(os.environ.get(RATES) or None, {door.name: place}), datetime.now(UTC)
     chosen = _chosen([model.id for model in found], door.model)
     return tuple(
-        Offer(model=model, rate=book.rate(door.provider.name, model.id, now), is_default=model.id in chosen)
+        Offer(model=model, rate=book.rate(door.name, model.id, now), is_default=model.id in chosen)
         for model in found
     )
 

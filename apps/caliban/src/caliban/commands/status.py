@@ -7,12 +7,17 @@ from collections.abc import Sequence
 
 from caliban.commands.scope import scoped_options, scoped_parser
 from caliban.compose.keys import find_place
-from caliban.compose.provider import BUILTIN, DEFAULT_PROVIDER, chosen_names
+from caliban.compose.provider import (
+    DEFAULT_PROVIDER,
+    chosen_names,
+    find_factory,
+    key_variables,
+    provider_table,
+)
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.streams import complain, write_out
 from caliban_common.text import clean, one_line
-from caliban_provider.registry import find
 
 
 def status(arguments: Sequence[str]) -> int:
@@ -28,10 +33,9 @@ def status(arguments: Sequence[str]) -> int:
         complain(f"[caliban: {warning}]\n")
     chosen, model = chosen_names(options, settings)
     provider = chosen or DEFAULT_PROVIDER
-    table = settings.get(f"provider.{provider}") or {}
-    factory = find(table.get("kind") or provider, BUILTIN)
-    variables = (table["api_key_env"],) if table.get("api_key_env") else factory.key_env
-    place = find_place(provider, tuple(variables), settings, os.environ)
+    table = provider_table(settings, provider)
+    factory = find_factory(provider, table)
+    place = find_place(provider, key_variables(factory, table), settings, os.environ)
     if place is not None:
         key = f"from {place[1]}"
     else:

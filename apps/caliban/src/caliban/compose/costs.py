@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from caliban.cli.options import Options
 from caliban_common.event import Warned
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from caliban_telemetry import Account, Budget, PriceBook
 
 RATES = "CALIBAN_RATES_YAML"
+SPOKEN_BY_MANY = ("anthropic", "openai")
+
+Place: TypeAlias = tuple[str, str | None]
+"""Which adapter a provider has, by its own name, and the address that settings or a flag give it."""
 
 
 def build_costs(options: Options, settings: Settings, environ: Mapping[str, str]) -> RunCosts:
@@ -33,15 +38,25 @@ def build_costs(options: Options, settings: Settings, environ: Mapping[str, str]
     return costs
 
 
-def price_book(rates: str | None) -> PriceBook:
+def price_book(rates: str | None, places: Mapping[str, Place]) -> PriceBook:
     """The prices that are known, those in the file `rates` first. Raises `RatesError`."""
     from caliban_telemetry import PriceBook
 
     if rates is None:
-        return PriceBook()
+        return PriceBook(vendors=_vendors(places))
     from caliban_telemetry.rates import read_card
 
-    return PriceBook(card=read_card(expand_user(rates)))
+    return PriceBook(card=read_card(expand_user(rates)), vendors=_vendors(places))
+
+
+def _vendors(places: Mapping[str, Place]) -> dict[str, str]:
+    """Whose prices the providers charge: of one that speaks another's interface its address tells."""
+    from caliban_telemetry.prices import vendor_at
+
+    return {
+        name: (vendor_at(url) if url and kind in SPOKEN_BY_MANY else None) or kind
+        for name, (kind, url) in places.items()
+    }
 
 
 class RunCosts:
@@ -60,6 +75,7 @@ class RunCosts:
         self._rules = rules or {}
         self._told = told
         self._account: Account | None = None
+        self._places: dict[str, Place] = {}
         self._begun: list[tuple[str, str, int, int, str]] = []
         self._numbers: dict[int, int] = {}
 
@@ -74,8 +90,14 @@ class RunCosts:
             from caliban_telemetry import Account, parse_usd
 
             amount: Decimal | None = None if limit is None else parse_usd(limit)
-            self._account = Account(price_book(self.rates), self._budget(amount))
+            self._account = Account(price_book(self.rates, self._places), self._budget(amount))
         return self._account
+
+    def know(self, name: str, place: Place) -> None:
+        """The provider at `place` is called `name`, in settings and in rates."""
+        self._places[name] = place
+        if self._account is not None:
+            self._account.book = replace(self._account.book, vendors=_vendors(self._places))
 
     async def before_call(
         self, *, provider: str, model: str, prompt_tokens: int, max_tokens: int, agent: str = ""

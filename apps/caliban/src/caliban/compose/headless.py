@@ -22,7 +22,7 @@ from caliban.compose.provider import Door, close_provider
 from caliban.compose.router import build_door
 from caliban.compose.session import Remembered, find_session, open_session
 from caliban.compose.settings import build_settings
-from caliban.compose.stopper import Stopper
+from caliban.compose.stopper import Stopper, alone
 from caliban.compose.system import build_system, is_default, says_system
 from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
@@ -53,10 +53,9 @@ def answer(options: Options, arrivals: Arrivals) -> int:
     try:
         return anyio.run(_answer, options, arrivals)
     except BaseExceptionGroup as group:
-        error: BaseException = group
-        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-            error = error.exceptions[0]
-        raise error from None
+        raise alone(group) from None
+    finally:
+        arrivals.listen_again()
 
 
 async def _answer(options: Options, arrivals: Arrivals) -> int:

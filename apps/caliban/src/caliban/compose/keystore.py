@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -12,8 +15,21 @@ from typing import Any, Final
 from caliban.errors import ConfigError
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
-from caliban_common.files import FileFailed, ensure_private_dir, read_regular, write_atomic
+from caliban_common.files import (
+    BINARY,
+    NOFOLLOW,
+    NONBLOCK,
+    FileFailed,
+    ensure_private_dir,
+    read_regular,
+    write_atomic,
+)
 from caliban_common.paths import config_dir
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 SERVICE: Final = "caliban"
 MAX_BYTES: Final = 1 << 20
@@ -51,7 +67,8 @@ def write_key(provider: str, key: str) -> str:
             pass  # a keyring without a back end: the file serves
         else:
             return KEYRING
-    _write({**_read(), provider: key})
+    with _alone():
+        _write({**_read(), provider: key})
     return f"{store_path()} (readable by you only)"
 
 
@@ -66,9 +83,9 @@ def remove_key(provider: str) -> tuple[str, ...]:
                 places.append(KEYRING)
         except (RuntimeError, OSError, ring.errors.KeyringError) as error:
             raise ConfigError(f"{KEYRING} refused: {type(error).__name__}") from None
-    keys = _read()
-    if provider in keys:
-        _write({name: key for name, key in keys.items() if name != provider})
+    if provider in _read():
+        with _alone():
+            _write({name: key for name, key in _read().items() if name != provider})
         places.append(str(store_path()))
     return tuple(places)
 
@@ -119,7 +136,29 @@ def _refuse_readable(path: Path) -> None:
         )
 
 
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Wait for whoever else changes the file: two logins at once would lose a key."""
+    path = store_path().with_suffix(".lock")
+    ensure_private_dir(path.parent)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | BINARY | NOFOLLOW | NONBLOCK, 0o600)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be opened: {(error.strerror or str(error)).lower()}") from None
+    try:
+        try:
+            if sys.platform == "win32":
+                msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+            else:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:
+            raise ConfigError(f"{path} cannot be locked: {(error.strerror or str(error)).lower()}") from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _write(keys: dict[str, str]) -> None:
-    path = store_path()
+    path = store_path().resolve()  # the file behind a link: a copy beside it would leave the old keys there
     ensure_private_dir(path.parent)
     write_atomic(path, dumps({"version": 1, "keys": keys}) + b"\n", mode=0o600)

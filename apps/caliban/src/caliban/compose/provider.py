@@ -18,7 +18,7 @@ from caliban_common.errors import CalibanError
 from caliban_common.text import one_line
 from caliban_headless.run import say
 from caliban_provider.errors import AuthenticationError, InvalidRequest, ProviderError, UnknownProvider
-from caliban_provider.options import refuse_unknown, under
+from caliban_provider.options import check_headers, refuse_unknown, under
 from caliban_provider.provider import Provider, ProviderFactory, ProviderOptions
 from caliban_provider.registry import find, first_set
 from caliban_settings import Settings
@@ -58,13 +58,14 @@ there are three ways on:
 class Door:
     """A provider with the model to ask for.
 
-    `name` is what the operator calls the provider: a session goes on by it. `compactor` is there where
-    another model than the one at work writes summaries.
+    `name` is what the operator calls the provider: a session goes on by it. `base_url` is the address that
+    settings or a flag give. `compactor` is there where another model than the one at work writes summaries.
     """
 
     provider: Provider
     model: str
     name: str
+    base_url: str | None = None
     compactor: Compactor | None = None
 
 
@@ -75,9 +76,14 @@ def build_provider(options: Options, settings: Settings, environ: Mapping[str, s
     """
     chosen, model = chosen_names(options, settings)
     name = chosen or DEFAULT_PROVIDER
-    table = placed(settings.get(f"provider.{name}"), name, options.base_url)
+    table = placed(provider_table(settings, name), name, options.base_url)
     provider, factory = make_provider(name, settings, environ, table, explicit=chosen is not None)
-    return Door(provider=provider, model=options.model or model or factory.default_model, name=name)
+    return Door(
+        provider=provider,
+        model=options.model or model or factory.default_model,
+        name=name,
+        base_url=table.get("base_url"),
+    )
 
 
 def make_provider(
@@ -93,10 +99,11 @@ def make_provider(
     `table` stands for the settings' own. `explicit` says that somebody named the provider. A program for the
     key is run when the provider is first used. Raises as `build_provider` does.
     """
-    made = table if table is not None else settings.get(f"provider.{name}") or {}
+    made = table if table is not None else provider_table(settings, name)
     factory = find_factory(name, made)
-    key = find_key(name, tuple(_key_variables(factory, made)), settings, environ)
+    key = find_key(name, key_variables(factory, made), settings, environ)
     base_url = _base_url(factory, made, environ)
+    _check_table(name, made)
     if not key and (made.get("api_key_env") or (factory.needs_key and not _is_here(made))):
         raise _missing_key(name, factory, made, explicit=explicit)
     options = ProviderOptions(
@@ -116,6 +123,12 @@ def make_provider(
         if not key and isinstance(error, AuthenticationError):
             raise _missing_key(name, factory, made, explicit=explicit) from error
         raise ConfigError(error.message, hint=error.hint) from error
+
+
+def provider_table(settings: Settings, name: str) -> Mapping[str, Any]:
+    """What settings say of the provider `name`, which may hold dots; empty where they say nothing."""
+    tables: Mapping[str, Mapping[str, Any]] = settings.get("provider") or {}
+    return tables.get(name) or {}
 
 
 def placed(table: Mapping[str, Any] | None, name: str, base_url: str | None) -> Mapping[str, Any]:
@@ -196,9 +209,10 @@ def chosen_names(options: Options, settings: Settings) -> tuple[str | None, str 
     return options.provider or provider, model
 
 
-def _key_variables(factory: ProviderFactory, made: Mapping[str, Any]) -> tuple[str, ...]:
+def key_variables(factory: ProviderFactory, made: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where the environment may hold the key."""
     own = made.get("api_key_env")
-    return (own,) if own else factory.key_env
+    return (own,) if own else tuple(factory.key_env)
 
 
 def _base_url(factory: ProviderFactory, made: Mapping[str, Any], environ: Mapping[str, str]) -> str | None:
@@ -207,6 +221,17 @@ def _base_url(factory: ProviderFactory, made: Mapping[str, Any], environ: Mappin
     if made.get("kind") and written:
         return written
     return first_set(environ, factory.base_url_env) or written
+
+
+def _check_table(name: str, made: Mapping[str, Any]) -> None:
+    """Raise `ConfigError` for an address that is none, or the vendor would get a key of somebody else's."""
+    written = made.get("base_url")
+    if written is not None and not written.strip():
+        raise ConfigError(f"[provider.{name}] the base_url is empty", hint="name the server, or leave it out")
+    try:
+        check_headers(made.get("headers") or {})
+    except InvalidRequest as error:
+        raise ConfigError(f"[provider.{name}.headers] {error.message}", hint=error.hint) from None
 
 
 def _is_here(made: Mapping[str, Any]) -> bool:
@@ -230,7 +255,7 @@ def _missing_key(
 ) -> MissingKey:
     if name == DEFAULT_PROVIDER and not made:
         return MissingKey(NO_KEY, hint=WAYS_ON)
-    ways = [f"export {variable}=…" for variable in _key_variables(factory, made)[:1]]
+    ways = [f"export {variable}=…" for variable in key_variables(factory, made)[:1]]
     ways.append(f"keep it: caliban login {name}")
     if not explicit:
         ways.append("choose another --provider")

@@ -35,8 +35,9 @@ def build_door(
     `build_provider` does.
     """
 
-    def metered(provider: Provider) -> Provider:
-        return MeteredProvider(provider, costs, on_warning=on_warning)
+    def metered(name: str, provider: Provider, base_url: str | None) -> Provider:
+        costs.know(name, (provider.name, base_url))
+        return MeteredProvider(provider, costs, name=name, on_warning=on_warning)
 
     if _may_be_routed(options, settings, environ, workspace):
         from caliban.compose.routes import Surroundings, read_routing, routed_door
@@ -48,7 +49,7 @@ def build_door(
             )
             return routed_door(routing, settings, environ, surroundings)
     door = build_provider(options, settings, environ)
-    return replace(door, provider=metered(door.provider))
+    return replace(door, provider=metered(door.name, door.provider, door.base_url))
 
 
 def _may_be_routed(options: Options, settings: Settings, environ: Mapping[str, str], workspace: Path) -> bool:

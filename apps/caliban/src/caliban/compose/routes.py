@@ -10,7 +10,15 @@ from typing import Any
 
 from caliban.cli.options import Options
 from caliban.compose.costs import RunCosts
-from caliban.compose.provider import DEFAULT_PROVIDER, Door, chosen_names, find_factory, make_provider, placed
+from caliban.compose.provider import (
+    DEFAULT_PROVIDER,
+    Door,
+    chosen_names,
+    find_factory,
+    make_provider,
+    placed,
+    provider_table,
+)
 from caliban.compose.router import FILE_NAME, VARIABLE
 from caliban.errors import ConfigError
 from caliban_agent_core.compact.summarize import Summarizer
@@ -90,7 +98,7 @@ class Surroundings:
     `base_url` is where a flag says that the first route's provider is.
     """
 
-    wrap: Callable[[Provider], Provider]
+    wrap: Callable[[str, Provider, str | None], Provider]
     costs: RunCosts
     on_warning: Callable[[Warned], None]
     base_url: str | None = None
@@ -106,15 +114,17 @@ def routed_door(
     for name in config.provider_names:
         table = _table(name, config, settings)
         if name == first and around.base_url:
-            table = placed(table or settings.get(f"provider.{name}"), name, around.base_url)
-        providers[name] = around.wrap(make_provider(name, settings, environ, table)[0])
+            table = placed(table or provider_table(settings, name), name, around.base_url)
+        made = table if table is not None else provider_table(settings, name)
+        provider = make_provider(name, settings, environ, made)[0]
+        providers[name] = around.wrap(name, provider, made.get("base_url"))
     try:
         router = RouterProvider(
             config,
             providers,
             RouterOptions(
                 on_switch=lambda switch: around.on_warning(_warned(switch)),
-                budget=_budget(around.costs, providers),
+                budget=_budget(around.costs),
                 strict=environ.get(STRICT, "").lower() not in UNSET,
             ),
         )
@@ -265,7 +275,7 @@ def _table(name: str, config: RouterConfig | None, settings: Settings) -> Mappin
     written = next((table for table in config.providers if table.name == name), None) if config else None
     if written is None:
         return None
-    own = settings.get(f"provider.{name}") or {}
+    own = provider_table(settings, name)
     said = {
         "kind": written.kind,
         "base_url": written.base_url,
@@ -277,7 +287,7 @@ def _table(name: str, config: RouterConfig | None, settings: Settings) -> Mappin
 
 
 def _factory(name: str, table: Mapping[str, Any] | None, settings: Settings) -> ProviderFactory:
-    made = table if table is not None else settings.get(f"provider.{name}") or {}
+    made = table if table is not None else provider_table(settings, name)
     return find_factory(name, made)
 
 
@@ -289,7 +299,7 @@ def _compactor(router: RouterProvider) -> Compactor | None:
     return Summarizer(view, view.model)
 
 
-def _budget(costs: RunCosts, providers: Mapping[str, Provider]) -> Budget | None:
+def _budget(costs: RunCosts) -> Budget | None:
     """What the router saves by, once the run has a limit. Nobody is there to be asked for more."""
     account = costs.account
     if account is None or account.budget.limit_usd is None:
@@ -297,7 +307,7 @@ def _budget(costs: RunCosts, providers: Mapping[str, Provider]) -> Budget | None
     limit_usd = account.budget.limit_usd
 
     def price(route: Route, usage: Usage) -> Decimal | None:
-        return account.estimate(providers[route.provider].name, route.model, usage)
+        return account.estimate(route.provider, route.model, usage)
 
     soft_usd = limit_usd * account.budget.soft_ratio
     return Budget(

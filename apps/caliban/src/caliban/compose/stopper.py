@@ -1,8 +1,15 @@
-"""What a signal stops: whatever the program is at just then."""
+"""What a signal stops: whatever the program is at just then; and what a task group says went wrong."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+
+
+def alone(error: BaseException) -> BaseException:
+    """The one error inside groups that hold nothing else; `error` itself where there are more."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 class Stopper:

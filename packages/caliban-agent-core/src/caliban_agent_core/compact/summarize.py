@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from caliban_agent_core.compact.cuts import cuts, lead_length, request_at_work, requests
 from caliban_agent_core.compact.drop import drop_oldest
 from caliban_agent_core.compact.estimate import CHARS_PER_TOKEN, tokens
+from caliban_agent_core.compact.summary import PREFIX, is_summary
 from caliban_agent_core.compact.transcript import transcript
 from caliban_agent_core.errors import CompactionFailed
 from caliban_common.message import Message, system, user
@@ -23,7 +24,6 @@ from caliban_provider.errors import ProviderError
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
 
-PREFIX = "Summary of earlier conversation:"
 SUMMARY_TOKENS = 1024
 KEPT_MESSAGES = (8, 4, 2)
 """How many messages stay word for word: four turns, or fewer when those would not fit."""
@@ -102,8 +102,8 @@ def _plan(messages: tuple[Message, ...], target_tokens: int) -> Plan:
 def _split(messages: tuple[Message, ...], start: int) -> Plan:
     """The parts around the cut nearest before `start`, at a request if one is not much further back."""
     length = lead_length(messages)
-    lead = tuple(message for message in messages[:length] if not message.text.startswith(PREFIX))
-    earlier = tuple(message for message in messages[:length] if message.text.startswith(PREFIX))
+    lead = tuple(message for message in messages[:length] if not is_summary(message))
+    earlier = tuple(message for message in messages[:length] if is_summary(message))
     asked = requests(messages)
     positions = [cut for cut in cuts(messages) if cut <= start]
     at_request = [cut for cut in positions if cut >= start - KEPT_MESSAGES[0] and cut in asked]

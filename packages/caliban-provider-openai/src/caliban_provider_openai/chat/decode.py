@@ -97,6 +97,7 @@ class ChatDecoder:
         self._called = False
         self._open: tuple[_Piece, int] | None = None
         self._finish: str | None = None
+        self._usage = Usage()
         self._refused = False
         self._shape = Shape()
         self._piece: _Piece = TextDelta
@@ -156,7 +157,8 @@ class ChatDecoder:
                 self._finish = why
         usage = _usage(data, choice or {})
         if usage is not None and self._started:
-            out.append(MessageDelta(None, usage))
+            self._usage = self._usage.then(usage)
+            out.append(MessageDelta(None, self._usage))
         return out
 
     def _start(self, data: dict[str, Any]) -> list[StreamEvent]:
@@ -272,7 +274,7 @@ class ChatDecoder:
 
 
 def _usage(chunk: Mapping[str, Any], choice: Mapping[str, Any]) -> Usage | None:
-    """The counts, wherever the server keeps them; the last that are told are the whole reply's."""
+    """The counts of the reply so far, wherever the server keeps them."""
     told = mapping(chunk, "usage") or mapping(choice, "usage") or mapping(mapping(chunk, "x_groq"), "usage")
     if not told:
         return None

@@ -23,6 +23,12 @@ from caliban_provider_openai.quirks import Quirks
 SEEN_BELOW = "(see the image in the next message)"
 """Stands in a result that is an image: the wire takes text alone there, and images after it."""
 
+REPLAYED = "reasoning_content"
+"""The field of servers (DeepSeek, Moonshot) that refuse calls without reasoning, whoever made them."""
+
+UNKNOWN = " "
+"""The reasoning of another model. Moonshot takes an empty text for none."""
+
 
 def id_rule(quirks: Quirks) -> IdRule:
     """What a call's id looks like for this server."""
@@ -59,10 +65,12 @@ def _assistant(content: Sequence[Block], quirks: Quirks, *, own: bool) -> dict[s
     if not texts and not calls:
         return None
     out: dict[str, Any] = {"role": "assistant", "content": "\n\n".join(texts) if texts else None}
-    if own and quirks.reasoning_field:
+    if quirks.reasoning_field:
         thoughts = [block.text for block in content if isinstance(block, ThinkingBlock) and block.text]
-        if thoughts:
+        if own and thoughts:
             out[quirks.reasoning_field] = "\n\n".join(thoughts)
+        elif calls and quirks.reasoning_field == REPLAYED:
+            out[quirks.reasoning_field] = UNKNOWN
     if calls:
         out["tool_calls"] = calls
     return out
