@@ -149,3 +149,10 @@ def test_whose_prices_a_provider_charges_is_told_by_its_address():
     }
     vendors = {"mine": "deepseek", "here": "openai", "plain": "anthropic", "cloud": "vertex"}
     assert price_book(None, places).vendors == vendors
+
+
+def test_what_a_model_without_a_price_cost_is_unknown_and_not_zero(cli):
+    cli.script(wire.exchange(wire.text("x"), model="m"))
+    done = cli.run("-p", "hi", "--model", "m", *JSON)
+    assert done.json["model_usage"]["m"]["cost_usd"] is None
+    assert done.json["total_cost_usd"] == 0

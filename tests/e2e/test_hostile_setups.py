@@ -282,3 +282,49 @@ def is_running(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return "zombie" not in Path(f"/proc/{pid}/status").read_text() if Path("/proc/self").exists() else True
+
+
+BROKEN = """
+import anyio
+from caliban_provider.capabilities import Capabilities
+class P:
+    name = family = "theirs"
+    def __init__(self, fault): self.fault = fault
+    def capabilities(self, model): return Capabilities()
+    def stream(self, request): raise RuntimeError("no stream")
+    async def list_models(self): return {"junk": (5,), "none": None}.get(self.fault) or 1 / 0
+    async def aclose(self): raise RuntimeError("cannot close")
+class Factory:
+    name, default_model, needs_key, key_env, base_url_env = "theirs", "m", False, (), ()
+    def __init__(self, fault): self.fault = fault
+    def create(self, options):
+        if self.fault == "exits": raise SystemExit(9)
+        return None if self.fault == "nothing" else P(self.fault)
+RAISES, JUNK, EXITS, NOTHING = map(Factory, ("raises", "junk", "exits", "nothing"))
+ODD = Factory("odd")
+ODD.key_env = None
+"""
+
+
+@pytest.mark.parametrize("fault", ["RAISES", "JUNK", "EXITS", "NOTHING", "ODD", "LEAVES"])
+@pytest.mark.parametrize("command", [("-p", "hi"), ("models",), ("doctor",)])
+def test_a_fault_of_somebody_elses_provider_is_told_as_theirs(cli, tmp_path, fault, command):
+    site = tmp_path / "site"
+    (site / "theirs-1.dist-info").mkdir(parents=True)
+    (site / "theirs-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1\n")
+    (site / "theirs-1.dist-info" / "entry_points.txt").write_text(
+        f"[caliban.providers]\ntheirs = {'leaves' if fault == 'LEAVES' else 'theirs'}:{fault}\n"
+    )
+    (site / "theirs.py").write_text(BROKEN)
+    (site / "leaves.py").write_text("raise SystemExit(4)\n")
+    done = cli.run(*command, "--provider", "theirs", env={"PYTHONPATH": str(site)})
+    said = done.out + done.err
+    refused = fault in ("ODD", "LEAVES") and command != ("doctor",)
+    assert (done.code, "fault in caliban" in said, "Traceback" in said) == (
+        64 if refused else 1,
+        False,
+        False,
+    )
+    assert "the provider 'theirs' " in said
+    if command == ("doctor",):
+        assert "✓ workspace" in said

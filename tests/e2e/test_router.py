@@ -314,3 +314,18 @@ def test_a_server_that_wants_reasoning_with_calls_takes_over_in_the_middle_of_a_
         )
         done = two.run("-p", "hi", "--config", str(file), env={"OPENAI_API_KEY": "test-key"})
     assert (done.code, done.out) == (0, "done\n"), done.err
+
+
+def test_a_fallback_of_settings_with_a_provider_that_is_not_there_is_code_78(cli):
+    done = cli.run("-p", "hi", "--settings", '{"fallback_model": {"provider": "nope", "name": "m"}}')
+    assert done.code == 78
+    assert "fallback_model" in done.err
+    assert "'nope'" in done.err
+
+
+def test_another_model_than_was_asked_for_is_told_once_in_a_conversation(cli):
+    cli.script(*(wire.exchange(wire.text(word), model="claude-3-5-haiku-latest") for word in ("a", "b")))
+    frames = "".join('{"type":"user","content":"' + word + '"}\n' for word in ("one", "two"))
+    flags = ("-p", "--input-format", "stream-json", "--output-format", "stream-json")
+    done = cli.run(*flags, stdin=frames.encode())
+    assert [frame["subtype"] for frame in done.of("warning")] == ["model_mismatch"]

@@ -50,6 +50,7 @@ class Agent:
         self.options = options or AgentOptions()
         self.gate = gate or Gate()
         self.compactor = compactor
+        self._mismatches: set[tuple[str, str]] = set()
         self.tools = {tool.spec.name: tool for tool in tools}
         if len(self.tools) != len(tools):
             names = sorted({t.spec.name for t in tools if sum(o.spec.name == t.spec.name for o in tools) > 1})
@@ -70,6 +71,7 @@ class Agent:
             trace,
             retry=self.options.retry,
             thinking_cap_chars=self.options.thinking_cap_chars,
+            mismatches=self._mismatches,
         )
         hooks = HookCaller(self.gate.hooks, trace, self.options.session_id)
         dispatcher = Dispatcher(self.tools, self.gate, hooks, self.options, trace)

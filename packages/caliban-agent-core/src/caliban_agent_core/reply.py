@@ -74,18 +74,24 @@ class Reply:
 class Replier:
     """Asks one provider for replies, within one run.
 
-    `assembler` holds what has come of the reply in progress, for a run that is cut off. Each pair of
-    requested and answering model is warned about once.
+    `assembler` holds what has come of the reply in progress, for a run that is cut off. `mismatches` are the
+    pairs of requested and answering model that were warned about, which is done once for each.
     """
 
     def __init__(
-        self, provider: Provider, trace: Trace, *, retry: RetryPolicy, thinking_cap_chars: int
+        self,
+        provider: Provider,
+        trace: Trace,
+        *,
+        retry: RetryPolicy,
+        thinking_cap_chars: int,
+        mismatches: set[tuple[str, str]],
     ) -> None:
         self._provider = provider
         self._trace = trace
         self._retry = retry
         self._thinking_cap_chars = thinking_cap_chars
-        self._mismatches: set[tuple[str, str]] = set()
+        self._mismatches = mismatches
         self._call_ids: dict[int, str] = {}
         self.assembler: Assembler | None = None
         self.api_ms = 0.0

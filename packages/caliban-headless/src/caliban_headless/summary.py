@@ -29,7 +29,7 @@ class Result:
     turns: int = 0
     usage: Usage = field(default_factory=Usage)
     cost_usd: float = 0.0
-    model_usage: tuple[tuple[str, Usage, float], ...] = ()
+    model_usage: tuple[tuple[str, Usage, float | None], ...] = ()
     duration_ms: float = 0.0
     api_ms: float = 0.0
     tool_calls_seen: int = 0
@@ -52,8 +52,8 @@ class Costs(Protocol):
         """All of it, in US dollars; calls without a known price count 0."""
         ...
 
-    def by_model(self) -> tuple[tuple[str, Usage, float], ...]:
-        """The same per model, with its tokens."""
+    def by_model(self) -> tuple[tuple[str, Usage, float | None], ...]:
+        """The same per model, with its tokens; `None` where no price is known."""
         ...
 
 
@@ -129,7 +129,7 @@ class Summary:
             no_edit_nudge_emitted=self.no_edit_nudge_emitted,
         )
 
-    def _model_usage(self) -> tuple[tuple[str, Usage, float], ...]:
+    def _model_usage(self) -> tuple[tuple[str, Usage, float | None], ...]:
         if self.costs is not None:
             return self.costs.by_model()
         return ((self.model, self.usage, 0.0),) if self.turns or self.usage != Usage() else ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from caliban_provider.errors import AuthenticationError, UnknownProvider
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 ENTRY_POINT_GROUP = "caliban.providers"
 
 _FACTS = ("name", "default_model", "needs_key", "key_env", "base_url_env", "create")
+_KINDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
+    {"name": (str,), "default_model": (str,), "key_env": (tuple, list), "base_url_env": (tuple, list)}
+)
 
 
 def find(name: str, builtin: Mapping[str, str]) -> ProviderFactory:
@@ -80,11 +84,23 @@ def _load(name: str, reference: str) -> ProviderFactory:
         for part in attribute.partition("[")[0].strip().split("."):
             factory = getattr(factory, part)
         missing = [fact for fact in _FACTS if not hasattr(factory, fact)]
-    except Exception as error:
+        odd = [] if missing else [fact for fact, kinds in _KINDS.items() if not _is(factory, fact, kinds)]
+    except (Exception, SystemExit) as error:
         raise _broken(name, reference, f"{type(error).__name__}: {error}") from error
     if missing:
         raise _broken(name, reference, f"it is not a provider factory: it has no {', '.join(missing)}")
+    if odd:
+        raise _broken(
+            name, reference, f"it is no provider factory as documented: look at its {', '.join(odd)}"
+        )
     return cast("ProviderFactory", factory)
+
+
+def _is(factory: object, fact: str, kinds: tuple[type, ...]) -> bool:
+    """Whether a fact is of one of `kinds`, and its members, if it has any, are words."""
+    value: object = getattr(factory, fact)
+    words = value if isinstance(value, tuple | list) else ()
+    return isinstance(value, kinds) and all(isinstance(word, str) for word in words)
 
 
 def _broken(name: str, reference: str, why: str) -> UnknownProvider:

@@ -20,8 +20,10 @@ from caliban.compose.keys import find_key
 from caliban.compose.provider import (
     DEFAULT_PROVIDER,
     chosen_names,
+    close_provider,
     find_factory,
     key_variables,
+    list_models,
     make_provider,
     provider_table,
 )
@@ -192,10 +194,9 @@ async def _probe(question: Question, where: str, key: str | None) -> Check:
         try:
             await make_ready(provider)
             with anyio.fail_after(PROBE_S):
-                models = await provider.list_models()
+                models = await list_models(provider)
         finally:
-            with anyio.move_on_after(1, shield=True):
-                await provider.aclose()
+            await close_provider(provider)
     except TimeoutError:
         return _row(name, "fail", f"{where} did not answer within {PROBE_S:g} s")
     except MissingKey:

@@ -16,7 +16,7 @@ from caliban.cli.options import Options
 from caliban.commands.cancel import run_cancellable
 from caliban.commands.scope import scoped_options, scoped_parser
 from caliban.compose.costs import RATES, price_book
-from caliban.compose.provider import build_provider, close_provider
+from caliban.compose.provider import build_provider, close_provider, list_models
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.streams import write_out
@@ -71,11 +71,11 @@ async def _offers(options: Options) -> tuple[Offer, ...]:
     try:
         await make_ready(door.provider)
         with anyio.move_on_after(LIST_S) as scope:
-            found = await door.provider.list_models()
+            found = await list_models(door.provider)
         if scope.cancelled_caught:
             raise StreamIdle(f"{door.name} did not list its models in {LIST_S:.0f} s", idle_s=LIST_S)
     finally:
-        await close_provider(door)
+        await close_provider(door.provider)
     place = (door.provider.name, door.base_url)
     book, now = price_book(os.environ.get(RATES) or None, {door.name: place}), datetime.now(UTC)
     chosen = _chosen([model.id for model in found], door.model)

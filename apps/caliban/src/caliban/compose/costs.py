@@ -131,16 +131,18 @@ class RunCosts:
 
         return dollars(self._account.meter.total_usd)
 
-    def by_model(self) -> tuple[tuple[str, Usage, float], ...]:
-        """Tokens and dollars per model, in the order of the names."""
+    def by_model(self) -> tuple[tuple[str, Usage, float | None], ...]:
+        """Tokens and dollars per model, in the order of the names; `None` where no price is known."""
         if self._account is None:
             return ()
         from caliban_telemetry import dollars
 
-        found: dict[str, tuple[Usage, float]] = {}
+        found: dict[str, tuple[Usage, float | None]] = {}
         for row in self._account.meter.rows:
-            usage, spent = found.get(row.model, (Usage(), 0.0))
-            found[row.model] = (usage + row.usage, spent + dollars(row.cost_usd))
+            usage, spent = found.get(row.model, (Usage(), None))
+            if row.calls > row.unpriced_calls:
+                spent = (spent or 0.0) + dollars(row.cost_usd)
+            found[row.model] = (usage + row.usage, spent)
         return tuple((model, usage, spent) for model, (usage, spent) in sorted(found.items()))
 
     def _budget(self, limit_usd: Decimal | None) -> Budget:

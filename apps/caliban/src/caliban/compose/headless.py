@@ -124,7 +124,7 @@ async def _compose(options: Options, stopper: Stopper) -> int:
         stopper.stops(driver.cancel)
         return await _drive(driver, prompt)
     finally:
-        await close_provider(door)
+        await close_provider(door.provider)
 
 
 async def _ready(door: Door, stopper: Stopper) -> None:

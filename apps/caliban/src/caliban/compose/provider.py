@@ -17,6 +17,7 @@ from caliban.errors import ConfigError, MissingKey
 from caliban_common.errors import CalibanError
 from caliban_common.text import one_line
 from caliban_headless.run import say
+from caliban_provider.capabilities import ModelInfo
 from caliban_provider.errors import AuthenticationError, InvalidRequest, ProviderError, UnknownProvider
 from caliban_provider.options import check_headers, refuse_unknown, under
 from caliban_provider.provider import Provider, ProviderFactory, ProviderOptions
@@ -43,6 +44,9 @@ EXTRAS: Final[Mapping[str, str]] = MappingProxyType(
     {"bedrock": "bedrock", "foundry": "vertex", "local": "local", "vertex": "vertex"}
 )
 """Providers that are not always installed -> the extra of the distribution that brings them."""
+
+PARTS: Final = ("name", "family", "capabilities", "stream", "list_models", "aclose")
+"""What a provider has."""
 
 NO_KEY = "there is no API key for Anthropic"
 WAYS_ON = """\
@@ -169,11 +173,11 @@ def option_texts(made: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-async def close_provider(door: Door) -> None:
+async def close_provider(provider: Provider) -> None:
     """Close the provider, for at most a second; the run has its result, so a failure is only told."""
     try:
         with anyio.move_on_after(1, shield=True):
-            await door.provider.aclose()
+            await provider.aclose()
     except Exception as error:
         say(f"[caliban: the provider could not be closed: {type(error).__name__}: {one_line(str(error))}]\n")
 
@@ -188,15 +192,35 @@ def _keyed(factory: ProviderFactory, options: ProviderOptions, question: Questio
 
 def _make(factory: ProviderFactory, options: ProviderOptions) -> Provider:
     try:
-        return factory.create(options)
+        made = factory.create(options)
+        missing = [part for part in PARTS if not hasattr(made, part)]
+    except CalibanError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise _at_fault(factory.name, f"cannot be made: {type(error).__name__}: {error}") from error
+    if missing:
+        raise _at_fault(factory.name, f"is none: it has no {', '.join(missing)}")
+    return made
+
+
+async def list_models(provider: Provider) -> tuple[ModelInfo, ...]:
+    """What `provider` lists. Raises `ProviderError`, also for a fault of its package."""
+    try:
+        found = tuple(await provider.list_models())
     except CalibanError:
         raise
     except Exception as error:
-        said = one_line(f"{type(error).__name__}: {error}")
-        raise ProviderError(
-            f"the provider {factory.name!r} cannot be made: {said}",
-            hint="this is a fault of the package that offers it; choose another --provider",
-        ) from error
+        raise _at_fault(provider.name, f"cannot list its models: {type(error).__name__}: {error}") from error
+    if not all(isinstance(model, ModelInfo) for model in found):
+        raise _at_fault(provider.name, "lists something that is no model")
+    return found
+
+
+def _at_fault(name: str, what: str) -> ProviderError:
+    return ProviderError(
+        f"the provider {name!r} {one_line(what)}",
+        hint="this is a fault of the package that offers it; choose another --provider",
+    )
 
 
 def chosen_names(options: Options, settings: Settings) -> tuple[str | None, str | None]:

@@ -45,6 +45,7 @@ from caliban_model_router import (
     with_overrides,
 )
 from caliban_provider.capabilities import Capabilities
+from caliban_provider.errors import UnknownProvider
 from caliban_provider.provider import Provider, ProviderFactory
 from caliban_settings import Settings
 
@@ -238,7 +239,15 @@ def _fallback(options: Options, settings: Settings, own: str) -> tuple[str | Non
     said = settings.get("fallback_model")
     if not said or options.provider not in (None, own):
         return None
-    return (said.get("provider"), said["name"]) if isinstance(said, Mapping) else (None, said)
+    if not isinstance(said, Mapping):
+        return None, said
+    name = said.get("provider")
+    if name is not None:
+        try:
+            _factory(name, None, settings)
+        except UnknownProvider as error:
+            raise ConfigError(f"fallback_model: {error.message}", hint=error.hint) from error
+    return name, said["name"]
 
 
 def _with_fallback(config: RouterConfig, fallback: tuple[str | None, str] | None) -> RouterConfig:
