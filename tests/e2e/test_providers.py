@@ -171,3 +171,17 @@ def test_a_request_that_is_refused_for_another_reason_is_an_error(cli):
     done = cli.run("-p", "hi", "--json-schema", SCHEMA, "--output-format", "json")
     assert (done.code, done.json["subtype"]) == (1, "error")
     assert "max_tokens: too large" in done.json["error"]
+
+
+def test_a_session_whose_provider_is_gone_says_so_and_goes_on_with_another(cli, settings):
+    with LoopbackServer([openai.exchange(openai.text("one"))]) as server:
+        settings.write_text(f'[provider.mine]\nkind = "openai"\nbase_url = "{server.url}/v1"\n')
+        flags = ("--provider", "mine", "--model", "some", "--session", "s")
+        assert cli.run("-p", "hi", *flags).code == 0
+    settings.write_text("")
+    done = cli.run("-p", "and?", "-r", "s")
+    assert done.code == 64
+    assert "the session 's' was with the provider 'mine'" in done.err
+    assert "--provider NAME" in done.err
+    cli.script(anthropic.exchange(anthropic.text("two")))
+    assert cli.run("-p", "and?", "-r", "s", "--provider", "anthropic").out == "two\n"

@@ -42,6 +42,7 @@ from caliban_headless.signals import watch_signals
 from caliban_headless.stdin import Stdin
 from caliban_headless.stream import StreamEncoder, StreamOptions
 from caliban_headless.text import TextEncoder
+from caliban_provider.errors import UnknownProvider
 from caliban_provider.provider import make_ready
 
 if TYPE_CHECKING:
@@ -75,18 +76,14 @@ async def _compose(options: Options, stopper: Stopper) -> int:
     found = find_session(options)
     for warning in (*settings.warnings, *found.warnings):
         say(f"[caliban: {warning}]\n")
-    options = _as_before(options, found)
+    said, options = options, _as_before(options, found)
     permissions = build_permissions(options, settings, workspace)
     costs = build_costs(options, settings, os.environ)
     asides: deque[Warned] = deque()
-    door = build_door(
-        options,
-        settings,
-        os.environ,
-        workspace,
-        costs=costs,
-        on_warning=asides.append,
-    )
+    try:
+        door = build_door(options, settings, os.environ, workspace, costs=costs, on_warning=asides.append)
+    except UnknownProvider as error:
+        raise _gone(error, said, found) from error
     try:
         await _ready(door, stopper)
         tools = _usable_tools(door, build_tools(options, settings, workspace, permissions))
@@ -173,6 +170,16 @@ def _as_before(options: Options, found: Remembered) -> Options:
         return options
     model = options.model or found.model
     return replace(options, provider=found.provider, model=model)
+
+
+def _gone(error: UnknownProvider, said: Options, found: Remembered) -> UnknownProvider:
+    """`error`, in words that fit where nobody but the session named the provider."""
+    if said.provider is not None or found.provider is None:
+        return error
+    return UnknownProvider(
+        f"the session {found.id!r} was with the provider {found.provider!r}, which is not there any more",
+        hint=f"go on with another one by --provider NAME. {error.hint or ''}".strip(),
+    )
 
 
 def _usable_tools(door: Door, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:

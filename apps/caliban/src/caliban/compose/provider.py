@@ -45,8 +45,8 @@ EXTRAS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Providers that are not always installed -> the extra of the distribution that brings them."""
 
-PARTS: Final = ("name", "family", "capabilities", "stream", "list_models", "aclose")
-"""What a provider has."""
+PARTS: Final = ("name", "family", "capabilities", "stream", "aclose")
+"""What a run asks of a provider; only lists of models ask for more."""
 
 NO_KEY = "there is no API key for Anthropic"
 WAYS_ON = """\
