@@ -40,7 +40,8 @@ def build_door(
         return MeteredProvider(provider, costs, name=name, on_warning=on_warning)
 
     if _may_be_routed(options, settings, environ, workspace):
-        from caliban.compose.routes import Surroundings, read_routing, routed_door
+        from caliban.compose.routed import Surroundings, routed_door
+        from caliban.compose.routes import read_routing
 
         routing = read_routing(options, settings, environ, workspace)
         if routing.is_configured:

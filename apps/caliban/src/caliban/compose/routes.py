@@ -1,43 +1,30 @@
-"""The routes of a run, from flags, `caliban.toml` and settings, and the router that goes by them."""
+"""The routes of a run, from flags, `caliban.toml` and settings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from caliban.cli.options import Options
-from caliban.compose.costs import RunCosts
 from caliban.compose.provider import (
     DEFAULT_PROVIDER,
-    Door,
     chosen_names,
     find_factory,
     make_provider,
-    placed,
     provider_table,
 )
 from caliban.compose.router import FILE_NAME, VARIABLE
 from caliban.errors import ConfigError
-from caliban_agent_core.compact.summarize import Summarizer
-from caliban_agent_core.ports import Compactor
 from caliban_common.errors import CalibanError
-from caliban_common.event import Warned
 from caliban_common.paths import config_dir, expand_user
-from caliban_common.usage import Usage
 from caliban_headless.run import say
 from caliban_model_router import (
-    Budget,
-    BudgetLimits,
     Purpose,
     Route,
     RouterConfig,
     RouterConfigError,
-    RouterOptions,
-    RouterProvider,
-    Switch,
     direct,
     find_config,
     read_config,
@@ -49,15 +36,7 @@ from caliban_provider.errors import UnknownProvider
 from caliban_provider.provider import Provider, ProviderFactory
 from caliban_settings import Settings
 
-STRICT = "CALIBAN_STRICT_ROUTING"
-UNSET = ("0", "false", "no", "off")
-"""What the variable says to let a request with pictures go to a model that sees none."""
-
 MAIN: Purpose = "main_loop"
-SUMMARIES: Purpose = "summarization"
-PURPOSES: tuple[Purpose, ...] = (MAIN, SUMMARIES)
-"""What a run asks models for."""
-
 FALLBACK_ID = "fallback_model"
 FLAG_ID = "flag"
 
@@ -92,56 +71,13 @@ def read_routing(
     return Routing(config=config, source=source, is_configured=configured)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
-    """What a router works in: what goes around each provider, the money, and who hears of switches.
-
-    `base_url` is where a flag says that the first route's provider is.
-    """
-
-    wrap: Callable[[str, Provider, str | None], Provider]
-    costs: RunCosts
-    on_warning: Callable[[Warned], None]
-    base_url: str | None = None
-
-
-def routed_door(
-    routing: Routing, settings: Settings, environ: Mapping[str, str], around: Surroundings
-) -> Door:
-    """The router for a run. Only providers that it can reach are made. Raises as `build_provider`."""
-    config = _reachable(routing.config)
-    first = config.routes_for(MAIN)[0].provider
-    providers = {}
-    for name in config.provider_names:
-        table = _table(name, config, settings)
-        if name == first and around.base_url:
-            table = placed(table or provider_table(settings, name), name, around.base_url)
-        made = table if table is not None else provider_table(settings, name)
-        provider = make_provider(name, settings, environ, made)[0]
-        providers[name] = around.wrap(name, provider, made.get("base_url"))
-    try:
-        router = RouterProvider(
-            config,
-            providers,
-            RouterOptions(
-                on_switch=lambda switch: around.on_warning(_warned(switch)),
-                budget=_budget(around.costs),
-                strict=environ.get(STRICT, "").lower() not in UNSET,
-            ),
-        )
-    except RouterConfigError as error:
-        raise ConfigError(f"{routing.source}: {error.message}", hint=error.hint) from error
-    # What a session remembers and frames show: the model that is asked first, by its provider's name.
-    return Door(provider=router, model=router.model, name=first, compactor=_compactor(router))
-
-
 def skills(
     config: RouterConfig, settings: Settings, environ: Mapping[str, str]
 ) -> Callable[[Route], Capabilities]:
     """What the models of routes can do; it is known without a key, so none is needed."""
     made: dict[str, Provider] = {}
     for name in config.provider_names:
-        table = _table(name, config, settings)
+        table = table_of(name, config, settings)
         own = _factory(name, table, settings)
         variables = (table or {}).get("api_key_env"), *own.key_env
         keyless = {variable: "none" for variable in variables if variable and not environ.get(variable)}
@@ -200,7 +136,7 @@ def _checked(source: str, read: Callable[[], RouterConfig | None], settings: Set
     try:
         config = read()
         for name in () if config is None else config.provider_names:
-            _factory(name, _table(name, config, settings), settings)
+            _factory(name, table_of(name, config, settings), settings)
     except CalibanError as error:
         said = error.message if source in error.message else f"{source}: {error.message}"
         raise ConfigError(said, hint=error.hint) from error
@@ -224,7 +160,7 @@ def _pinned(config: RouterConfig, options: Options, settings: Settings) -> Route
     name, model = options.provider or first.provider, options.model
     if name != first.provider:
         model = model or chosen_names(options, settings)[1]
-        model = model or _factory(name, _table(name, config, settings), settings).default_model
+        model = model or _factory(name, table_of(name, config, settings), settings).default_model
         route = Route(purpose=MAIN, provider=name, model=model, id=FLAG_ID)
         return replace(config, routes=(route,), default_purpose=MAIN)
     if model is None:
@@ -268,18 +204,7 @@ def _exchanged(config: RouterConfig, old: Route, new: Route) -> RouterConfig:
     return replace(config, routes=tuple(new if route is old else route for route in config.routes))
 
 
-def _reachable(config: RouterConfig) -> RouterConfig:
-    """The routes that a run can come to: nobody has to have the keys of the others."""
-    routes = {route.id: route for route in config.routes}
-    wanted = [route.id for purpose in PURPOSES for route in config.routes_for(purpose)]
-    for id in wanted:
-        wanted += [other for other in routes[id].fallback or () if other in routes and other not in wanted]
-    purpose = routes[wanted[0]].purpose
-    kept = tuple(route for route in config.routes if route.id in wanted)
-    return replace(config, routes=kept, default_purpose=purpose)
-
-
-def _table(name: str, config: RouterConfig | None, settings: Settings) -> Mapping[str, Any] | None:
+def table_of(name: str, config: RouterConfig | None, settings: Settings) -> Mapping[str, Any] | None:
     """The table that makes the provider `name`: that of settings, with what the file says above it."""
     written = next((table for table in config.providers if table.name == name), None) if config else None
     if written is None:
@@ -298,42 +223,3 @@ def _table(name: str, config: RouterConfig | None, settings: Settings) -> Mappin
 def _factory(name: str, table: Mapping[str, Any] | None, settings: Settings) -> ProviderFactory:
     made = table if table is not None else provider_table(settings, name)
     return find_factory(name, made)
-
-
-def _compactor(router: RouterProvider) -> Compactor | None:
-    """Who writes summaries, where routes say that it is not the model at work."""
-    if all(route.purpose != SUMMARIES for route in router.config.routes):
-        return None
-    view = router.for_purpose(SUMMARIES)
-    return Summarizer(view, view.model)
-
-
-def _budget(costs: RunCosts) -> Budget | None:
-    """What the router saves by, once the run has a limit. Nobody is there to be asked for more."""
-    account = costs.account
-    if account is None or account.budget.limit_usd is None:
-        return None
-    limit_usd = account.budget.limit_usd
-
-    def price(route: Route, usage: Usage) -> Decimal | None:
-        return account.estimate(route.provider, route.model, usage)
-
-    soft_usd = limit_usd * account.budget.soft_ratio
-    return Budget(
-        limits=BudgetLimits(limit_usd=limit_usd, soft_usd=soft_usd, ask_usd=limit_usd),
-        spent_usd=lambda: account.budget.spent_usd,
-        price=price,
-    )
-
-
-def _warned(switch: Switch) -> Warned:
-    return Warned(
-        subtype="model_switch",
-        message=switch.message,
-        details={
-            "purpose": switch.purpose,
-            "from": switch.source.label,
-            "to": switch.target.label,
-            "category": switch.category,
-        },
-    )
