@@ -418,3 +418,11 @@ async def test_b073_an_unreadable_call_is_asked_for_again_and_then_given_up() ->
     _, outcome = await play(Agent(provider, "m"))
     assert (outcome.stop.kind, len(provider.requests)) == ("provider_error", 3)
     assert [m.role for m in outcome.messages] == ["user"]
+
+
+async def test_b073_a_reply_without_content_for_a_reason_nobody_knows_is_an_error_that_names_it() -> None:
+    _, outcome = await play(Agent(ScriptedProvider([reply("", stop_reason="other", detail="FOO")]), "m"))
+    assert (outcome.stop.kind, outcome.stop.message) == ("provider_error", "the model wrote nothing: FOO")
+    assert [m.role for m in outcome.messages] == ["user"]
+    _, outcome = await play(Agent(ScriptedProvider([reply("words", stop_reason="other", detail="FOO")]), "m"))
+    assert outcome.stop.ok

@@ -20,6 +20,7 @@ from caliban_common.message import user
 from caliban_common.stop import Stop
 from caliban_common.tool import ToolSpec
 from caliban_provider.errors import (
+    BadResponse,
     BudgetSpent,
     ContextTooLong,
     InvalidRequest,
@@ -126,7 +127,9 @@ class Loop:
         if outcome.stop is not None and outcome.stop.kind != "end_of_turn":
             return outcome.stop
         if outcome.stop is not None and (nudge is None or nudge.kind != "empty_turn"):
-            return outcome.stop
+            # A model that was urged on in vain has ended its turn; one that never began has not.
+            began = self.trace.said or self.nudges.empty_in_a_row > 0
+            return outcome.stop if began else stop_for(_silent())
         for text in (outcome.say, nudge.text if nudge is not None else None):
             if text is not None:
                 await self.trace.add(user(text), injected=True)
@@ -153,6 +156,10 @@ def _unheld(error: ProviderError) -> Warned:
         subtype="schema_not_enforced",
         message=f"asking again without the schema, which will be checked here: {error.message}",
     )
+
+
+def _silent() -> ProviderError:
+    return BadResponse("the model wrote nothing", hint="Ask again, or try another model.")
 
 
 def stop_for(error: ProviderError) -> Stop:

@@ -103,6 +103,7 @@ class Replier:
             try:
                 reply = await self._stream(request, turn)
                 if reply.stop_reason != "malformed_call":
+                    _check_said(reply)
                     return reply
                 malformed += 1
                 await self._retract(turn, malformed)
@@ -227,6 +228,14 @@ class Replier:
                 message=error.message,
                 status=error.status,
             )
+        )
+
+
+def _check_said(reply: Reply) -> None:
+    """Raise `BadResponse` for a reply that says nothing for a reason that only its provider knows."""
+    if reply.stop_reason == "other" and reply.detail and not reply.message.content:
+        raise BadResponse(
+            f"the model wrote nothing: {one_line(reply.detail)}", hint="Ask again, or try another model."
         )
 
 

@@ -12,8 +12,8 @@ class Trace:
     """The growing record of one run.
 
     `messages` is the history, `generation` how often it was rewritten (also by earlier runs of the same
-    conversation), `usage` the tokens of every model call so far. A message is in the history before its event
-    is sent, so that a cancelled `emit` loses no message.
+    conversation), `usage` the tokens of every model call so far; `said` is whether the model has said or done
+    anything. A message is in the history before its event is sent, so that a cancelled `emit` loses none.
     """
 
     def __init__(
@@ -23,6 +23,7 @@ class Trace:
         self.usage = Usage()
         self.turns = 0
         self.generation = generation
+        self.said = False
         self._channel = channel
 
     async def emit(self, event: AgentEvent) -> None:
@@ -32,6 +33,7 @@ class Trace:
     async def add(self, message: Message, *, injected: bool = False) -> None:
         """Append `message` to the history and say so."""
         self.messages.append(message)
+        self.said = self.said or (message.role == "assistant" and not injected)
         await self._channel.send(MessageAdded(message=message, injected=injected))
 
     async def rewrite(self, messages: tuple[Message, ...], reason: str) -> None:

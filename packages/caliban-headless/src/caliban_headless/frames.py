@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from caliban_common.codec import block_to_json, usage_to_json
-from caliban_common.event import ApiRetry, HookFired, ToolCallEnd, ToolCallReady, TurnEnd, Warned
+from caliban_common.event import (
+    ApiRetry,
+    HookFired,
+    ReplyDiscarded,
+    ToolCallEnd,
+    ToolCallReady,
+    TurnEnd,
+    Warned,
+)
 from caliban_common.message import Block, ImageBlock, Message, ThinkingBlock
 from caliban_common.usage import Usage
 from caliban_headless.summary import Result
@@ -93,6 +101,11 @@ def warning_frame(event: Warned) -> dict[str, Any]:
     """`warning`: something to know that ends nothing."""
     details = dict(event.details)
     return {"type": "warning", "subtype": event.subtype, "message": event.message, "details": details}
+
+
+def discarded_frame(event: ReplyDiscarded) -> dict[str, Any]:
+    """`warning/reply_discarded`: the deltas of the reply so far do not count, it starts again."""
+    return {"type": "warning", "subtype": event.type, "message": event.reason, "details": {}}
 
 
 def hook_frame(event: HookFired) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from caliban_common.event import (
     AssistantTextDelta,
     AssistantThinkingDelta,
     HookFired,
+    ReplyDiscarded,
     ToolCallEnd,
     ToolCallReady,
     TurnEnd,
@@ -37,7 +38,10 @@ class StreamOptions:
 
 
 class StreamEncoder:
-    """Frames as things happen. `message` frames are absent where partial ones are asked for."""
+    """Frames as things happen. `message` frames are absent where partial ones are asked for.
+
+    A `warning/reply_discarded` frame then takes back the deltas of the reply so far.
+    """
 
     def __init__(self, options: StreamOptions, clock: Callable[[], float] = perf_counter) -> None:
         self._options = options
@@ -75,6 +79,8 @@ class StreamEncoder:
                 return frames.message_frame(event)
             case ApiRetry():
                 return frames.retry_frame(event)
+            case ReplyDiscarded():
+                return frames.discarded_frame(event) if self._options.partial else None
             case Warned():
                 return frames.warning_frame(event)
             case HookFired() if self._options.hooks:
