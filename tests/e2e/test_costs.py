@@ -156,3 +156,15 @@ def test_what_a_model_without_a_price_cost_is_unknown_and_not_zero(cli):
     done = cli.run("-p", "hi", "--model", "m", *JSON)
     assert done.json["model_usage"]["m"]["cost_usd"] is None
     assert done.json["total_cost_usd"] == 0
+
+
+def test_what_is_estimated_of_a_reply_is_the_same_wherever_it_is_told(cli):
+    (cli.work / "f").write_text("x")
+    usage = Usage(input_tokens=1000)
+    pieces = (wire.thinking("größer, hm", signature="S"), wire.text("Let me see."))
+    cli.script(wire.exchange(*pieces, wire.tool_use("Read", {"path": "f"}), usage=usage))
+    cli.script(wire.exchange(wire.text("ok"), usage=usage))
+    told = cli.run("-p", "hi", *JSON).json
+    (entry,) = told["model_usage"].values()
+    assert told["usage"]["output_tokens"] == entry["output_tokens"] > 0
+    assert told["usage"]["estimated"] is entry["estimated"] is True

@@ -185,3 +185,16 @@ def test_a_session_whose_provider_is_gone_says_so_and_goes_on_with_another(cli, 
     assert "--provider NAME" in done.err
     cli.script(anthropic.exchange(anthropic.text("two")))
     assert cli.run("-p", "and?", "-r", "s", "--provider", "anthropic").out == "two\n"
+
+
+def test_a_provider_that_refuses_schemas_is_asked_with_one_once_in_a_conversation(cli):
+    refusal = anthropic.failure(400, "invalid_request_error", "output_config: not supported")
+    cli.script(
+        refusal, *(anthropic.exchange(anthropic.text(text)) for text in ("no", '{"a": 1}', '{"a": 2}'))
+    )
+    frames = b"".join(b'{"type":"user","content":"go"}\n' for _ in range(2))
+    flags = ("-p", "--input-format", "stream-json", "--output-format", "stream-json")
+    done = cli.run(*flags, "--json-schema", SCHEMA, stdin=frames)
+    assert ["output_config" in body for body in cli.bodies()] == [True, False, False, False]
+    assert [frame["subtype"] for frame in done.of("warning")] == ["schema_not_enforced"]
+    assert done.frames[-1]["structured_output"] == {"a": 2}

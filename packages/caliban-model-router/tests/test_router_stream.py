@@ -347,7 +347,9 @@ class TestBudget:
         with pytest.raises(BudgetExhausted) as caught:
             await answer(made.router)
         assert caught.value.stop == Stop(
-            kind="budget", message="$10.01 of $10.00 are spent", hint="Allow a larger budget to go on."
+            kind="budget",
+            message="the budget of $10.00 is used up: $10.01 is spent",
+            hint="Allow a larger budget to go on.",
         )
         assert made.asked() == [0, 0]
 

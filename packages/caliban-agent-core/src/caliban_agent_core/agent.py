@@ -11,6 +11,7 @@ from caliban_agent_core.dispatch import Dispatcher
 from caliban_agent_core.errors import ToolDefinitionError
 from caliban_agent_core.gate import Gate
 from caliban_agent_core.hooks import HookCaller
+from caliban_agent_core.learned import Learned
 from caliban_agent_core.loop import Loop
 from caliban_agent_core.nudge import Nudges
 from caliban_agent_core.options import AgentOptions
@@ -50,7 +51,7 @@ class Agent:
         self.options = options or AgentOptions()
         self.gate = gate or Gate()
         self.compactor = compactor
-        self._mismatches: set[tuple[str, str]] = set()
+        self._learned = Learned()
         self.tools = {tool.spec.name: tool for tool in tools}
         if len(self.tools) != len(tools):
             names = sorted({t.spec.name for t in tools if sum(o.spec.name == t.spec.name for o in tools) > 1})
@@ -71,7 +72,7 @@ class Agent:
             trace,
             retry=self.options.retry,
             thinking_cap_chars=self.options.thinking_cap_chars,
-            mismatches=self._mismatches,
+            learned=self._learned,
         )
         hooks = HookCaller(self.gate.hooks, trace, self.options.session_id)
         dispatcher = Dispatcher(self.tools, self.gate, hooks, self.options, trace)
@@ -86,7 +87,7 @@ class Agent:
             compaction=self._compaction(),
             nudges=Nudges(),
             prefix=watch,
-            schema=self.options.response_schema,
+            learned=self._learned,
         )
         return Run(loop, replier, channel, hooks)
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from caliban_agent_core.compaction import Compaction
 from caliban_agent_core.hooks import HookCaller
+from caliban_agent_core.learned import Learned
 from caliban_agent_core.nudge import Nudges, TurnFacts, after_turn
 from caliban_agent_core.options import AgentOptions
 from caliban_agent_core.prefix import PrefixWatch
-from caliban_agent_core.reply import ThinkingOverflow
+from caliban_agent_core.reply import Reply, ThinkingOverflow
 from caliban_agent_core.trace import Trace
 from caliban_agent_core.turn import Turn, TurnOutcome
 from caliban_common.event import TurnStart, Warned
 from caliban_common.history import Repairer
 from caliban_common.message import user
 from caliban_common.stop import Stop
+from caliban_common.text import one_line
 from caliban_common.tool import ToolSpec
 from caliban_provider.errors import (
     BadResponse,
@@ -33,10 +33,7 @@ from caliban_provider.request import CompletionRequest
 
 @dataclass(slots=True, kw_only=True)
 class Loop:
-    """What one run's loop works with; `nudges` is its memory between turns.
-
-    `schema` is that of the answer, until a provider turns out not to take it.
-    """
+    """What one run's loop works with; `nudges` is its only memory between turns."""
 
     model: str
     specs: tuple[ToolSpec, ...]
@@ -48,7 +45,7 @@ class Loop:
     hooks: HookCaller
     nudges: Nudges
     prefix: PrefixWatch
-    schema: Mapping[str, Any] | None
+    learned: Learned
 
     async def run(self) -> Stop:
         """Turn after turn; the reason why there is no further one."""
@@ -99,9 +96,9 @@ class Loop:
         except InvalidRequest as error:
             if request.response_schema is None or isinstance(error, ContextTooLong | RequestTooLarge):
                 raise
-            self.schema = None
             await self._tell(_unheld(error))
-            outcome = await self.turn.run(self._request(), number)
+            outcome = await self.turn.run(replace(request, response_schema=None), number)
+            self.learned.holds_schema = False
         await self._tell(self.prefix.answered(outcome.reply.message, outcome.reply.usage))
         return outcome
 
@@ -116,7 +113,8 @@ class Loop:
             has_text=bool(message.text.strip()),
             has_tool_calls=bool(message.tool_uses),
             edited=outcome.edited,
-            refused=outcome.stop is not None and outcome.stop.kind in ("refusal", "content_filter"),
+            refused=(outcome.stop is not None and outcome.stop.kind in ("refusal", "content_filter"))
+            or _unknown_end(outcome.reply) is not None,
         )
         self.nudges, nudge = after_turn(
             self.nudges,
@@ -127,13 +125,24 @@ class Loop:
         if outcome.stop is not None and outcome.stop.kind != "end_of_turn":
             return outcome.stop
         if outcome.stop is not None and (nudge is None or nudge.kind != "empty_turn"):
-            # A model that was urged on in vain has ended its turn; one that never began has not.
-            began = self.trace.said or self.nudges.empty_in_a_row > 0
-            return outcome.stop if began else stop_for(_silent())
+            return self._silence(outcome.reply) or outcome.stop
         for text in (outcome.say, nudge.text if nudge is not None else None):
             if text is not None:
                 await self.trace.add(user(text), injected=True)
         return None
+
+    def _silence(self, reply: Reply) -> Stop | None:
+        """The end for a model that ends a run without a word.
+
+        One that has said something before, or was urged on in vain, has ended its turn: unless its provider
+        has a reason of its own.
+        """
+        unknown = _unknown_end(reply)
+        if unknown is None and (reply.message.content or self.trace.said or self.nudges.empty_in_a_row > 0):
+            return None
+        why = f": {one_line(unknown)}" if unknown else ""
+        hint = "Ask again, or try another model."
+        return stop_for(BadResponse(f"the model wrote nothing{why}", hint=hint))
 
     def _request(self) -> CompletionRequest:
         options = self.options
@@ -145,10 +154,15 @@ class Loop:
             temperature=options.temperature,
             thinking_tokens=options.thinking_tokens,
             effort=options.effort,
-            response_schema=self.schema,
+            response_schema=options.response_schema if self.learned.holds_schema else None,
             cache=options.prompt_cache,
             min_cache_tokens=options.min_cache_tokens,
         )
+
+
+def _unknown_end(reply: Reply) -> str | None:
+    """Why a reply without content ended, where only its provider knows what that means."""
+    return reply.detail if reply.stop_reason == "other" and not reply.message.content else None
 
 
 def _unheld(error: ProviderError) -> Warned:
@@ -156,10 +170,6 @@ def _unheld(error: ProviderError) -> Warned:
         subtype="schema_not_enforced",
         message=f"asking again without the schema, which will be checked here: {error.message}",
     )
-
-
-def _silent() -> ProviderError:
-    return BadResponse("the model wrote nothing", hint="Ask again, or try another model.")
 
 
 def stop_for(error: ProviderError) -> Stop:

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any
 
-from caliban_agent_core.compact.estimate import CHARS_PER_TOKEN, Estimator, tool_tokens
+from caliban_agent_core.compact.estimate import CHARS_PER_TOKEN, Estimator, text_size, tool_tokens
 from caliban_agent_core.ports import Ledger
 from caliban_common.event import Warned
 from caliban_common.stop import Stop
@@ -18,6 +18,7 @@ from caliban_provider.errors import BudgetSpent
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import (
+    BlockStart,
     InputDelta,
     MessageDelta,
     MessageStart,
@@ -115,12 +116,12 @@ class MeteredProvider:
 class _MeteredStream:
     """One call, and the iterator over its events."""
 
-    __slots__ = ("_call", "_chars", "_complete", "_meter", "_next", "_number", "_request", "_usage")
+    __slots__ = ("_call", "_complete", "_meter", "_next", "_number", "_request", "_size", "_usage")
 
     def __init__(self, meter: MeteredProvider, request: CompletionRequest) -> None:
         self._meter = meter
         self._request = request
-        self._chars = 0
+        self._size = 0
         self._complete = False
         self._usage: Usage | None = None
 
@@ -148,7 +149,7 @@ class _MeteredStream:
         finally:
             usage = self._usage or NOTHING
             told = self._complete and usage.output_tokens > 0
-            seen = 0 if told else -(-self._chars // CHARS_PER_TOKEN)
+            seen = 0 if told else -(-self._size // CHARS_PER_TOKEN)
             self._meter._end(self._number, usage, seen)
 
     def __aiter__(self) -> AsyncIterator[StreamEvent]:
@@ -158,17 +159,14 @@ class _MeteredStream:
         event = await self._next()
         kind = type(event)
         if kind is TextDelta or kind is ThinkingDelta:
-            self._chars += _size(event.text)  # type: ignore[union-attr]
+            self._size += text_size(event.text)  # type: ignore[union-attr]
         elif kind is InputDelta:
-            self._chars += _size(event.partial_json)  # type: ignore[union-attr]
+            self._size += text_size(event.partial_json)  # type: ignore[union-attr]
+        elif kind is BlockStart:
+            self._size += text_size(event.text)  # type: ignore[union-attr]
         elif kind is MessageDelta or kind is MessageStart:
             self._usage = event.usage or self._usage  # type: ignore[union-attr]
             self._complete = self._complete or getattr(event, "stop_reason", None) is not None
         elif kind is MessageStop:
             self._complete = True
         return event
-
-
-def _size(text: str) -> int:
-    """What `text` counts for an estimate: letters outside ASCII by their bytes."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

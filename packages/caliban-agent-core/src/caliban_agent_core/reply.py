@@ -13,7 +13,8 @@ from time import perf_counter
 
 import anyio
 
-from caliban_agent_core.compact.estimate import MESSAGE_TOKENS, message_tokens, tokens, tool_tokens
+from caliban_agent_core.compact.estimate import text_tokens, tokens, tool_tokens
+from caliban_agent_core.learned import Learned
 from caliban_agent_core.trace import Trace
 from caliban_common.event import (
     ApiRetry,
@@ -74,8 +75,7 @@ class Reply:
 class Replier:
     """Asks one provider for replies, within one run.
 
-    `assembler` holds what has come of the reply in progress, for a run that is cut off. `mismatches` are the
-    pairs of requested and answering model that were warned about, which is done once for each.
+    `assembler` holds what has come of the reply in progress, for a run that is cut off.
     """
 
     def __init__(
@@ -85,13 +85,13 @@ class Replier:
         *,
         retry: RetryPolicy,
         thinking_cap_chars: int,
-        mismatches: set[tuple[str, str]],
+        learned: Learned,
     ) -> None:
         self._provider = provider
         self._trace = trace
         self._retry = retry
         self._thinking_cap_chars = thinking_cap_chars
-        self._mismatches = mismatches
+        self._learned = learned
         self._call_ids: dict[int, str] = {}
         self.assembler: Assembler | None = None
         self.api_ms = 0.0
@@ -103,7 +103,6 @@ class Replier:
             try:
                 reply = await self._stream(request, turn)
                 if reply.stop_reason != "malformed_call":
-                    _check_said(reply)
                     return reply
                 malformed += 1
                 await self._retract(turn, malformed)
@@ -173,7 +172,7 @@ class Replier:
             )
         message, usage = self._message(assembler, request.model), assembler.usage
         if not usage.input_tokens or not usage.output_tokens:
-            told, usage = usage, _estimated(usage, request, message)
+            told, usage = usage, _estimated(usage, request, assembler.written)
             self._trace.spend(usage - told)
         reply = Reply(
             message=message,
@@ -205,9 +204,9 @@ class Replier:
             await self._check_model(event.asked or model, event.model)
 
     async def _check_model(self, requested: str, actual: str) -> None:
-        if not actual or is_same_model(requested, actual) or (requested, actual) in self._mismatches:
+        if not actual or is_same_model(requested, actual) or (requested, actual) in self._learned.mismatches:
             return
-        self._mismatches.add((requested, actual))
+        self._learned.mismatches.add((requested, actual))
         message = f'model mismatch: requested "{requested}" but the provider answered with "{actual}"'
         details = {"requested": requested, "actual": actual}
         await self._trace.emit(Warned(subtype="model_mismatch", message=message, details=details))
@@ -231,18 +230,10 @@ class Replier:
         )
 
 
-def _check_said(reply: Reply) -> None:
-    """Raise `BadResponse` for a reply that says nothing for a reason that only its provider knows."""
-    if reply.stop_reason == "other" and reply.detail and not reply.message.content:
-        raise BadResponse(
-            f"the model wrote nothing: {one_line(reply.detail)}", hint="Ask again, or try another model."
-        )
-
-
-def _estimated(told: Usage, request: CompletionRequest, message: Message) -> Usage:
+def _estimated(told: Usage, request: CompletionRequest, written: str) -> Usage:
     """What a reply used whose provider leaves out, or tells as 0, what cannot be."""
     prompt_tokens = told.input_tokens or tokens(request.messages) + tool_tokens(request.tools)
-    reply_tokens = told.output_tokens or message_tokens(message) - MESSAGE_TOKENS
+    reply_tokens = told.output_tokens or text_tokens(written)
     if (prompt_tokens, reply_tokens) == (told.input_tokens, told.output_tokens):
         return told
     return replace(told, input_tokens=prompt_tokens, output_tokens=reply_tokens, estimated=True)

@@ -49,8 +49,8 @@ class Session:
     """A conversation. `id` names it in frames; `messages` is the history, system messages first.
 
     `prefix` is what an earlier process noted of the beginning of its prompts. Without a `store` the session
-    lives in memory. A store that fails is not written to again: `store_error` says why,
-    the conversation goes on.
+    lives in memory. A store that fails is not written to again: `store_error` says why, the conversation
+    goes on.
     """
 
     def __init__(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from caliban_common.history import Reader
 from caliban_model_router.attempt import Attempt
@@ -24,6 +25,8 @@ from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
+
+_CENT, _PART = Decimal("0.01"), Decimal("0.0001")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,9 +199,10 @@ class RouterView:
         sizes = {"prompt_tokens": needs.context_tokens, "max_tokens": reserved}
         costs = tuple(estimated(budget.price, route, **sizes) for route in chain)
         planned = plan(limits, spent_usd, chain, costs)
-        told = f"${spent_usd:.2f} of ${limits.limit_usd:.2f} are spent"
+        spent, limit = _usd(spent_usd), _usd(limits.limit_usd)
+        told = f"{spent} of {limit} are spent"
         if planned.verdict == "stop":
-            raise BudgetExhausted(told)
+            raise BudgetExhausted(f"the budget of {limit} is used up: {spent} is spent")
         if planned.verdict == "ask" and budget.ask is not None:
             question = BudgetQuestion(
                 route=planned.chain[0],
@@ -218,6 +222,13 @@ class RouterView:
                     self._tell(chain[0], chain[0], f"{told}: effort is now {effort}", "budget")
                 request = replace(request, effort=effort)
         return planned.chain, request
+
+
+def _usd(amount: Decimal) -> str:
+    """An amount in cents, or with two digits more where these tell it from another."""
+    exact = amount.quantize(_PART)
+    cents = amount.quantize(_CENT)
+    return f"${cents if cents == exact else exact}"
 
 
 def _no_candidate(purpose: Purpose, selection: Selection) -> NoCandidate:

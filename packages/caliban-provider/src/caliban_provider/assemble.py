@@ -65,6 +65,11 @@ class Assembler:
         self._blocks: list[_Open] = []
         self._open: dict[int, _Open] = {}
 
+    @property
+    def written(self) -> str:
+        """All that the model wrote, in one piece: text, thinking and the JSON of calls."""
+        return "".join(piece for entry in self._blocks for piece in entry.pieces)
+
     def add(self, event: StreamEvent) -> Block | None:
         """Take one event; the finished block, if the event finishes one that is part of the message.
 

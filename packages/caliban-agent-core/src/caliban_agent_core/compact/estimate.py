@@ -78,15 +78,15 @@ class Estimator:
 def _block_tokens(block: Block) -> int:
     match block:
         case TextBlock(text=text):
-            return _text_tokens(text)
+            return text_tokens(text)
         case ToolResultBlock(content=parts):
             return MESSAGE_TOKENS + sum(_block_tokens(part) for part in parts)
         case ToolUseBlock():
-            return MESSAGE_TOKENS + _text_tokens(block.name) + _data_tokens(block.input)
+            return MESSAGE_TOKENS + text_tokens(block.name) + _data_tokens(block.input)
         case ThinkingBlock():
-            return _text_tokens(block.text) + _text_tokens(block.signature or "")
+            return text_tokens(block.text) + text_tokens(block.signature or "")
         case RedactedThinkingBlock(data=data):
-            return _text_tokens(data)
+            return text_tokens(data)
         case ImageBlock():
             return IMAGE_TOKENS
         case DocumentBlock():
@@ -97,13 +97,18 @@ def _block_tokens(block: Block) -> int:
             assert_never(block)
 
 
-def _text_tokens(text: str) -> int:
-    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-    return -(-size // CHARS_PER_TOKEN)
+def text_tokens(text: str) -> int:
+    """The estimate for a text. Outside ASCII it counts by its bytes."""
+    return -(-text_size(text) // CHARS_PER_TOKEN)
+
+
+def text_size(text: str) -> int:
+    """What a text weighs in an estimate: `CHARS_PER_TOKEN` of it make a token."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _data_tokens(data: object) -> int:
     try:
-        return _text_tokens(json.dumps(data, ensure_ascii=False, default=str))
+        return text_tokens(json.dumps(data, ensure_ascii=False, default=str))
     except RecursionError:
         return 0  # what is nested this deeply is never sent: history.repair empties it
