@@ -7,7 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,13 @@ class Cli:
         out, err = process.communicate(stdin, timeout=LIMIT_S)
         return Finished(code=process.returncode, out=out.decode(), err=err.decode())
 
+    def configure(self, text: str) -> Path:
+        """Write the user's settings; where they are."""
+        path = self.home / ".config" / "caliban" / "settings.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
     def bodies(self) -> Sequence[dict[str, Any]]:
         """The JSON bodies of the requests so far."""
         return [request.json for request in self.server.requests]
@@ -117,3 +125,22 @@ def free_cli(tmp_path: Path) -> Iterator[Cli]:
     work.mkdir()
     with LoopbackServer([]) as server:
         yield Cli(home=home, work=work, server=server)
+
+
+@pytest.fixture
+def is_gone() -> Callable[[int], bool]:
+    """Says whether a process has ended (it may wait to be collected), within two seconds."""
+
+    def look(pid: int) -> bool:
+        for _ in range(100):
+            try:
+                os.kill(pid, 0)
+            except ProcessLookupError:
+                return True
+            state = Path(f"/proc/{pid}/stat")
+            if state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+            time.sleep(0.02)
+        return False
+
+    return look

@@ -99,9 +99,7 @@ def test_a_budget_setting_that_means_nothing_is_code_78(cli, text):
 def test_a_repository_cannot_loosen_the_budget(cli):
     (cli.work / ".caliban").mkdir()
     (cli.work / ".caliban" / "settings.toml").write_text('[budget]\nunpriced = "count_zero"\n')
-    own = cli.home / ".config" / "caliban"
-    own.mkdir(parents=True)
-    (own / "settings.toml").write_text('[budget]\nunpriced = "refuse"\n')
+    cli.configure('[budget]\nunpriced = "refuse"\n')
     done = cli.run("-p", "hi", "--model", "m", "--max-budget-usd", "5", "--trust-project")
     assert done.code == 137
 

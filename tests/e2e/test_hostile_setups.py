@@ -28,18 +28,6 @@ NO_KEY = {"ANTHROPIC_API_KEY": ""}
 HANGS = Exchange(steps=(Hang(),))
 
 
-@pytest.fixture
-def settings(cli):
-    """Writes the user's settings."""
-
-    def write(text: str) -> None:
-        folder = cli.home / ".config" / "caliban"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "settings.toml").write_text(text)
-
-    return write
-
-
 def credentials(cli) -> Path:
     return cli.home / ".config" / "caliban" / "credentials.json"
 
@@ -49,9 +37,9 @@ def endpoint(name: str, url: str, more: str = "") -> str:
 
 
 @pytest.mark.parametrize("name", ["gpt.internal", "my own", "ünï", "a/b"])
-def test_an_endpoint_may_have_any_name(cli, settings, name):
+def test_an_endpoint_may_have_any_name(cli, name):
     with LoopbackServer([chat.exchange(chat.text("here"))]) as server:
-        settings(endpoint(name, server.url))
+        cli.configure(endpoint(name, server.url))
         done = cli.run("--provider", name, "--model", "m", "-p", "hi", env={"MY_KEY": "k"})
     assert (done.code, done.out) == (0, "here\n"), done.err
     assert f"provider: {name}\n" in cli.run("status", "--provider", name, "--model", "m").out
@@ -59,8 +47,8 @@ def test_an_endpoint_may_have_any_name(cli, settings, name):
 
 @pytest.mark.parametrize("name", ["mine.kind", "mine.options", "mine.base_url"])
 @pytest.mark.parametrize("command", [("-p", "hi"), ("status",), ("models",), ("doctor",)])
-def test_a_path_into_a_table_is_the_name_of_no_provider(cli, settings, name, command):
-    settings(endpoint("mine", "http://127.0.0.1:9", '[provider.mine.options]\napi = "chat"\n'))
+def test_a_path_into_a_table_is_the_name_of_no_provider(cli, name, command):
+    cli.configure(endpoint("mine", "http://127.0.0.1:9", '[provider.mine.options]\napi = "chat"\n'))
     done = cli.run(*command, "--provider", name)
     assert (done.code, "fault in caliban" in done.err) == (1 if command == ("doctor",) else 64, False)
     assert f"no provider is called '{name}'" in done.out + done.err
@@ -79,16 +67,16 @@ def test_a_path_into_a_table_is_the_name_of_no_provider(cli, settings, name, com
         'expect = "100-continue"',
     ],
 )
-def test_a_header_that_would_break_the_request_is_a_configuration_error(cli, settings, header):
+def test_a_header_that_would_break_the_request_is_a_configuration_error(cli, header):
     with LoopbackServer([HANGS]) as server:
-        settings(endpoint("mine", server.url, f"[provider.mine.headers]\n{header}\n"))
+        cli.configure(endpoint("mine", server.url, f"[provider.mine.headers]\n{header}\n"))
         done = cli.run("--provider", "mine", "--model", "m", "-p", "hi", env={"MY_KEY": "k"})
         assert (done.code, server.requests) == (78, ())
     assert done.err.startswith("caliban: [provider.mine.headers] the header ")
 
 
-def test_an_empty_address_sends_the_key_to_nobody(cli, settings):
-    settings('[provider.mine]\nkind = "anthropic"\nbase_url = ""\napi_key_env = "MY_KEY"\n')
+def test_an_empty_address_sends_the_key_to_nobody(cli):
+    cli.configure('[provider.mine]\nkind = "anthropic"\nbase_url = ""\napi_key_env = "MY_KEY"\n')
     done = cli.run("--provider", "mine", "-p", "hi", env={"MY_KEY": "k"})
     assert (done.code, done.err.splitlines()[0]) == (78, "caliban: [provider.mine] the base_url is empty")
     assert cli.server.requests == ()
@@ -196,11 +184,11 @@ def test_the_first_signal_ends_a_command_that_waits_for_a_server(cli, command, n
     assert time.monotonic() - began_s < 3
 
 
-def test_the_first_signal_ends_the_program_for_a_key_with_its_children(cli, settings):
+def test_the_first_signal_ends_the_program_for_a_key_with_its_children(cli):
     script = cli.home / "get-key"
     script.write_text("#!/bin/sh\nsleep 60 & echo $! > pid.new; mv pid.new pid; wait\n")
     script.chmod(0o755)
-    settings(f'api_key_helper = "{script}"\n')
+    cli.configure(f'api_key_helper = "{script}"\n')
     process = cli.start("models", env=NO_KEY)
     until((cli.work / "pid").exists)
     process.send_signal(signal.SIGINT)
@@ -261,8 +249,8 @@ def test_a_provider_whose_extra_is_missing_is_told_with_the_extra(cli, command):
     assert b"pip install 'caliban[vertex]'" in done.stderr
 
 
-def test_status_looks_for_the_key_that_the_options_ask_for(cli, settings):
-    settings('[provider.google.options]\nproject = "my-project"\n')
+def test_status_looks_for_the_key_that_the_options_ask_for(cli):
+    cli.configure('[provider.google.options]\nproject = "my-project"\n')
     said = cli.run("status", "--provider", "google", env={"GEMINI_API_KEY": "studio"}).out
     assert "key:      from the environment variable GEMINI_API_KEY" not in said
 

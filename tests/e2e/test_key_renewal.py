@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -50,10 +49,7 @@ class Helper:
 
 
 def use(cli, helper: Helper, more: str = "", after: str = "") -> None:
-    folder = cli.home / ".config" / "caliban"
-    folder.mkdir(parents=True, exist_ok=True)
-    text = f'[api_key_helper]\ncommand = "{helper.path}"\n{more}\n{after}\n'
-    (folder / "settings.toml").write_text(text)
+    cli.configure(f'[api_key_helper]\ncommand = "{helper.path}"\n{more}\n{after}\n')
 
 
 def sent(cli) -> list[str]:
@@ -182,23 +178,9 @@ def test_the_program_gets_what_it_needs_and_nobody_elses_keys(cli):
     }
 
 
-def gone(pid: int) -> bool:
-    """Whether the process has ended, within a moment."""
-    for _ in range(100):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        state = Path(f"/proc/{pid}/stat")
-        if state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z":
-            return True
-        time.sleep(0.02)
-    return False
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("when", ["before the run", "within it"])
-def test_a_signal_ends_the_wait_for_a_key_and_the_program_with_its_children(cli, number, when):
+def test_a_signal_ends_the_wait_for_a_key_and_the_program_with_its_children(cli, number, when, is_gone):
     mark = cli.home / "pid"
     sleep = f"sleep 600 & echo $! > '{mark}.new'; mv '{mark}.new' '{mark}'; wait"
     helper = Helper(cli, sleep) if when == "before the run" else Helper(cli, f"echo {A}", sleep)
@@ -217,7 +199,7 @@ def test_a_signal_ends_the_wait_for_a_key_and_the_program_with_its_children(cli,
     assert process.returncode == 124
     assert [frame["subtype"] for frame in frames if frame["type"] == "result"] == ["cancelled"]
     assert b"Traceback" not in err
-    assert gone(int(mark.read_text()))
+    assert is_gone(int(mark.read_text()))
 
 
 SECOND = {

@@ -31,12 +31,6 @@ def program(folder: Path, body: str, name: str = "get-key") -> Path:
     return path
 
 
-def configure(cli, text: str) -> None:
-    folder = cli.home / ".config" / "caliban"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "settings.toml").write_text(text)
-
-
 def credentials(cli) -> Path:
     return cli.home / ".config" / "caliban" / "credentials.json"
 
@@ -80,7 +74,7 @@ def test_each_shape_of_a_helper_gives_the_key_and_no_shell_reads_it(cli, shape):
         f'printf "%s|" "$CALIBAN_PROVIDER" "$CALIBAN_API_KEY_HELPER_TTL_MS" "$@" >> "{log}"\n'
         f"cat >> {log}\necho {KEY}",
     )
-    configure(cli, SHAPES[shape].format(path=path))
+    cli.configure(SHAPES[shape].format(path=path))
     done = ask_once(cli, ANTHROPIC_API_KEY="of-the-environment")
     assert (done.code, done.out) == (0, "answered\n"), done.err
     assert sent(cli) == [KEY]
@@ -94,20 +88,20 @@ def test_each_shape_of_a_helper_gives_the_key_and_no_shell_reads_it(cli, shape):
 def test_a_path_with_a_space_is_one_program(cli):
     folder = cli.home / "my programs"
     folder.mkdir()
-    configure(cli, f'api_key_helper = "{program(folder, f"echo {KEY}")}"')
+    cli.configure(f'api_key_helper = "{program(folder, f"echo {KEY}")}"')
     assert ask_once(cli).code == 0
     assert sent(cli) == [KEY]
 
 
 def test_the_environment_says_for_how_long_a_key_is_wanted(cli):
     path = program(cli.home, 'echo "key-$CALIBAN_API_KEY_HELPER_TTL_MS"')
-    configure(cli, f'api_key_helper = "{path}"')
+    cli.configure(f'api_key_helper = "{path}"')
     assert ask_once(cli, CALIBAN_API_KEY_HELPER_TTL_MS="77").code == 0
     assert sent(cli) == ["key-77"]
 
 
 def test_a_helper_for_another_provider_is_left_alone(cli):
-    configure(cli, '[api_key_helper]\nprovider = "openai"\ncommand = "false"')
+    cli.configure('[api_key_helper]\nprovider = "openai"\ncommand = "false"')
     assert ask_once(cli, ANTHROPIC_API_KEY="of-the-environment").code == 0
     assert sent(cli) == ["of-the-environment"]
 
@@ -127,7 +121,7 @@ FAULTS = {
 def test_a_helper_that_gives_no_key_is_a_configuration_error_that_names_it(cli, fault):
     body, words = FAULTS[fault]
     path = cli.home / "get-key" if body is None else program(cli.home, body)
-    configure(cli, f'api_key_helper = "{path}"')
+    cli.configure(f'api_key_helper = "{path}"')
     done = cli.run("-p", "hi")
     assert done.code == 78
     assert str(path) in done.err and words in done.err
@@ -139,7 +133,7 @@ def test_a_helper_that_gives_no_key_is_a_configuration_error_that_names_it(cli, 
     ("command", "word"), [("", "empty"), ("  ", "empty"), ("get 'key", "cannot be split")]
 )
 def test_a_command_that_is_none_is_said(cli, command, word):
-    configure(cli, f'api_key_helper = "{command}"')
+    cli.configure(f'api_key_helper = "{command}"')
     done = cli.run("-p", "hi")
     assert done.code == 78
     assert word in done.err
@@ -147,7 +141,7 @@ def test_a_command_that_is_none_is_said(cli, command, word):
 
 def test_a_slow_helper_is_named_and_waited_for(cli):
     path = program(cli.home, f"sleep 0.5\necho {KEY}")
-    configure(cli, f'[api_key_helper]\ncommand = "{path}"\nslowHelperWarningMs = 50')
+    cli.configure(f'[api_key_helper]\ncommand = "{path}"\nslowHelperWarningMs = 50')
     done = ask_once(cli)
     assert (done.code, sent(cli)) == (0, [KEY])
     assert done.err.count(f"{path} for the key of anthropic takes longer than 50 ms") == 1
@@ -160,16 +154,16 @@ def question(path: Path, **more) -> Question:
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_helper_that_does_not_end_is_killed_with_its_children(tmp_path, backend):
+def test_a_helper_that_does_not_end_is_killed_with_its_children(tmp_path, backend, is_gone):
     mark = tmp_path / "pid"
     path = program(tmp_path, f"sleep 600 &\necho $! > {mark}\nwait")
     with pytest.raises(KeyFailed, match=r"did not end within 0\.5 s"):
         anyio.run(ask, question(path, limit_s=0.5), backend=backend)
-    assert ended(int(mark.read_text()))
+    assert is_gone(int(mark.read_text()))
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_helper_that_nobody_waits_for_is_killed_with_its_children(tmp_path, backend):
+def test_a_helper_that_nobody_waits_for_is_killed_with_its_children(tmp_path, backend, is_gone):
     mark = tmp_path / "pid"
     path = program(tmp_path, f"sleep 600 &\necho $! > {mark}.new\nmv {mark}.new {mark}\nwait")
 
@@ -183,7 +177,7 @@ def test_a_helper_that_nobody_waits_for_is_killed_with_its_children(tmp_path, ba
         return group.cancel_scope.cancel_called
 
     assert anyio.run(cancelled, backend=backend)
-    assert ended(int(mark.read_text()))
+    assert is_gone(int(mark.read_text()))
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
@@ -192,20 +186,6 @@ def test_a_child_that_holds_the_output_open_delays_nothing(tmp_path, backend):
     began = time.monotonic()
     assert anyio.run(ask, question(path), backend=backend) == KEY
     assert time.monotonic() - began < 2.5
-
-
-def ended(pid: int) -> bool:
-    """Whether the process is gone or a zombie that nobody has collected, within a moment."""
-    for _ in range(100):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        state = Path(f"/proc/{pid}/stat")
-        if state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z":
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def test_a_helper_of_an_untrusted_project_is_not_run(cli):
@@ -348,7 +328,7 @@ def test_status_says_where_the_key_comes_from(cli):
     variable = key_line()
     cli.run("login", stdin=KEY.encode())
     stored = key_line(**NO_KEY)
-    configure(cli, '[api_key_helper]\ncommand = "false"\nargs = ["secret"]')
+    cli.configure('[api_key_helper]\ncommand = "false"\nargs = ["secret"]')
     assert [none, variable, stored, key_line(), key_line("--provider", "ollama")] == [
         "key:      none; caliban login anthropic stores one",
         "key:      from the environment variable ANTHROPIC_API_KEY",
@@ -359,7 +339,7 @@ def test_status_says_where_the_key_comes_from(cli):
 
 
 def test_status_names_provider_model_and_settings(cli):
-    configure(cli, '[model]\nprovider = "openai"\nname = "gpt-x"')
+    cli.configure('[model]\nprovider = "openai"\nname = "gpt-x"')
     done = cli.run("status", env={"OPENAI_API_KEY": KEY})
     assert done.out.splitlines() == [
         "provider: openai",
@@ -376,7 +356,7 @@ def rows(done) -> dict[str, tuple[str, str]]:
 
 
 def test_doctor_asks_no_server_that_nobody_named(cli):
-    configure(cli, "max_turns = 5")
+    cli.configure("max_turns = 5")
     done = cli.run("doctor", env=NO_URL)
     assert done.code == 0
     assert done.out.splitlines()[0] == "caliban doctor — 8 check(s):"
@@ -421,7 +401,7 @@ def test_doctor_fails_where_a_server_refuses_and_shows_no_key_that_it_repeats(cl
 
 
 def test_doctor_reports_a_helper_that_fails_in_its_row(cli):
-    configure(cli, 'api_key_helper = "false"')
+    cli.configure('api_key_helper = "false"')
     done = cli.run("doctor")
     assert done.code == 1
     assert rows(done)["anthropic"][0] == "✗"
@@ -436,7 +416,7 @@ def test_doctor_is_an_object_for_programs(cli):
 
 
 def test_doctor_goes_on_where_settings_and_the_store_are_broken(cli):
-    configure(cli, "model = ")
+    cli.configure("model = ")
     (cli.home / ".local").write_text("a file where a directory belongs")
     done = cli.run("doctor")
     assert done.code == 1

@@ -104,12 +104,10 @@ def test_a_resumed_session_says_which_part_of_its_prompt_is_not_what_it_was(cli)
 
 
 def test_usage_that_a_server_does_not_tell_is_estimated_and_marked(cli, tmp_path):
-    own = cli.home / ".config" / "caliban"
-    own.mkdir(parents=True)
     with LoopbackServer(
         [chat.exchange(chat.text("x" * 400), style=chat.Style(usage_in="nowhere"))]
     ) as server:
-        (own / "settings.toml").write_text(
+        cli.configure(
             f'[provider.mine]\nkind = "openai"\nbase_url = "{server.url}/v1"\napi_key_env = "MY_KEY"\n'
         )
         flags = ("--provider", "mine", "--model", "some", "--output-format", "json")

@@ -22,18 +22,6 @@ BARE = {"ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": ""}
 AWS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "any"}
 
 
-@pytest.fixture
-def settings(cli):
-    """Writes the user's settings."""
-
-    def write(text: str) -> None:
-        directory = cli.home / ".config" / "caliban"
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / "settings.toml").write_text(text)
-
-    return write
-
-
 BUILT_IN = ("anthropic", "azure", "bedrock", "foundry", "google", "local", "ollama", "openai", "vertex")
 
 
@@ -68,20 +56,20 @@ def ollama_body(cli, env: dict[str, str] | None = None):
         return next(request.json for request in server.requests if request.path == "/api/chat")
 
 
-def test_ollama_is_given_the_window_of_the_settings_and_how_long_to_keep_the_model(cli, settings):
-    settings('[provider.ollama.options]\nnum_ctx = 12345\nkeep_alive = "10m"\n')
+def test_ollama_is_given_the_window_of_the_settings_and_how_long_to_keep_the_model(cli):
+    cli.configure('[provider.ollama.options]\nnum_ctx = 12345\nkeep_alive = "10m"\n')
     body = ollama_body(cli)
     assert (body["options"]["num_ctx"], body["keep_alive"]) == (12345, "10m")
 
 
-def test_ollama_takes_the_window_of_its_variable_where_settings_say_nothing(cli, settings):
+def test_ollama_takes_the_window_of_its_variable_where_settings_say_nothing(cli):
     assert ollama_body(cli, {"OLLAMA_NUM_CTX": "4321"})["options"]["num_ctx"] == 4321
-    settings("[provider.ollama.options]\nnum_ctx = 12345\n")
+    cli.configure("[provider.ollama.options]\nnum_ctx = 12345\n")
     assert ollama_body(cli, {"OLLAMA_NUM_CTX": "4321"})["options"]["num_ctx"] == 12345
 
 
-def test_bedrock_signs_for_the_region_of_the_settings(cli, settings):
-    settings(
+def test_bedrock_signs_for_the_region_of_the_settings(cli):
+    cli.configure(
         '[provider.bedrock.options]\nregion = "eu-west-3"\ninference_profile = "eu"\nanthropic_beta = "b-1"\n'
     )
     reply = bedrock.exchange(anthropic.text("done"))
@@ -92,31 +80,31 @@ def test_bedrock_signs_for_the_region_of_the_settings(cli, settings):
     assert request.json["anthropic_beta"] == ["b-1"]
 
 
-def test_vertex_asks_in_the_project_and_region_of_the_settings(cli, settings):
-    settings('[provider.vertex.options]\nproject = "my-project"\nregion = "europe-west1"\n')
+def test_vertex_asks_in_the_project_and_region_of_the_settings(cli):
+    cli.configure('[provider.vertex.options]\nproject = "my-project"\nregion = "europe-west1"\n')
     reply = anthropic.exchange(anthropic.text("done"))
     env = {"ANTHROPIC_VERTEX_TOKEN": "t", "CLOUD_ML_REGION": "us-east5", "GOOGLE_CLOUD_PROJECT": "other"}
     request = asked(cli, "vertex", reply, "ANTHROPIC_VERTEX_BASE_URL", env)
     assert "/projects/my-project/locations/europe-west1/publishers/anthropic/models/" in request.path
 
 
-def test_gemini_is_asked_on_vertex_where_settings_name_a_project(cli, settings):
-    settings('[provider.google.options]\nproject = "my-project"\nlocation = "europe-west4"\n')
+def test_gemini_is_asked_on_vertex_where_settings_name_a_project(cli):
+    cli.configure('[provider.google.options]\nproject = "my-project"\nlocation = "europe-west4"\n')
     env = {"GEMINI_API_KEY": "studio", "GOOGLE_CLOUD_ACCESS_TOKEN": "vertex-token"}
     request = asked(cli, "google", google.exchange(google.text("done")), "GEMINI_BASE_URL", env)
     assert "/projects/my-project/locations/europe-west4/publishers/google/models/" in request.path
     assert request.headers["authorization"] == "Bearer vertex-token"
 
 
-def test_gemini_is_asked_in_the_version_of_the_settings(cli, settings):
-    settings('[provider.google.options]\napi_version = "v1alpha"\n')
+def test_gemini_is_asked_in_the_version_of_the_settings(cli):
+    cli.configure('[provider.google.options]\napi_version = "v1alpha"\n')
     env = {"GEMINI_API_KEY": "k"}
     request = asked(cli, "google", google.exchange(google.text("done")), "GEMINI_BASE_URL", env)
     assert request.path.startswith("/v1alpha/models/")
 
 
-def test_anthropic_gets_its_key_as_a_bearer_token_in_the_version_of_the_settings(cli, settings):
-    settings(
+def test_anthropic_gets_its_key_as_a_bearer_token_in_the_version_of_the_settings(cli):
+    cli.configure(
         '[provider.anthropic.options]\nauth = "bearer"\nanthropic_version = 2026-10-21\n'
         'anthropic_beta = "one,two"\n'
     )
@@ -128,8 +116,8 @@ def test_anthropic_gets_its_key_as_a_bearer_token_in_the_version_of_the_settings
     assert sent == ("2026-10-21", "one,two")
 
 
-def test_azure_is_asked_in_the_version_of_the_settings(cli, settings):
-    settings('[provider.azure.options]\napi_version = "2025-04-01-preview"\nauth = "bearer"\n')
+def test_azure_is_asked_in_the_version_of_the_settings(cli):
+    cli.configure('[provider.azure.options]\napi_version = "2025-04-01-preview"\nauth = "bearer"\n')
     env = {"AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_API_VERSION": "2024-01-01"}
     flags = ("--model", "mine")
     request = asked(cli, "azure", chat.exchange(chat.text("done")), "AZURE_OPENAI_BASE_URL", env, *flags)
@@ -145,9 +133,9 @@ def test_azure_takes_a_token_of_entra_where_there_is_no_key(cli):
     assert request.headers["authorization"] == "Bearer t"
 
 
-def test_an_endpoint_of_ones_own_has_the_options_of_its_kind(cli, settings):
+def test_an_endpoint_of_ones_own_has_the_options_of_its_kind(cli):
     with LoopbackServer([responses.exchange(responses.text("done"))]) as server:
-        settings(
+        cli.configure(
             f'[provider.mine]\nkind = "openai"\nbase_url = "{server.url}/v1"\napi_key_env = "MY_KEY"\n'
             '[provider.mine.options]\napi = "responses"\nprompt_cache_key = "team"\n'
         )
@@ -159,8 +147,8 @@ def test_an_endpoint_of_ones_own_has_the_options_of_its_kind(cli, settings):
         )
 
 
-def test_a_routing_file_has_options_above_those_of_the_settings(cli, settings):
-    settings("[provider.ollama.options]\nnum_ctx = 1000\nkeep_alive = -1\n")
+def test_a_routing_file_has_options_above_those_of_the_settings(cli):
+    cli.configure("[provider.ollama.options]\nnum_ctx = 1000\nkeep_alive = -1\n")
     (cli.home / ".config" / "caliban" / "caliban.toml").write_text(
         '[[router.route]]\npurpose = "main_loop"\nprovider = "ollama"\nmodel = "llama3.1"\n'
         "[provider.ollama.options]\nnum_ctx = 2000\n"
@@ -182,8 +170,8 @@ def test_an_unknown_key_in_a_routing_file_says_where_options_stand(cli):
     assert "[provider.bedrock.options]" in done.err
 
 
-def test_the_local_model_takes_its_options_from_settings(cli, settings):
-    settings("[provider.local.options]\nthreads = 0\n")
+def test_the_local_model_takes_its_options_from_settings(cli):
+    cli.configure("[provider.local.options]\nthreads = 0\n")
     done = cli.run("--provider", "local", "-p", "hi")
     assert done.code == 78
     assert "option 'threads' of the local provider is a whole number from 1 to 256, not '0'" in done.err
@@ -198,9 +186,9 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
-def test_an_unknown_option_is_refused_with_those_there_are(cli, settings, name):
+def test_an_unknown_option_is_refused_with_those_there_are(cli, name):
     option, offered, near = UNKNOWN[name]
-    settings(f'[provider.{name}.options]\n{option} = "x"\n')
+    cli.configure(f'[provider.{name}.options]\n{option} = "x"\n')
     done = cli.run("--provider", name, "-p", "hi", "--output-format", "json")
     assert done.code == 78
     said = done.json["error"]
@@ -244,17 +232,17 @@ KEYS = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_value_that_is_none_is_a_matter_of_configuration(cli, settings, case):
+def test_a_value_that_is_none_is_a_matter_of_configuration(cli, case):
     name, lines, said = WRONG[case]
-    settings(f"[provider.{name}.options]\n{lines}\n")
+    cli.configure(f"[provider.{name}.options]\n{lines}\n")
     done = cli.run("--provider", name, "-p", "hi", env=KEYS)
     assert done.code == 78, done.err
     assert said in done.err
     assert "Traceback" not in done.err
 
 
-def test_a_value_is_no_table_and_no_list(cli, settings):
-    settings("[provider.ollama.options]\nnum_ctx = [1]\n")
+def test_a_value_is_no_table_and_no_list(cli):
+    cli.configure("[provider.ollama.options]\nnum_ctx = [1]\n")
     done = cli.run("--provider", "ollama", "-p", "hi")
     assert done.code == 78
     assert "`provider.ollama.options.num_ctx` must be a string or an integer or a number" in done.err
@@ -274,7 +262,7 @@ def test_a_project_cannot_say_where_keys_go(cli, flags):
     assert "provider.anthropic.options" in done.err
 
 
-def test_a_factory_that_declares_nothing_takes_any_option(cli, settings, tmp_path):
+def test_a_factory_that_declares_nothing_takes_any_option(cli, tmp_path):
     site = tmp_path / "site"
     info = site / "other-1.0.dist-info"
     info.mkdir(parents=True)
@@ -288,7 +276,7 @@ def test_a_factory_that_declares_nothing_takes_any_option(cli, settings, tmp_pat
         "        return ScriptedProvider([reply(json.dumps(dict(options.extra), sort_keys=True))])\n"
         "FACTORY = Factory()\n"
     )
-    settings("[provider.other.options]\nspeed = 1.5\ndeep = true\nname = 'x'\ncount = 3\n")
+    cli.configure("[provider.other.options]\nspeed = 1.5\ndeep = true\nname = 'x'\ncount = 3\n")
     done = cli.run("--provider", "other", "-p", "hi", env={"PYTHONPATH": str(site)})
     assert (done.code, json.loads(done.out)) == (
         0,
@@ -318,8 +306,8 @@ def test_a_missing_key_names_its_variable_and_login(cli, name, command):
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "ollama"])
-def test_a_missing_key_of_an_endpoint_of_ones_own_names_the_variable_that_was_said(cli, settings, kind):
-    settings(f'[provider.mine]\nkind = "{kind}"\nbase_url = "{cli.server.url}"\napi_key_env = "X_KEY"\n')
+def test_a_missing_key_of_an_endpoint_of_ones_own_names_the_variable_that_was_said(cli, kind):
+    cli.configure(f'[provider.mine]\nkind = "{kind}"\nbase_url = "{cli.server.url}"\napi_key_env = "X_KEY"\n')
     done = cli.run("--provider", "mine", "--model", "m", "-p", "hi", env={"OPENAI_API_KEY": "other"})
     assert done.code == 78
     assert "there is no API key for mine" in done.err
@@ -370,9 +358,9 @@ def test_what_is_not_installed_is_named_with_the_command_that_installs_it(cli, c
     assert "Traceback" not in done.err
 
 
-def test_gemini_on_vertex_without_its_library_says_what_to_install(cli, settings, tmp_path):
+def test_gemini_on_vertex_without_its_library_says_what_to_install(cli, tmp_path):
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['google.auth'] = None\n")
-    settings('[provider.google.options]\nproject = "p"\n')
+    cli.configure('[provider.google.options]\nproject = "p"\n')
     done = cli.run("--provider", "google", "-p", "hi", env={**NO_CLOUD, "PYTHONPATH": str(tmp_path)})
     assert done.code == 78
     assert "pip install 'caliban-provider-google[vertex]'" in done.err
@@ -406,13 +394,13 @@ def test_models_gives_programs_numbers_or_null(cli):
     assert (known["default"], unknown["default"]) == (True, False)
 
 
-def test_models_takes_the_operators_own_rates_and_default(cli, settings):
+def test_models_takes_the_operators_own_rates_and_default(cli):
     rates = cli.home / "rates.yaml"
     rates.write_text(
         "version: 1\nproviders:\n  anthropic:\n    - model_glob: 'claude-*'\n"
         "      effective_from: 2020-01-01\n      input_per_mtok: 1.25\n      output_per_mtok: 7\n"
     )
-    settings('model = "claude-haiku-4-5"\n')
+    cli.configure('model = "claude-haiku-4-5"\n')
     cli.script(anthropic.models("claude-sonnet-4-6", "claude-haiku-4-5-20251001"))
     done = cli.run("models", env={"CALIBAN_RATES_YAML": str(rates)})
     assert [cells(line)[:4] for line in done.out.splitlines()[1:]] == [
@@ -433,8 +421,8 @@ def test_models_of_this_machine_cost_nothing(cli):
     ]
 
 
-def test_models_works_with_options_and_the_flags_of_other_commands(cli, settings):
-    settings('[provider.google.options]\napi_version = "v1alpha"\n')
+def test_models_works_with_options_and_the_flags_of_other_commands(cli):
+    cli.configure('[provider.google.options]\napi_version = "v1alpha"\n')
     with LoopbackServer([google.models("gemini-3.8-flash", "gemini-2.5-pro")] * 2) as server:
         env = {"GEMINI_API_KEY": "k", "GEMINI_BASE_URL": server.url}
         done = cli.run("models", "--provider", "google", "--workspace", str(cli.work), env=env)
@@ -451,8 +439,8 @@ def test_models_works_with_options_and_the_flags_of_other_commands(cli, settings
 # caliban doctor
 
 
-def test_doctor_shows_options_that_are_wrong_and_the_provider_that_was_named(cli, settings):
-    settings(
+def test_doctor_shows_options_that_are_wrong_and_the_provider_that_was_named(cli):
+    cli.configure(
         '[provider.ollama.options]\nnum_ctx = "many"\n[provider.azure.options]\nversion = "1"\n'
         '[provider.bedrock.options]\nregion = "eu-west-1"\n'
     )
@@ -465,8 +453,8 @@ def test_doctor_shows_options_that_are_wrong_and_the_provider_that_was_named(cli
     assert "ANTHROPIC_VERTEX_BASE_URL unset" in rows["✓ vertex"]
 
 
-def test_doctor_asks_a_server_under_its_options(cli, settings):
-    settings('[provider.google.options]\napi_version = "v1alpha"\n')
+def test_doctor_asks_a_server_under_its_options(cli):
+    cli.configure('[provider.google.options]\napi_version = "v1alpha"\n')
     with LoopbackServer([google.models("gemini-3.8-flash")]) as server:
         env = {**BARE, "GEMINI_API_KEY": "k", "GEMINI_BASE_URL": server.url}
         done = cli.run("doctor", env=env)

@@ -13,16 +13,9 @@ from caliban_provider_ollama.testing import wire as ollama
 from caliban_provider_openai.testing import chat as openai
 
 
-@pytest.fixture
-def settings(cli):
-    directory = cli.home / ".config" / "caliban"
-    directory.mkdir(parents=True)
-    return directory / "settings.toml"
-
-
-def test_an_endpoint_by_settings_alone_speaks_the_openai_wire(cli, settings):
+def test_an_endpoint_by_settings_alone_speaks_the_openai_wire(cli):
     with LoopbackServer([openai.exchange(openai.text("from mine"))]) as server:
-        settings.write_text(
+        cli.configure(
             f'[provider.mine]\nkind = "openai"\nbase_url = "{server.url}/v1"\napi_key_env = "MY_KEY"\n'
         )
         done = cli.run("--provider", "mine", "--model", "some", "-p", "hi", env={"MY_KEY": "k1"})
@@ -30,9 +23,9 @@ def test_an_endpoint_by_settings_alone_speaks_the_openai_wire(cli, settings):
         assert server.requests[0].headers["authorization"] == "Bearer k1"
 
 
-def test_an_endpoint_by_settings_alone_speaks_the_anthropic_wire(cli, settings):
+def test_an_endpoint_by_settings_alone_speaks_the_anthropic_wire(cli):
     with LoopbackServer([anthropic.exchange(anthropic.text("from mine"))]) as server:
-        settings.write_text(
+        cli.configure(
             f'[provider.mine]\nkind = "anthropic"\nbase_url = "{server.url}"\napi_key_env = "MY_KEY"\n'
             '[provider.mine.headers]\nx-team = "blue"\n'
         )
@@ -91,9 +84,9 @@ def test_models_of_a_server_that_is_not_there_is_an_error(cli):
     assert "127.0.0.1" in done.err
 
 
-def test_a_session_with_an_endpoint_of_settings_goes_on_there(cli, settings):
+def test_a_session_with_an_endpoint_of_settings_goes_on_there(cli):
     with LoopbackServer([openai.exchange(openai.text(word)) for word in ("one", "two")]) as server:
-        settings.write_text(
+        cli.configure(
             f'[provider.mine]\nkind = "openai"\nbase_url = "{server.url}/v1"\napi_key_env = "MY_KEY"\n'
         )
         first = ("--provider", "mine", "--model", "some", "--session", "s", "--output-format", "stream-json")
@@ -173,12 +166,12 @@ def test_a_request_that_is_refused_for_another_reason_is_an_error(cli):
     assert "max_tokens: too large" in done.json["error"]
 
 
-def test_a_session_whose_provider_is_gone_says_so_and_goes_on_with_another(cli, settings):
+def test_a_session_whose_provider_is_gone_says_so_and_goes_on_with_another(cli):
     with LoopbackServer([openai.exchange(openai.text("one"))]) as server:
-        settings.write_text(f'[provider.mine]\nkind = "openai"\nbase_url = "{server.url}/v1"\n')
+        cli.configure(f'[provider.mine]\nkind = "openai"\nbase_url = "{server.url}/v1"\n')
         flags = ("--provider", "mine", "--model", "some", "--session", "s")
         assert cli.run("-p", "hi", *flags).code == 0
-    settings.write_text("")
+    cli.configure("")
     done = cli.run("-p", "and?", "-r", "s")
     assert done.code == 64
     assert "the session 's' was with the provider 'mine'" in done.err
