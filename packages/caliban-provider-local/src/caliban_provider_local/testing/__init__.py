@@ -1,0 +1,1 @@
+"""What tests of other packages use of this one."""
