@@ -19,6 +19,8 @@ from caliban_provider.testing.exchange import Exchange
 from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.testing.strict import StrictValidator
 
+sys.path.insert(0, str(Path(__file__).parent))
+
 LIMIT_S = 60
 
 
