@@ -182,20 +182,6 @@ async def test_many_agents_at_once_pass_the_limit_by_less_than_one_call() -> Non
     assert len(set(made)) > 1
 
 
-async def test_what_was_spent_elsewhere_counts() -> None:
-    money = account("1")
-    child = account()
-    child.after_call(await begin(child, call()), used(1500))
-    money.absorb(child.meter.labelled("worker"))
-    assert (money.verdict(), money.meter.rows[0].agent) == ("stop", "worker")
-    stop = await money.before_call(**call())
-    assert stop == Stop(
-        kind="budget",
-        message="the budget of $1.00 is used up: $1.50 is spent",
-        hint="raise --max-budget-usd to go on",
-    )
-
-
 async def test_the_account_says_when_to_go_on_more_cheaply() -> None:
     money = account("1")
     money.after_call(await begin(money, call()), used(850))

@@ -43,8 +43,8 @@ def meters(draw: st.DrawFn) -> CostMeter:
 
 @given(meters(), meters(), meters())
 def test_merging_is_associative_and_has_a_neutral_element(a: CostMeter, b: CostMeter, c: CostMeter) -> None:
-    assert a.merge(b).merge(c) == a.merge(b.merge(c))
-    assert a.merge(CostMeter()) == a == CostMeter().merge(a)
+    assert merged((merged((a, b)), c)) == merged((a, merged((b, c))))
+    assert merged((a, CostMeter())) == a == merged((CostMeter(), a))
 
 
 @given(st.lists(meters(), max_size=5), st.randoms(use_true_random=False))
@@ -111,12 +111,6 @@ def test_what_a_run_used_beyond_its_turns_is_counted_too() -> None:
 def test_runs_follow_one_another_in_one_fold() -> None:
     run = (TurnStart(turn=0, model="m"), turn(0, A), run_end(A + B))
     assert fold(*run, *run).usage == A + B + A + B
-
-
-def test_a_childs_meter_is_merged_under_its_name() -> None:
-    child = fold(TurnStart(turn=0, model="m"), turn(0, A), run_end(A))
-    whole = child.merge(child.labelled("Explore"))
-    assert [(row.agent, row.usage) for row in whole.rows] == [("", A), ("Explore", A)]
 
 
 def test_the_usage_of_models_is_plain_data_for_a_frame() -> None:

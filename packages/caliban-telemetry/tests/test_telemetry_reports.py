@@ -15,6 +15,7 @@ from caliban_telemetry.account import Account
 from caliban_telemetry.book import PriceBook
 from caliban_telemetry.budget import Budget
 from caliban_telemetry.format import cost_report, total
+from caliban_telemetry.meter import merged
 from caliban_telemetry.rates import parse_card
 
 pytestmark = pytest.mark.anyio
@@ -121,7 +122,7 @@ async def test_b175_resumed_sub_agents_share_one_limit_and_show_their_share() ->
     own = await main.before_call(**call())
     assert isinstance(own, int)
     main.after_call(own, Usage(input_tokens=1_000, output_tokens=10))
-    assert cost_report(money.meter.merge(main.meter)) == (
+    assert cost_report(merged((money.meter, main.meter))) == (
         "total $1.39\n"
         "  [Explore] anthropic/claude-sonnet-4-6: $1.39 (450,000 in, 2,500 out)\n"
         "  [main] anthropic/claude-sonnet-4-6: $0.0032 (1,000 in, 10 out)"

@@ -109,11 +109,6 @@ class Account:
         rate = self.book.rate(provider, model, self._clock(), quickly=True)
         return None if rate is None else rate.cost(usage).total_usd
 
-    def absorb(self, meter: CostMeter) -> None:
-        """Count what was spent elsewhere in this session's name: by a child process, or before a resume."""
-        self.meter = self.meter.merge(meter)
-        self._settle(0, meter.total_usd)
-
     def _try(self, call: _Call) -> int | Stop | None:
         ceiling_usd = self._ceiling_usd(call) if self.budget.limit_usd is not None else None
         match self.budget.admit(ceiling_usd):

@@ -97,14 +97,6 @@ class CostMeter:
         )
         return merged((self, CostMeter(rows=(row,))))
 
-    def merge(self, other: CostMeter) -> CostMeter:
-        """Both together."""
-        return merged((self, other))
-
-    def labelled(self, agent: str) -> CostMeter:
-        """The same under the name of one agent: for the meter of a child that knew itself as the main one."""
-        return merged(CostMeter(rows=(replace(row, agent=agent),)) for row in self.rows)
-
 
 def merged(meters: Iterable[CostMeter]) -> CostMeter:
     """All `meters` together."""
