@@ -13,11 +13,11 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from caliban.compose.keyenviron import program_environment
-from caliban.compose.keys import TTL_VARIABLE, Question
+from caliban.compose.keys import TTL_VARIABLE, KeyHelper
 from caliban.errors import KeyFailed
 from caliban_common.text import one_line
-from caliban_headless.run import say
-from caliban_provider.renewal import Fetch, Grant
+from caliban_headless.run import print_notice
+from caliban_provider.credential import Credential, Fetch
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -44,7 +44,7 @@ class _Halt:
                 _kill(self.process)
 
 
-async def ask(question: Question) -> str:
+async def run_key_helper(helper: KeyHelper) -> str:
     """The key that the program prints. Cancelled, it ends the program and its children first.
 
     Raises `KeyFailed` with the first line of its standard error, without the key.
@@ -52,7 +52,7 @@ async def ask(question: Question) -> str:
     halt = _Halt()
     async with anyio.create_task_group() as group:
         group.start_soon(halt.when_cancelled)
-        answer = await anyio.to_thread.run_sync(_answer, question, halt)
+        answer = await anyio.to_thread.run_sync(_answer, helper, halt)
         group.cancel_scope.cancel()
     await anyio.lowlevel.checkpoint_if_cancelled()  # the answer of a program that was ended is none
     if isinstance(answer, KeyFailed):
@@ -60,65 +60,65 @@ async def ask(question: Question) -> str:
     return answer
 
 
-def key_source(question: Question) -> Fetch[str]:
+def key_source(helper: KeyHelper) -> Fetch[str]:
     """What gives the program's key for as long as it is said to be good; a refused one is asked for anew.
 
     Raises `KeyFailed`.
     """
 
-    async def fetch(refused: bool) -> Grant[str]:
-        key = await ask(question)
-        return Grant(value=key, expires_at_s=time.time() + question.ttl_ms / 1000)
+    async def fetch(refused: bool) -> Credential[str]:
+        key = await run_key_helper(helper)
+        return Credential(value=key, expires_at_s=time.time() + helper.ttl_ms / 1000)
 
     return fetch
 
 
-def _answer(question: Question, halt: _Halt) -> str | KeyFailed:
+def _answer(helper: KeyHelper, halt: _Halt) -> str | KeyFailed:
     """The key or why there is none, from a thread: a task group would wrap what is raised."""
     try:
-        return _key(question, *_run(question, halt))
+        return _key(helper, *_run(helper, halt))
     except KeyFailed as error:
         return error
 
 
-def _key(question: Question, code: int, out: bytes, err: bytes) -> str:
+def _key(helper: KeyHelper, code: int, out: bytes, err: bytes) -> str:
     """The key in what the program printed."""
     if code != 0:
         said = _first_line(out, err)
         how = f"exit code {code}" if code > 0 else f"signal {-code}"
-        raise _failed(question, f"failed with {how}" + (f": {said}" if said else ""))
+        raise _failed(helper, f"failed with {how}" + (f": {said}" if said else ""))
     try:
         key = out.decode().rstrip("\r\n")
     except UnicodeDecodeError:
-        raise _failed(question, "printed something that is not text") from None
+        raise _failed(helper, "printed something that is not text") from None
     if not key.strip():
         said = _first_line(b"", err)
-        raise _failed(question, "printed no key" + (f": {said}" if said else ""))
+        raise _failed(helper, "printed no key" + (f": {said}" if said else ""))
     if not key.isprintable():
-        raise _failed(question, "printed more than one line, or control characters")
+        raise _failed(helper, "printed more than one line, or control characters")
     return key
 
 
-def _run(question: Question, halt: _Halt) -> tuple[int, bytes, bytes]:
+def _run(helper: KeyHelper, halt: _Halt) -> tuple[int, bytes, bytes]:
     """Exit code, standard output and standard error."""
     from subprocess import DEVNULL, PIPE, Popen
 
     environ = {
-        **program_environment(question.environ, question.listed),
-        "CALIBAN_PROVIDER": question.provider,
-        TTL_VARIABLE: str(question.ttl_ms),
+        **program_environment(helper.environ, helper.listed),
+        "CALIBAN_PROVIDER": helper.provider,
+        TTL_VARIABLE: str(helper.ttl_ms),
     }
     try:
         process = Popen(
-            question.command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=environ, start_new_session=True
+            helper.command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=environ, start_new_session=True
         )
     except (OSError, ValueError) as error:
         reason = error.strerror or str(error) if isinstance(error, OSError) else "it has an impossible name"
-        raise _failed(question, f"cannot be run: {reason.lower()}") from None
+        raise _failed(helper, f"cannot be run: {reason.lower()}") from None
     halt.process = process
     try:
         read = _read_windows if sys.platform == "win32" else _read
-        out, err = read(process, _Wait(question, halt))
+        out, err = read(process, _Wait(helper, halt))
         return process.wait(timeout=_STEP_S * 10), out, err
     finally:
         _end(process)
@@ -127,8 +127,8 @@ def _run(question: Question, halt: _Halt) -> tuple[int, bytes, bytes]:
 class _Wait:
     """The wait for one program: how long it may go on, and when a person is told of it."""
 
-    def __init__(self, question: Question, halt: _Halt) -> None:
-        self._question = question
+    def __init__(self, helper: KeyHelper, halt: _Halt) -> None:
+        self._question = helper
         self._halt = halt
         self._began_s = time.monotonic()
         self._warned = False
@@ -136,16 +136,16 @@ class _Wait:
     def check(self) -> None:
         """Look at the clock. Raises `KeyFailed` when the wait is over."""
         elapsed_s = time.monotonic() - self._began_s
-        question = self._question
+        helper = self._question
         if self._halt.called:
-            raise _failed(question, "was stopped")
-        if elapsed_s > question.limit_s:
-            raise _failed(question, f"did not end within {question.limit_s:g} s")
-        if not self._warned and elapsed_s * 1000 > question.slow_ms:
+            raise _failed(helper, "was stopped")
+        if elapsed_s > helper.limit_s:
+            raise _failed(helper, f"did not end within {helper.limit_s:g} s")
+        if not self._warned and elapsed_s * 1000 > helper.slow_ms:
             self._warned = True
-            say(
-                f"[caliban: the program {question.name} for the key of {question.provider} "
-                f"takes longer than {question.slow_ms:,} ms]\n"
+            print_notice(
+                f"[caliban: the program {helper.name} for the key of {helper.provider} "
+                f"takes longer than {helper.slow_ms:,} ms]\n"
             )
 
     def bound(self, data: bytes | bytearray) -> None:
@@ -226,8 +226,8 @@ def _first_line(out: bytes, err: bytes) -> str:
     return one_line(text.splitlines()[0], max_chars=200) if text else ""
 
 
-def _failed(question: Question, what: str) -> KeyFailed:
+def _failed(helper: KeyHelper, what: str) -> KeyFailed:
     return KeyFailed(
-        f"api_key_helper: the program {question.name} for the key of {question.provider} {what}",
+        f"api_key_helper: the program {helper.name} for the key of {helper.provider} {what}",
         hint="run it by hand; it must print the key, nothing else, and exit with 0",
     )
