@@ -6,11 +6,11 @@ import gc
 import os
 import sys
 from collections import deque
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
+from msgspec.structs import replace
 
 from caliban.cli.options import Options
 from caliban.compose.agent import agent_options, build_agent

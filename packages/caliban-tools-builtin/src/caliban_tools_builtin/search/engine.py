@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from caliban_tools_builtin.errors import SearchFailed
 
@@ -22,8 +24,7 @@ ENVIRONMENT: Mapping[str, str] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(Struct, frozen=True, kw_only=True):
     """What to search below the working directory.
 
     Without a `pattern` files are listed, each name followed by NUL; with one, each matching line comes as

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import anyio
 import anyio.to_thread
+from msgspec import Struct
 
 from caliban_tools_builtin.errors import SearchFailed, ShellFailed
 from caliban_tools_builtin.process import SUPPORTED, Child, start
@@ -18,8 +18,7 @@ from caliban_tools_builtin.search.engine import ENVIRONMENT
 MAX_ERROR_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(Struct, frozen=True, kw_only=True):
     """How a search ended: `code` and `errors` are those of a program that came to its own end."""
 
     reason: Literal["done", "enough", "deadline"]

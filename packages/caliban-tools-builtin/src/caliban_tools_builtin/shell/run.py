@@ -7,11 +7,11 @@ holds them gets a moment to finish writing and is then stopped.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from signal import SIGKILL, SIGTERM
 from time import monotonic
 
 import anyio
+from msgspec import Struct
 
 from caliban_tools_builtin.process import POLL_S, Child, start
 from caliban_tools_builtin.shell.capture import Capture
@@ -27,8 +27,7 @@ ROOM_FOR_PROCESSES = 2048
 """How many processes and threads one command may have, roughly."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class Order(Struct, frozen=True, kw_only=True):
     """A command to run: the whole argument list, where, with what environment, for how long at most."""
 
     argv: Sequence[str]
@@ -38,8 +37,7 @@ class Order:
     marker: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class Finished(Struct, frozen=True, kw_only=True):
     """A command that has ended. `exit_code` is `None` if time ran out, negative for a signal.
 
     `stopped` counts the processes that it left running and that were stopped.
@@ -51,8 +49,7 @@ class Finished:
     stopped: int
 
 
-@dataclass(slots=True, kw_only=True)
-class _Call:
+class _Call(Struct, kw_only=True):
     """A command under way; `ended` says that its shell has ended by itself."""
 
     child: Child

@@ -12,15 +12,15 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 IS_LINUX = sys.platform == "linux"
 _PROC = Path("/proc")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """One living process of the process table."""
 
     pid: int
@@ -29,8 +29,7 @@ class Entry:
     session: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Traces:
+class Traces(Struct, frozen=True, kw_only=True):
     """What a command leaves on all its processes: a text in the environment, and pipes they write to."""
 
     marker: bytes
