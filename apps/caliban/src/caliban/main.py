@@ -134,16 +134,15 @@ def _skip_config(arguments: Sequence[str]) -> int:
 
 def _choose_face(options: Options) -> None:
     """There is one face in this version; say so where another was meant."""
-    if options.prints:
+    if options.output.prints:
         return
-    has_prompt = options.prompt is not None or options.prompt_flag is not None
     at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    if not has_prompt and sys.stdin is not None and sys.stdin.isatty():
+    if not options.prompt.is_given and sys.stdin is not None and sys.stdin.isatty():
         raise UsageError(
             "the terminal interface is not part of this version",
             hint='give a prompt: caliban -p "…"',
         )
-    if options.no_auto_print:
+    if options.output.no_auto_print:
         raise UsageError("--no-auto-print needs the terminal interface, which is not part of this version")
     if at_terminal:
         complain("[caliban: the terminal interface is not part of this version; answering once]\n")

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from caliban.cli.options import Options
 from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.cancel_target import CancelTarget, alone
+from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import build_costs
 from caliban.compose.permissions import build_permissions
 from caliban.compose.prompt import read_prompt
@@ -22,13 +23,14 @@ from caliban.compose.provider import ResolvedModel, close_provider
 from caliban.compose.router import resolve_model
 from caliban.compose.session import SessionStart, find_session, open_session
 from caliban.compose.settings import build_settings
-from caliban.compose.system import build_system, is_default, says_system
+from caliban.compose.system import build_system, is_default
 from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
 from caliban.early_signals import EarlySignals
 from caliban_common.event import Warned
 from caliban_common.message import Message, TextBlock
 from caliban_common.tool import Tool
+from caliban_drive.notice import Notice
 from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import Cancelled
@@ -44,6 +46,7 @@ from caliban_headless.stream import StreamEncoder, StreamOptions
 from caliban_headless.text import TextEncoder
 from caliban_provider.errors import UnknownProvider
 from caliban_provider.provider import make_ready
+from caliban_settings import Settings
 
 if TYPE_CHECKING:
     from caliban_headless.structured import Schema
@@ -59,6 +62,14 @@ def answer(options: Options, signals: EarlySignals) -> int:
         signals.listen_again()
 
 
+def report(notice: Notice) -> None:
+    """Write a notice to standard error; how far something is, on a terminal only."""
+    if notice.subtype == "status" and (sys.stderr is None or not sys.stderr.isatty()):
+        return
+    hint = f"\n[hint: {notice.hint}]" if notice.hint else ""
+    print_notice(f"[caliban: {notice.message}]{hint}\n")
+
+
 async def _answer(options: Options, signals: EarlySignals) -> int:
     code = exit_codes.INTERRUPTED
     target = CancelTarget()
@@ -70,30 +81,33 @@ async def _answer(options: Options, signals: EarlySignals) -> int:
 
 
 async def _compose(options: Options, target: CancelTarget) -> int:
-    workspace = build_workspace(options)
-    settings = build_settings(options, workspace)
+    workspace = build_workspace(options.workspace.workspace)
+    settings = build_settings(options.settings, workspace)
     schema = _load_schema(options)
-    found = find_session(options)
+    found = find_session(options.session)
     for warning in (*settings.warnings, *found.warnings):
-        print_notice(f"[caliban: {warning}]\n")
+        report(Notice(subtype="warning", message=warning))
     said, options = options, _as_before(options, found)
-    permissions = build_permissions(options, settings, workspace)
-    costs = build_costs(options, settings, os.environ)
+    trusted = options.settings.trust_project
+    permissions = build_permissions(options.permissions, settings, workspace, trusted=trusted)
+    told = options.output.output_format in ("json", "stream-json")
+    costs = build_costs(options.model.max_budget_usd, settings, os.environ, told=told)
     warnings: deque[Warned] = deque()
     try:
-        resolved = resolve_model(
-            options, settings, os.environ, workspace, costs=costs, on_warning=warnings.append
-        )
+        resolved = resolve_model(_inputs(options, settings, workspace), costs, warnings.append, report)
     except UnknownProvider as error:
         raise _gone(error, said, found) from error
     try:
         await _ready(resolved, target)
-        tools = _usable_tools(resolved, build_tools(options, settings, workspace, permissions))
+        tools = _usable_tools(resolved, build_tools(options.workspace, settings, workspace, permissions))
         prompt = await _prompt(options, workspace, target)
-        remembered = open_session(options, found, provider=resolved.name, model=resolved.model)
+        remembered = open_session(options.session, found, provider=resolved.name, model=resolved.model)
         shape = schema.native if schema is not None else None
         agent = build_agent(
-            resolved, permissions, tools, agent_options(options, settings, remembered.id, shape)
+            resolved,
+            permissions,
+            tools,
+            agent_options(options.model, options.workspace, settings, remembered.id, shape),
         )
         session = Session(
             agent,
@@ -112,7 +126,7 @@ async def _compose(options: Options, target: CancelTarget) -> int:
                 model=f"{resolved.name}/{resolved.model}",
                 tools=tuple(tool.spec.name for tool in tools),
                 setting_sources=settings.sources,
-                bare=options.bare,
+                bare=options.settings.bare,
                 cwd=str(workspace),
                 permission_mode=permissions.mode,
             ),
@@ -125,7 +139,17 @@ async def _compose(options: Options, target: CancelTarget) -> int:
         target.stops(driver.cancel)
         return await _drive(driver, prompt)
     finally:
-        await close_provider(resolved.provider)
+        await close_provider(resolved.provider, report)
+
+
+def _inputs(options: Options, settings: Settings, workspace: Path) -> ModelInputs:
+    return ModelInputs(
+        options=options.model,
+        settings=settings,
+        environ=os.environ,
+        workspace=workspace,
+        sources=options.settings,
+    )
 
 
 async def _ready(resolved: ResolvedModel, target: CancelTarget) -> None:
@@ -139,20 +163,20 @@ async def _ready(resolved: ResolvedModel, target: CancelTarget) -> None:
 
 async def _prompt(options: Options, workspace: Path, target: CancelTarget) -> Message | None:
     """The prompt, or `None` where frames bring the prompts. Raises `Cancelled`."""
-    if options.input_format == "stream-json":
+    if options.output.input_format == "stream-json":
         return None
     with anyio.CancelScope() as scope:
         target.stops(scope.cancel)
-        return await read_prompt(options, workspace)
+        return await read_prompt(options.prompt, workspace, report)
     raise Cancelled("cancelled before there was a prompt")
 
 
 def _load_schema(options: Options) -> Schema | None:
-    if options.json_schema is None:
+    if options.output.json_schema is None:
         return None
     from caliban_headless.structured import load_schema
 
-    return load_schema(options.json_schema)
+    return load_schema(options.output.json_schema)
 
 
 async def _drive(driver: Driver, prompt: Message | None) -> int:
@@ -170,15 +194,15 @@ async def _drive(driver: Driver, prompt: Message | None) -> int:
 
 def _as_before(options: Options, found: SessionStart) -> Options:
     """A resumed session goes on with its provider and model unless the flags say otherwise."""
-    if not found.resumed or options.provider not in (None, found.provider):
+    if not found.resumed or options.model.provider not in (None, found.provider):
         return options
-    model = options.model or found.model
-    return replace(options, provider=found.provider, model=model)
+    model = options.model.model or found.model
+    return replace(options, model=replace(options.model, provider=found.provider, model=model))
 
 
 def _gone(error: UnknownProvider, said: Options, found: SessionStart) -> UnknownProvider:
     """`error`, in words that fit where nobody but the session named the provider."""
-    if said.provider is not None or found.provider is None:
+    if said.model.provider is not None or found.provider is None:
         return error
     return UnknownProvider(
         f"the session {found.id!r} was with the provider {found.provider!r}, which is not there any more",
@@ -188,7 +212,8 @@ def _gone(error: UnknownProvider, said: Options, found: SessionStart) -> Unknown
 
 def _usable_tools(resolved: ResolvedModel, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
     if tools and not resolved.provider.capabilities(resolved.model).tools:
-        print_notice(f"[caliban: {resolved.model} cannot call tools; it answers without them]\n")
+        message = f"{resolved.model} cannot call tools; it answers without them"
+        report(Notice(subtype="no_tools", message=message))
         return ()
     return tools
 
@@ -198,9 +223,9 @@ def _install_system(
 ) -> None:
     """Put the system prompt in front; a resumed session keeps one that a flag once said."""
     resumed = any(message.role != "system" for message in session.messages)
-    if resumed and not says_system(options) and schema is None and not is_default(session.messages):
+    if resumed and not options.system.is_given and schema is None and not is_default(session.messages):
         return
-    message = build_system(options, workspace, [tool.spec for tool in tools])
+    message = build_system(options.system, workspace, [tool.spec for tool in tools])
     if schema is not None:
         message = _with_instruction(message, schema)
     session.set_system(message)
@@ -212,15 +237,15 @@ def _with_instruction(message: Message | None, schema: Schema) -> Message:
 
 
 def _encoder(options: Options) -> OutputEncoder:
-    if options.output_format == "json":
+    if options.output.output_format == "json":
         return JsonEncoder()
-    if options.output_format == "stream-json":
+    if options.output.output_format == "stream-json":
         return StreamEncoder(
             StreamOptions(
-                partial=options.include_partial_messages,
-                hooks=options.include_hook_events,
-                dispatch=options.include_dispatch_events,
-                replay_user=options.replay_user_messages,
+                partial=options.output.include_partial_messages,
+                hooks=options.output.include_hook_events,
+                dispatch=options.output.include_dispatch_events,
+                replay_user=options.output.replay_user_messages,
             )
         )
     return TextEncoder()
@@ -228,6 +253,7 @@ def _encoder(options: Options) -> OutputEncoder:
 
 def _notices(options: Options) -> Notices | None:
     """Words for a person go to standard error, except beside frames, which say it all."""
-    if options.output_format == "stream-json":
+    if options.output.output_format == "stream-json":
         return None
-    return Notices(announce=not options.quiet and options.output_format != "json" and sys.stderr is not None)
+    output = options.output
+    return Notices(announce=not output.quiet and output.output_format != "json" and sys.stderr is not None)

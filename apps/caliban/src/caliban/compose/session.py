@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from caliban.cli.options import Options
+from caliban.cli.options import SessionOptions
 from caliban.errors import MissingError
 from caliban_common.message import Message
 from caliban_common.paths import data_dir, expand_user
@@ -34,7 +34,7 @@ class SessionStart(Struct, frozen=True, kw_only=True):
         return bool(self.messages)
 
 
-def find_session(options: Options) -> SessionStart:
+def find_session(options: SessionOptions) -> SessionStart:
     """The session to continue or to fork, read without a lock: who it was with decides the provider.
 
     Raises `MissingError` when it is not there, and the store's errors.
@@ -50,7 +50,7 @@ def find_session(options: Options) -> SessionStart:
     return _remembered(name, store.load(name))
 
 
-def open_session(options: Options, found: SessionStart, *, provider: str, model: str) -> SessionStart:
+def open_session(options: SessionOptions, found: SessionStart, *, provider: str, model: str) -> SessionStart:
     """`found` with its store open for writing, or a new session; `--no-save` leaves it in memory.
 
     A fork leaves `found` as it is and begins a session that goes on from it.
@@ -76,13 +76,13 @@ def open_session(options: Options, found: SessionStart, *, provider: str, model:
     )
 
 
-def _store(options: Options) -> SessionStore:
+def _store(options: SessionOptions) -> SessionStore:
     if options.sessions_dir is not None:
         return SessionStore(expand_user(options.sessions_dir).absolute())
     return SessionStore(data_dir() / "sessions")
 
 
-def _check_free(options: Options, store: SessionStore) -> None:
+def _check_free(options: SessionOptions, store: SessionStore) -> None:
     """Refuse a taken name before anything is asked or read; forking looks again under the lock."""
     if options.session is not None and store.exists(options.session):
         raise SessionExists(
@@ -91,7 +91,7 @@ def _check_free(options: Options, store: SessionStore) -> None:
         )
 
 
-def _existing(options: Options, store: SessionStore) -> str | None:
+def _existing(options: SessionOptions, store: SessionStore) -> str | None:
     if options.continue_session:
         latest = store.latest()
         if latest is None:
