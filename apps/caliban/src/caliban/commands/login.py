@@ -9,17 +9,10 @@ from typing import Final
 
 from caliban.cli.help import Parser
 from caliban.commands.scope import scoped_options, scoped_parser
+from caliban.compose.catalog import BUILTIN, EXTRAS, find_provider, provider_tables
+from caliban.compose.choice import choose_model
 from caliban.compose.keys import find_place
 from caliban.compose.keystore import remove_key, write_key
-from caliban.compose.provider import (
-    BUILTIN,
-    DEFAULT_PROVIDER,
-    EXTRAS,
-    chosen_names,
-    find_factory,
-    key_variables,
-    provider_table,
-)
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.early_signals import EarlySignals
@@ -86,17 +79,16 @@ def _named(parser: Parser, arguments: Sequence[str]) -> tuple[str, tuple[str, ..
         ) from None
     options = scoped_options(said)
     settings = build_settings(options.settings, build_workspace(options.workspace.workspace))
-    own = settings.get("provider") or {}
-    provider = (said.words or [chosen_names(options.model, settings)[0] or DEFAULT_PROVIDER])[0]
-    offered = sorted({*names(BUILTIN), *own})
+    tables = provider_tables(settings)
+    provider = (said.words or [choose_model(options.model, settings).provider])[0]
+    offered = sorted({*names(BUILTIN), *tables})
     if len(said.words) > 1 or provider not in (*offered, *EXTRAS):
         raise UsageError(
             f"{parser.prog} takes the name of a provider and nothing else",
             hint=f"{parser.prog} [PROVIDER]; a key is read from standard input; the providers are "
             + ", ".join(offered),
         )
-    table = provider_table(settings, provider)
-    variables = key_variables(find_factory(provider, table), table)
+    variables = find_provider(provider, tables).key_variables
     if not variables:
         raise UsageError(f"the provider {provider} needs no key")
     return provider, variables, settings

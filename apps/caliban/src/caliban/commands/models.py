@@ -15,7 +15,8 @@ from caliban.cli.options import Options
 from caliban.commands.cancel import run_cancellable
 from caliban.commands.scope import model_inputs, report, scoped_options, scoped_parser
 from caliban.compose.costs import RATES, price_book
-from caliban.compose.provider import build_provider, close_provider, list_models
+from caliban.compose.model import plain_model
+from caliban.compose.provider import close_provider, list_models
 from caliban.compose.workspace import build_workspace
 from caliban.early_signals import EarlySignals
 from caliban.stdio import write_out
@@ -65,7 +66,7 @@ def models(arguments: Sequence[str], signals: EarlySignals) -> int:
 async def _offers(options: Options) -> tuple[Offer, ...]:
     """What the provider lists, priced by the time it is listed."""
     inputs = model_inputs(options, build_workspace(options.workspace.workspace))
-    resolved = build_provider(inputs, report)
+    resolved = plain_model(inputs, report)
     try:
         await make_ready(resolved.provider)
         with anyio.move_on_after(LIST_S) as scope:

@@ -41,7 +41,7 @@ def router(arguments: Sequence[str]) -> int:
         routing.config,
         said.purpose,
         required,
-        capabilities_of=capabilities_of(routing.config, inputs, report),
+        capabilities_of=capabilities_of(routing, inputs, report),
         effort=said.effort,
     )
     text = f"from {routing.source}\n{render(explanation, effort_table=said.effort_table)}"

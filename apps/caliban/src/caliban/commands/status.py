@@ -6,14 +6,9 @@ import os
 from collections.abc import Sequence
 
 from caliban.commands.scope import report, scoped_options, scoped_parser
+from caliban.compose.catalog import find_provider, provider_tables
+from caliban.compose.choice import choose_model
 from caliban.compose.keys import find_place
-from caliban.compose.provider import (
-    DEFAULT_PROVIDER,
-    chosen_names,
-    find_factory,
-    key_variables,
-    provider_table,
-)
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.stdio import write_out
@@ -32,20 +27,17 @@ def status(arguments: Sequence[str]) -> int:
     settings = build_settings(options.settings, build_workspace(options.workspace.workspace))
     for warning in settings.warnings:
         report(Notice(subtype="warning", message=warning))
-    chosen, model = chosen_names(options.model, settings)
-    provider = chosen or DEFAULT_PROVIDER
-    table = provider_table(settings, provider)
-    factory = find_factory(provider, table)
-    place = find_place(provider, key_variables(factory, table), settings, os.environ)
+    choice = choose_model(options.model, settings)
+    entry = find_provider(choice.provider, provider_tables(settings))
+    place = find_place(entry.name, entry.key_variables, settings, os.environ)
     if place is not None:
         key = f"from {place[1]}"
     else:
-        key = (
-            f"none; caliban login {provider} stores one" if factory.needs_key else "none (not always needed)"
-        )
+        needs_key = entry.factory.needs_key
+        key = f"none; caliban login {entry.name} stores one" if needs_key else "none (not always needed)"
     lines = (
-        f"provider: {one_line(provider)}",
-        f"model:    {one_line(options.model.model or model or factory.default_model)}",
+        f"provider: {one_line(entry.name)}",
+        f"model:    {one_line(choice.model or entry.factory.default_model)}",
         f"key:      {key}",
         f"settings: {', '.join(settings.sources) or 'none'}",
     )

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
-from msgspec.structs import replace
 
 from caliban.cli.options import Options
 from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.cancel_target import CancelTarget, alone
-from caliban.compose.choice import ModelInputs
+from caliban.compose.choice import ModelInputs, SessionModel
 from caliban.compose.costs import build_costs
+from caliban.compose.model import resolve_model
 from caliban.compose.permissions import build_permissions
 from caliban.compose.prompt import read_prompt
-from caliban.compose.provider import ResolvedModel, close_provider
-from caliban.compose.router import resolve_model
+from caliban.compose.provider import close_provider
+from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import SessionStart, find_session, open_session
 from caliban.compose.settings import build_settings
 from caliban.compose.system import build_system, is_default
@@ -44,7 +44,6 @@ from caliban_headless.signals import watch_signals
 from caliban_headless.stdin import Stdin
 from caliban_headless.stream import StreamEncoder, StreamOptions
 from caliban_headless.text import TextEncoder
-from caliban_provider.errors import UnknownProvider
 from caliban_provider.provider import make_ready
 from caliban_settings import Settings
 
@@ -87,16 +86,12 @@ async def _compose(options: Options, target: CancelTarget) -> int:
     found = find_session(options.session)
     for warning in (*settings.warnings, *found.warnings):
         report(Notice(subtype="warning", message=warning))
-    said, options = options, _as_before(options, found)
     trusted = options.settings.trust_project
     permissions = build_permissions(options.permissions, settings, workspace, trusted=trusted)
     told = options.output.output_format in ("json", "stream-json")
     costs = build_costs(options.model.max_budget_usd, settings, os.environ, told=told)
     warnings: deque[Warned] = deque()
-    try:
-        resolved = resolve_model(_inputs(options, settings, workspace), costs, warnings.append, report)
-    except UnknownProvider as error:
-        raise _gone(error, said, found) from error
+    resolved = resolve_model(_inputs(options, settings, workspace, found), costs, warnings.append, report)
     try:
         await _ready(resolved, target)
         tools = _usable_tools(resolved, build_tools(options.workspace, settings, workspace, permissions))
@@ -142,13 +137,15 @@ async def _compose(options: Options, target: CancelTarget) -> int:
         await close_provider(resolved.provider, report)
 
 
-def _inputs(options: Options, settings: Settings, workspace: Path) -> ModelInputs:
+def _inputs(options: Options, settings: Settings, workspace: Path, found: SessionStart) -> ModelInputs:
+    session = SessionModel(session_id=found.id, provider=found.provider, model=found.model)
     return ModelInputs(
         options=options.model,
         settings=settings,
         environ=os.environ,
         workspace=workspace,
         sources=options.settings,
+        session=session if found.resumed else None,
     )
 
 
@@ -190,24 +187,6 @@ async def _drive(driver: Driver, prompt: Message | None) -> int:
         code = await driver.run(frames)
         group.cancel_scope.cancel()
     return code
-
-
-def _as_before(options: Options, found: SessionStart) -> Options:
-    """A resumed session goes on with its provider and model unless the flags say otherwise."""
-    if not found.resumed or options.model.provider not in (None, found.provider):
-        return options
-    model = options.model.model or found.model
-    return replace(options, model=replace(options.model, provider=found.provider, model=model))
-
-
-def _gone(error: UnknownProvider, said: Options, found: SessionStart) -> UnknownProvider:
-    """`error`, in words that fit where nobody but the session named the provider."""
-    if said.model.provider is not None or found.provider is None:
-        return error
-    return UnknownProvider(
-        f"the session {found.id!r} was with the provider {found.provider!r}, which is not there any more",
-        hint=f"go on with another one by --provider NAME. {error.hint or ''}".strip(),
-    )
 
 
 def _usable_tools(resolved: ResolvedModel, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
