@@ -3,10 +3,11 @@
     CALIBAN_GOLDEN=record .venv/bin/pytest tests/golden
 
 writes them anew. Read the difference before it is committed: every changed byte is one that a reader of
-frames, a server or an older session file will see. A run under CI refuses to record.
+frames, a server or an older session file will see. A run under CI refuses to record. Remove `data` before a
+recording to be rid of files that no test names any more.
 
-What differs from run to run (times, ids, ports, places) is replaced inside the bytes by a name in angle
-brackets. Nothing is parsed and written again, so that the order of members and the spacing stay frozen.
+What differs from run to run (times but those of 2024, ids, ports, places) is replaced inside the bytes by a
+name in angle brackets. Nothing is parsed and written again: the order of members and the spacing stay frozen.
 """
 
 from __future__ import annotations
@@ -24,15 +25,16 @@ from caliban_provider.testing.exchange import Request
 
 DATA = Path(__file__).parent / "data"
 FILLER = "lorem ipsum dolor " * 1500
-"""Enough text for the marks of the prompt cache and for compaction; `<filler>` in golden files."""
+"""Enough text for the marks of the prompt cache and for compaction; golden files count its repetitions."""
 
 VOLATILE = (
-    (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "<time>"),
+    (r"(?!2024)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "<time>"),
     (r'("(?:duration_ms|duration_api_ms|retry_delay_ms|t_ms)": ?)[\d.]+', r"\1<number>"),
     (r"asking again in [\d.]+ m?s", "asking again in <time>"),
     (r"127\.0\.0\.1:\d{4,5}\b", "127.0.0.1:<port>"),
 )
 ID = re.compile(r"(?<=[\"' ])[0-9a-f]{12}(?=[\"' .,\n])")
+REPEATED = re.compile(r"(lorem ipsum dolor ){2,}")
 RESULT = '{"type":"tool_result"'
 
 
@@ -70,13 +72,14 @@ class Names:
     """Names for what is volatile; an id keeps its number through all the texts of one test."""
 
     def __init__(self, cli: Cli) -> None:
-        self._places = ((str(cli.work), "<work>"), (str(cli.home), "<home>"), (FILLER, "<filler>"))
+        self._places = ((str(cli.work), "<work>"), (str(cli.home), "<home>"))
         self._ids: dict[str, str] = {}
 
     def __call__(self, text: str) -> str:
         """`text` with names in place of what differs from run to run."""
         for place, name in self._places:
             text = text.replace(place, name)
+        text = REPEATED.sub(lambda match: f"<lorem {len(match[0]) // len(match[1])} times>", text)
         for pattern, name in VOLATILE:
             text = re.sub(pattern, name, text)
         return ID.sub(self._name, text)
@@ -93,7 +96,7 @@ def transcript(args: Iterable[str], done: Finished) -> str:
 
 def in_order(out: str) -> str:
     """`out` with results of tools that ran side by side sorted: which ends first is the machine's affair."""
-    groups = groupby(out.splitlines(keepends=True), key=lambda line: line.startswith(RESULT))
+    groups = groupby(re.findall(r"[^\n]*\n|[^\n]+", out), key=lambda line: line.startswith(RESULT))
     return "".join("".join(sorted(lines) if results else lines) for results, lines in groups)
 
 
@@ -108,7 +111,9 @@ def part(title: str, text: str) -> str:
 def files(folder: Path, keep: Callable[[str], bool] = lambda name: True) -> str:
     """The files of `folder` by name, each with its text; of locks only that they are there."""
     paths = sorted(path for path in folder.iterdir() if keep(path.name))
-    return "".join(part(path.name, path.read_text(encoding="utf-8")) or f"--- {path.name}\n" for path in paths)
+    return "".join(
+        part(path.name, path.read_text(encoding="utf-8")) or f"--- {path.name}\n" for path in paths
+    )
 
 
 def asked(request: Request) -> str:

@@ -95,7 +95,6 @@ SCENES = {
     "max turns": Scene(
         answers=tuple(wire.exchange(wire.text("on"), read(f"t{number}")) for number in range(2)),
         flags=("-p", "go", "--max-turns", "2"),
-        outputs=("stream", "text"),
     ),
     "budget": Scene(
         answers=tuple(wire.exchange(read(f"t{number}"), usage=MILLION) for number in range(3)),
@@ -104,7 +103,7 @@ SCENES = {
     "schema": Scene(
         answers=(wire.exchange(wire.text('{"b": "x", "a": 1}')),),
         flags=("-p", "go", "--json-schema", SCHEMA),
-        outputs=("json", "text"),
+        outputs=("json",),
     ),
     "repair": Scene(
         answers=(wire.exchange(wire.text("sorry")), wire.exchange(wire.text('```json\n{"a": 3.0}\n```'))),
@@ -115,13 +114,14 @@ SCENES = {
         flags=("-p", "go", "--json-schema", SCHEMA),
     ),
     "schema refused": Scene(
-        answers=(wire.failure(400, "invalid_request_error", "output_config.format: too complex"),)
-        + (wire.exchange(wire.text('{"a": 1}')),),
+        answers=(
+            wire.failure(400, "invalid_request_error", "output_config.format: too complex"),
+            wire.exchange(wire.text('{"a": 1}')),
+        ),
         flags=("-p", "go", "--json-schema", SCHEMA),
     ),
     "refusal": Scene(
         answers=(wire.exchange(wire.text("I "), stop_reason="refusal", detail="It is not allowed."),),
-        outputs=("stream", "text"),
     ),
     "cut": Scene(
         answers=(
@@ -182,11 +182,14 @@ def test_a_cancelled_run_writes_the_frozen_frames(scene):
 def test_a_compacted_run_writes_the_frozen_frames_bodies_and_session(scene):
     folder = scene.home / "kept"
     folder.mkdir()
-    talk = [("user", FILLER), ("assistant", "Noted."), ("user", f"And? {FILLER}"), ("assistant", FILLER)]
-    messages = [{"id": f"m{number}", "role": role, "content": text} for number, (role, text) in enumerate(talk)]
+    roles = ("user", "assistant") * 7
+    messages = [
+        {"id": f"m{number}", "role": role, "content": f"{number}. {FILLER}"}
+        for number, role in enumerate(roles)
+    ]
     (folder / "s.json").write_text(json.dumps({"messages": messages}))
     scene.script(wire.exchange(wire.text("What was: much.")), DONE)
-    args = ("-p", "go", "-r", "s", "--sessions-dir", str(folder), "--system", "Be brief.", "--no-tools")
+    args = ("-p", "go", "-r", "s", "--sessions-dir", "../home/kept", "--system", "Be brief.", "--no-tools")
     args += ("--settings", '{"auto_compact_threshold": 0.02}', *OUTPUTS["stream"])
     done = scene.run(*args)
     names = Names(scene)
