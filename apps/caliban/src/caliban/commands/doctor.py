@@ -12,16 +12,16 @@ from typing import Final, Literal, TypeAlias
 import anyio
 from msgspec import Struct
 
+from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
 from caliban.commands.cancel import run_cancellable
-from caliban.commands.scope import report, scoped_options, scoped_parser
+from caliban.commands.scope import report
 from caliban.compose.catalog import ProviderEntry, SettingsTable, find_provider, provider_tables
 from caliban.compose.choice import ModelInputs, choose_model
 from caliban.compose.keys import find_key
 from caliban.compose.provider import close_provider, list_models, make_provider
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
-from caliban.early_signals import EarlySignals
 from caliban.errors import ConfigError, KeyFailed, MissingKey
 from caliban.stdio import write_out
 from caliban_common.codec import dumps
@@ -65,19 +65,12 @@ class ProviderCheck(Struct, frozen=True, kw_only=True):
         return provider_tables(self.settings).get(self.name) or {}
 
 
-def doctor(arguments: Sequence[str], signals: EarlySignals) -> int:
+def doctor(invocation: Invocation) -> int:
     """Look at everything; the exit code is 1 when a check fails."""
-    parser = scoped_parser("doctor", "Check what a run needs. Exit: 1 when a check fails.")
-    parser.add_argument("--deep", action="store_true", help="ask every provider for its models")
-    parser.add_argument("--provider", metavar="NAME")
-    parser.add_argument("--model", metavar="MODEL", help="must be on its provider's list, where it is asked")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
-    if "-h" in arguments or "--help" in arguments:
-        return write_out(parser.format_help().encode())
-    said = parser.parse_args(list(arguments))
-    checks = run_cancellable(lambda: _checks(scoped_options(said), said.deep), signals)
+    deep = invocation.values["deep"]
+    checks = run_cancellable(lambda: _checks(invocation.options, deep), invocation.signals)
     failed = any(check.state == "fail" for check in checks)
-    text = _json(checks, ok=not failed) if said.json else _table(checks)
+    text = _json(checks, ok=not failed) if invocation.values["json"] else _table(checks)
     return write_out(clean(text).encode()) or int(failed)
 
 

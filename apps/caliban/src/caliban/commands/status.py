@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
-from caliban.commands.scope import report, scoped_options, scoped_parser
+from caliban.cli.invocation import Invocation
+from caliban.commands.scope import report
 from caliban.compose.catalog import find_provider, provider_tables
 from caliban.compose.choice import choose_model
 from caliban.compose.keys import find_place
@@ -16,14 +16,9 @@ from caliban_common.text import clean, one_line
 from caliban_drive.notice import Notice
 
 
-def status(arguments: Sequence[str]) -> int:
+def status(invocation: Invocation) -> int:
     """Tell it in a few lines; the key itself is in none. No helper is run and no server asked."""
-    parser = scoped_parser("status", "Say which provider a run would use, and where its key comes from.")
-    parser.add_argument("--provider", metavar="NAME")
-    parser.add_argument("--model", metavar="MODEL")
-    if "-h" in arguments or "--help" in arguments:
-        return write_out(parser.format_help().encode())
-    options = scoped_options(parser.parse_args(list(arguments)))
+    options = invocation.options
     settings = build_settings(options.settings, build_workspace(options.workspace.workspace))
     for warning in settings.warnings:
         report(Notice(subtype="warning", message=warning))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from caliban.cli.formats import input_format, output_format
 from caliban.cli.options import Options
 from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.cancel_target import CancelTarget, alone
@@ -36,14 +37,11 @@ from caliban_headless import exit_codes
 from caliban_headless.errors import Cancelled
 from caliban_headless.frames import Init
 from caliban_headless.input import FrameSource, OnePrompt
-from caliban_headless.json import JsonEncoder
 from caliban_headless.notices import Notices
 from caliban_headless.output import Output
-from caliban_headless.run import Driver, OutputEncoder, print_notice
+from caliban_headless.run import Driver, print_notice
 from caliban_headless.signals import watch_signals
 from caliban_headless.stdin import Stdin
-from caliban_headless.stream import StreamEncoder, StreamOptions
-from caliban_headless.text import TextEncoder
 from caliban_provider.provider import make_ready
 from caliban_settings import Settings
 
@@ -88,7 +86,7 @@ async def _compose(options: Options, target: CancelTarget) -> int:
         report(Notice(subtype="warning", message=warning))
     trusted = options.settings.trust_project
     permissions = build_permissions(options.permissions, settings, workspace, trusted=trusted)
-    told = options.output.output_format in ("json", "stream-json")
+    told = output_format(options.output.output_format).is_data
     costs = build_costs(options.model.max_budget_usd, settings, os.environ, told=told)
     warnings: deque[Warned] = deque()
     resolved = resolve_model(_inputs(options, settings, workspace, found), costs, warnings.append, report)
@@ -114,7 +112,7 @@ async def _compose(options: Options, target: CancelTarget) -> int:
         _install_system(session, options, workspace, tools, schema)
         driver = Driver(
             session=session,
-            encoder=_encoder(options),
+            encoder=output_format(options.output.output_format).load()(options.output),
             output=Output(),
             init=Init(
                 session_id=session.id,
@@ -160,7 +158,7 @@ async def _ready(resolved: ResolvedModel, target: CancelTarget) -> None:
 
 async def _prompt(options: Options, workspace: Path, target: CancelTarget) -> Message | None:
     """The prompt, or `None` where frames bring the prompts. Raises `Cancelled`."""
-    if options.output.input_format == "stream-json":
+    if input_format(options.output.input_format).is_framed:
         return None
     with anyio.CancelScope() as scope:
         target.stops(scope.cancel)
@@ -215,24 +213,9 @@ def _with_instruction(message: Message | None, schema: Schema) -> Message:
     return Message(role="system", content=(TextBlock(text=text),))
 
 
-def _encoder(options: Options) -> OutputEncoder:
-    if options.output.output_format == "json":
-        return JsonEncoder()
-    if options.output.output_format == "stream-json":
-        return StreamEncoder(
-            StreamOptions(
-                partial=options.output.include_partial_messages,
-                hooks=options.output.include_hook_events,
-                dispatch=options.output.include_dispatch_events,
-                replay_user=options.output.replay_user_messages,
-            )
-        )
-    return TextEncoder()
-
-
 def _notices(options: Options) -> Notices | None:
     """Words for a person go to standard error, except beside frames, which say it all."""
-    if options.output.output_format == "stream-json":
+    row = output_format(options.output.output_format)
+    if row.holds_notices:
         return None
-    output = options.output
-    return Notices(announce=not output.quiet and output.output_format != "json" and sys.stderr is not None)
+    return Notices(announce=not options.output.quiet and not row.is_data and sys.stderr is not None)
