@@ -8,14 +8,12 @@ import pytest
 from caliban_agent_core import Agent
 from caliban_common.event import TurnEnd, TurnStart, Warned
 from caliban_common.message import user
-from caliban_drive import Notice, Reporter, Session, SessionOptions
+from caliban_drive import Notice, Reporter, Session, SessionParts
 from caliban_provider.testing.scripted import ScriptedProvider, reply
 
 pytestmark = pytest.mark.anyio
 
-SWITCH = Notice(
-    subtype="model_switch", message="another model answers", hint="no matter", details={"to": "b"}
-)
+SWITCH = Notice(subtype="model_switch", message="another one answers", hint="no matter", details={"to": "b"})
 
 
 class Reporting(ScriptedProvider):
@@ -33,7 +31,7 @@ def reporting_session() -> tuple[Session, Reporter, list[Notice]]:
     reporter = Reporter(shown.append)
     provider = Reporting([reply("one")])
     provider.report = reporter
-    return Session(Agent(provider, "m"), id="s", options=SessionOptions(reporter=reporter)), reporter, shown
+    return Session(Agent(provider, "m"), id="s", parts=SessionParts(reporter=reporter)), reporter, shown
 
 
 async def test_what_is_reported_during_a_run_stands_among_its_events_where_it_happened():
@@ -44,7 +42,7 @@ async def test_what_is_reported_during_a_run_stands_among_its_events_where_it_ha
     told = [event for event in events if isinstance(event, TurnStart | Warned | TurnEnd)]
     assert [event.type for event in told] == ["turn_start", "warned", "turn_end"]
     details = {"to": "b", "hint": "no matter"}
-    assert told[1] == Warned(subtype="model_switch", message="another model answers", details=details)
+    assert told[1] == Warned(subtype="model_switch", message="another one answers", details=details)
     assert shown == []
 
 

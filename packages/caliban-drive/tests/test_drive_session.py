@@ -12,7 +12,7 @@ from caliban_common.errors import CalibanError
 from caliban_common.event import AssistantTextDelta, MessageAdded, ToolCallReady, Warned
 from caliban_common.message import Message, ToolUseBlock, system, user
 from caliban_common.usage import Usage
-from caliban_drive import Notice, Reporter, Session, SessionOptions
+from caliban_drive import Notice, Reporter, Session, SessionParts
 from caliban_provider.errors import StreamInterrupted
 from caliban_provider.testing.scripted import ScriptedProvider, reply, tool_call
 
@@ -186,9 +186,9 @@ async def test_what_is_known_of_a_prompts_beginning_is_forgotten_with_the_histor
 
 async def test_a_store_that_fails_while_nobody_reads_is_told_of_at_once():
     shown: list[Notice] = []
-    options = SessionOptions(reporter=Reporter(shown.append))
+    parts = SessionParts(reporter=Reporter(shown.append))
     agent = Agent(ScriptedProvider([reply("one")]), "m")
-    session = Session(agent, id="s", store=Memory(room=1), options=options)
+    session = Session(agent, id="s", store=Memory(room=1), parts=parts)
     async with session.submit(user("go")) as submission:
         async for event in submission.events:
             if isinstance(event, AssistantTextDelta):

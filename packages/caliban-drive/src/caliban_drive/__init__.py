@@ -3,7 +3,7 @@
 from caliban_drive.errors import AttachmentRefused, BadSchema, SchemaMismatch
 from caliban_drive.notice import Notice, Report, Reporter
 from caliban_drive.result import Costs, PromptResult, RunTotals
-from caliban_drive.session import Session, SessionOptions
+from caliban_drive.session import Session, SessionParts
 from caliban_drive.store import Store
 from caliban_drive.submission import Submission
 
@@ -18,7 +18,7 @@ __all__ = [
     "RunTotals",
     "SchemaMismatch",
     "Session",
-    "SessionOptions",
+    "SessionParts",
     "Store",
     "Submission",
 ]

@@ -11,7 +11,7 @@ from caliban_common.event import Warned
 
 
 class Notice(Struct, frozen=True, kw_only=True):
-    """Something to know that ends nothing. `subtype` names its kind for programs."""
+    """Something to know that ends nothing: `subtype` for programs, `message` and `hint` for people."""
 
     subtype: str
     message: str
@@ -20,7 +20,7 @@ class Notice(Struct, frozen=True, kw_only=True):
 
 
 Report: TypeAlias = Callable[[Notice], None]
-"""How anything below a face speaks to a person."""
+"""How anything below a face speaks to a person; it must not fail and must not wait."""
 
 
 class Reporter:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
 
 
-class SessionOptions(Struct, frozen=True, kw_only=True):
+class SessionParts(Struct, frozen=True, kw_only=True):
     """What a session works with beside its agent: who knows the costs, the road of its notices."""
 
     costs: Costs | None = None
@@ -49,13 +49,13 @@ class Session:
         messages: tuple[Message, ...] = (),
         store: Store | None = None,
         prefix: Mapping[str, str] | None = None,
-        options: SessionOptions | None = None,
+        parts: SessionParts | None = None,
     ) -> None:
-        options = options or SessionOptions()
+        parts = parts or SessionParts()
         self.agent = agent
         self.id = id
-        self._costs = options.costs
-        reporter = options.reporter or Reporter(drop)
+        self._costs = parts.costs
+        reporter = parts.reporter or Reporter(drop)
         closed = close_open_calls(messages)
         self._conversation = Conversation(agent, closed, store=store, prefix=prefix, reporter=reporter)
         if len(closed) != len(messages):

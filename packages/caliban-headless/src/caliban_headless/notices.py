@@ -14,7 +14,7 @@ from caliban_drive.result import PromptResult
 UNSPOKEN = ("cache_miss",)
 """Warnings for frames only: a person can do nothing about them."""
 
-UNFRAMED = ("key_helper", "progress")
+UNFRAMED = ("slow_key_helper", "status")
 """Warnings that frames have no word for: they stand on standard error beside frames, too."""
 
 SHOWN_ARGUMENTS = ("command", "path", "pattern", "url", "file_path", "query")
@@ -34,7 +34,13 @@ def print_notice(text: str) -> None:
 
 def show_notice(notice: Notice) -> None:
     """Say `notice` on standard error at once: what is reported while no prompt runs."""
-    print_notice(line(notice.message, notice.hint))
+    if notice.subtype != "status" or _is_watched():
+        print_notice(line(notice.message, notice.hint))
+
+
+def _is_watched() -> bool:
+    """Whether a person sees standard error: only they want to know how far something is."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def line(message: str, hint: str | None = None) -> str:
@@ -67,15 +73,13 @@ class Notices:
                 return line(f"{one_line(event.message)}; asking again in {wait_s:.1f} s ({attempt})")
             case ReplyDiscarded():
                 return line(f"the reply starts again: {one_line(event.reason)}")
-            case Warned() if event.subtype not in UNSPOKEN:
-                return line(one_line(event.message))
+            case Warned():
+                return _warning(event)
             case _:
                 return ""
 
     def _unframed(self, event: AgentEvent) -> str:
-        if isinstance(event, Warned) and event.subtype in UNFRAMED:
-            return line(one_line(event.message))
-        return ""
+        return _warning(event) if isinstance(event, Warned) and event.subtype in UNFRAMED else ""
 
     def result(self, result: PromptResult) -> str:
         """The line for an end that is no success."""
@@ -91,6 +95,12 @@ def describe_call(call: ToolUseBlock) -> str:
         if isinstance(value, str):
             return f"{call.name} {one_line(value, max_chars=120)}"
     return call.name
+
+
+def _warning(event: Warned) -> str:
+    if event.subtype in UNSPOKEN or (event.subtype == "status" and not _is_watched()):
+        return ""
+    return line(one_line(event.message))
 
 
 def _words(result: PromptResult) -> str:
