@@ -25,8 +25,9 @@ from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
 from caliban_common.message import Message, TextBlock
 from caliban_common.tool import Tool
+from caliban_drive.conversation import SessionParts
 from caliban_drive.notice import Notice, Report, Reporter, as_notice
-from caliban_drive.session import Session, SessionParts
+from caliban_drive.session import Session
 from caliban_provider.errors import UnknownProvider
 from caliban_provider.provider import make_ready
 from caliban_settings import Settings
