@@ -164,6 +164,17 @@ def test_our_modules_are_imported_at_the_top_except_at_the_listed_lazy_doors() -
     house.expect_none(set(plan.LAZY_DOORS) - set(users), "rows that nothing needs any more")
 
 
+def test_what_every_face_shares_in_the_app_imports_no_face() -> None:
+    faces = tuple(name for name, floor in plan.FLOORS.items() if floor == 4)
+    house.expect_none(
+        f"{house.where(found.source, found.line)} imports {found.target}"
+        for found in our_imports()
+        if found.source.name.startswith(("caliban.cli", "caliban.compose", "caliban.commands"))
+        and found.target.startswith(faces)
+        and not found.typing_only
+    )
+
+
 def test_only_testing_kits_and_tests_import_a_testing_kit() -> None:
     house.expect_none(
         f"{house.where(found.source, found.line)} imports {found.target}"

@@ -69,10 +69,10 @@ def report(error: CalibanError, format_name: str | None) -> int:
 
     code = exit_code(error)
     if output_format(format_name).is_data:
+        from caliban_drive.result import PromptResult
         from caliban_headless.json import JsonEncoder
-        from caliban_headless.totals import RunTotals
 
-        result = RunTotals(model="").failed(error.message, code, 0.0, subtype=subtype(code), hint=error.hint)
+        result = PromptResult(subtype=subtype(code), error=error.message, hint=error.hint)
         code = write_out(JsonEncoder().result(result)) or code
     hint = f"\nhint: {error.hint}" if error.hint else ""
     complain(f"caliban: {error.message}{hint}\n")
@@ -98,7 +98,7 @@ def _dispatch(arguments: Sequence[str], signals: EarlySignals, commands: Sequenc
         return _run_command(*called, signals)
     options = parse(arguments, os.environ)
     _choose_face(options)
-    from caliban.compose.headless import answer
+    from caliban.faces.headless import answer
 
     return answer(options, signals)
 

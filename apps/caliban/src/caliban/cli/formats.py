@@ -41,12 +41,12 @@ class InputFormat(NamedTuple):
 
 
 OUTPUT_FORMATS: Final = (
-    OutputFormat("text", "the answer", "caliban.compose.encoders:text"),
-    OutputFormat("json", "one JSON object at the end", "caliban.compose.encoders:json", is_data=True),
+    OutputFormat("text", "the answer", "caliban.faces.encoders:text"),
+    OutputFormat("json", "one JSON object at the end", "caliban.faces.encoders:json", is_data=True),
     OutputFormat(
         "stream-json",
         "a JSON frame a line, as things happen",
-        "caliban.compose.encoders:stream_json",
+        "caliban.faces.encoders:stream_json",
         is_data=True,
         holds_notices=True,
     ),

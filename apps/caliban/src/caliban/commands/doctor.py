@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
-from caliban.commands.cancel import run_cancellable
 from caliban.commands.scope import report
 from caliban.compose.catalog import ProviderEntry, SettingsTable, find_provider, provider_tables
 from caliban.compose.choice import ModelInputs, choose_model
@@ -23,6 +22,7 @@ from caliban.compose.provider import close_provider, list_models, make_provider
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.errors import ConfigError, KeyFailed, MissingKey
+from caliban.faces.cancellable import run_cancellable
 from caliban.stdio import write_out
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError

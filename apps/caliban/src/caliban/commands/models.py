@@ -13,12 +13,12 @@ from msgspec import Struct
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
-from caliban.commands.cancel import run_cancellable
 from caliban.commands.scope import model_inputs, report
 from caliban.compose.costs import RATES, price_book
 from caliban.compose.model import plain_model
 from caliban.compose.provider import close_provider, list_models
 from caliban.compose.workspace import build_workspace
+from caliban.faces.cancellable import run_cancellable
 from caliban.stdio import write_out
 from caliban_common.codec import dumps
 from caliban_common.history import is_same_model
