@@ -211,6 +211,17 @@ BANNED_NAMES = (
 )
 """Words that say nothing about what lives in a module."""
 
+PARALLEL = tuple(
+    (word,) for word in ("encode", "decode", "transport", "models", "provider", "factory", "settings")
+)
+"""The last words of modules that every adapter has: what they define may be called alike."""
+
+SAME_NAMES: Mapping[str, str] = {
+    "HttpResponse": "an answer as the pool of connections reads it, and as its client hands it on",
+    "TokenSource": "two packages that may not import each other ask Google for tokens",
+}
+"""A public class name that stands for two things -> why neither has a better one yet."""
+
 ERRORS_ELSEWHERE: Mapping[str, str] = {
     "caliban_agent_core.reply:ThinkingOverflow": "a signal within a turn, never seen outside",
     "caliban_permissions.glob:GlobSyntaxError": "a signal to the reader of patterns, never seen outside",
