@@ -121,6 +121,7 @@ def test_version_and_help_load_next_to_nothing(flag: str, tmp_path: Path) -> Non
     assert run.returncode == 0, report(run)
     assert "caliban" in run.stdout
     assert sorted(imported(run) & {*QUICK_DOORS, *BEFORE_OPTIONS}) == []
+    assert flag == "--help" or "argparse" not in imported(run)
     assert list(tmp_path.iterdir()) == []
 
 

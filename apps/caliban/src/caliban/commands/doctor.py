@@ -83,17 +83,17 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
         return (*rows, *unknown)
     chosen = choose_model(options.model, settings).provider
     names = tuple(dict.fromkeys((*PROVIDERS, *sorted(provider_tables(settings)), chosen)))
-    found: dict[str, Check] = {}
+    checks: dict[str, Check] = {}
     async with anyio.create_task_group() as group:
         for name in names:
             model = options.model.model if name == chosen else None
             question = ProviderCheck(name=name, settings=settings, deep=deep, model=model)
-            group.start_soon(partial(_keep, found, question))
-    return (*rows, *(found[name] for name in names))
+            group.start_soon(partial(_keep, checks, question))
+    return (*rows, *(checks[name] for name in names))
 
 
-async def _keep(found: dict[str, Check], question: ProviderCheck) -> None:
-    found[question.name] = await _provider(question)
+async def _keep(checks: dict[str, Check], question: ProviderCheck) -> None:
+    checks[question.name] = await _provider(question)
 
 
 def _settings(options: Options, workspace: Path) -> tuple[Settings | None, Check]:
@@ -186,8 +186,8 @@ async def _probe(question: ProviderCheck, entry: ProviderEntry, where: str, key:
     except KeyFailed as error:
         return _row(name, "fail", error.message)
     except CalibanError as error:
-        said = error.message.replace(key, "…") if key else error.message
-        return _row(name, "fail", f"{where}: {said}")
+        words = error.message.replace(key, "…") if key else error.message
+        return _row(name, "fail", f"{where}: {words}")
     return _listed(question, models, where)
 
 
