@@ -110,7 +110,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
     "caliban.faces.prompt": "files are attached for prompts with an @ only",
     "caliban.compose.provider": "keys that renew are loaded where a program gives them",
-    "caliban.compose.router": "the router is loaded where there may be routes only",
+    "caliban.compose.model": "the router is loaded where there may be routes only",
     "caliban_agent_core.compaction": "most runs end before a history is too long",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
     "caliban_provider_anthropic.factory": "the facts of a provider are read without making one",

@@ -7,7 +7,7 @@ from typing import Any
 
 from caliban.cli.options import ModelOptions, WorkspaceOptions
 from caliban.compose.permissions import Permissions
-from caliban.compose.provider import ResolvedModel
+from caliban.compose.resolved import ResolvedModel
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.gate import Gate
 from caliban_agent_core.options import AgentOptions

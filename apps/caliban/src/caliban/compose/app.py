@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from caliban.cli.options import ModelOptions, Options
+from caliban.cli.formats import output_format
+from caliban.cli.options import Options
 from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
+from caliban.compose.model import resolve_model
 from caliban.compose.permissions import Permissions, build_permissions
-from caliban.compose.provider import ResolvedModel, close_provider
-from caliban.compose.router import resolve_model
-from caliban.compose.session import SavedSession, Sessions, find_sessions
+from caliban.compose.provider import close_provider
+from caliban.compose.resolved import ResolvedModel
+from caliban.compose.session import Sessions, find_sessions
 from caliban.compose.settings import build_settings
 from caliban.compose.system import build_system, is_default
 from caliban.compose.tools import build_tools
@@ -28,14 +29,11 @@ from caliban_common.tool import Tool
 from caliban_drive.conversation import SessionParts
 from caliban_drive.notice import Notice, Report, Reporter, as_notice
 from caliban_drive.session import Session
-from caliban_provider.errors import UnknownProvider
 from caliban_provider.provider import make_ready
 from caliban_settings import Settings
 
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
-
-FORMATS_WITH_COSTS = ("json", "stream-json")
 
 
 class App(Struct, frozen=True, kw_only=True):
@@ -95,19 +93,17 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
     permissions = build_permissions(
         options.permissions, settings, workspace, trusted=options.settings.trust_project
     )
-    told = options.output.output_format in FORMATS_WITH_COSTS
+    told = output_format(options.output.output_format).is_data
     costs = build_costs(options.model.max_budget_usd, settings, os.environ, told=told)
     inputs = ModelInputs(
-        options=as_before(options.model, sessions.saved),
+        options=options.model,
         settings=settings,
         environ=os.environ,
         workspace=workspace,
         sources=options.settings,
+        session=sessions.saved.model_before,
     )
-    try:
-        model = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
-    except UnknownProvider as error:
-        raise _gone(error, options.model, sessions.saved) from error
+    model = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
     try:
         await make_ready(model.provider)
         tools = build_tools(options.workspace, settings, workspace, permissions)
@@ -124,23 +120,6 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
         )
     finally:
         await close_provider(model.provider, reporter)
-
-
-def as_before(options: ModelOptions, saved: SavedSession) -> ModelOptions:
-    """A resumed session goes on with its provider and model unless the flags say otherwise."""
-    if not saved.resumed or options.provider not in (None, saved.provider):
-        return options
-    return replace(options, provider=saved.provider, model=options.model or saved.model)
-
-
-def _gone(error: UnknownProvider, options: ModelOptions, saved: SavedSession) -> UnknownProvider:
-    """`error`, in words that fit where nobody but the session named the provider."""
-    if options.provider is not None or saved.provider is None:
-        return error
-    return UnknownProvider(
-        f"the session {saved.id!r} was with the provider {saved.provider!r}, which is not there any more",
-        hint=f"go on with another one by --provider NAME. {error.hint or ''}".strip(),
-    )
 
 
 def _usable(tools: tuple[Tool, ...], model: ResolvedModel, report: Report) -> tuple[Tool, ...]:
