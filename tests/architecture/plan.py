@@ -106,6 +106,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.cli.help": "errors need more than help does",
     "caliban.main": "only the subcommand or face that was asked for is loaded",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
+    "caliban.faces.encoders": "only the format that was asked for is loaded",
     "caliban.faces.headless": "schemas are loaded for --json-schema only",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
     "caliban.faces.prompt": "files are attached for prompts with an @ only",

@@ -19,11 +19,12 @@ from caliban.compose.model import resolve_model
 from caliban.compose.permissions import Permissions, build_permissions
 from caliban.compose.provider import close_provider
 from caliban.compose.resolved import ResolvedModel
-from caliban.compose.session import Sessions, find_sessions
+from caliban.compose.session import SavedSession, Sessions, find_sessions
 from caliban.compose.settings import build_settings
 from caliban.compose.system import build_system, is_default
 from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
+from caliban_common.hook import Hooks, SessionStart
 from caliban_common.message import Message, TextBlock
 from caliban_common.tool import Tool
 from caliban_drive.conversation import SessionParts
@@ -37,13 +38,17 @@ if TYPE_CHECKING:
 
 
 class App(Struct, frozen=True, kw_only=True):
-    """What a face works with. `reporter` is the road of every notice, also of what a session reports."""
+    """What a face works with. `reporter` is the road of every notice, also of what a session reports.
+
+    `hooks` are asked in every session; nothing configures any yet.
+    """
 
     options: Options
     workspace: Path
     settings: Settings
     model: ResolvedModel
     tools: tuple[Tool, ...]
+    hooks: Hooks | None = None
     permissions: Permissions
     costs: RunCosts
     sessions: Sessions
@@ -58,15 +63,26 @@ class App(Struct, frozen=True, kw_only=True):
         shape = schema.native if schema is not None else None
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
         session = Session(
-            build_agent(self.model, self.permissions, self.tools, limits),
+            build_agent(self.model, self.tools, self.permissions, self.hooks, limits),
             id=saved.id,
             messages=saved.messages,
             store=saved.store,
             prefix=saved.prefix,
-            parts=SessionParts(costs=self.costs, reporter=self.reporter),
+            parts=SessionParts(start=self._start(saved), costs=self.costs, reporter=self.reporter),
         )
         self._install_system(session, schema)
         return session
+
+    def _start(self, saved: SavedSession) -> SessionStart:
+        """What hooks are told of the session."""
+        is_fork = self.options.session.fork_session
+        return SessionStart(
+            session_id=saved.id,
+            cwd=str(self.workspace),
+            provider=self.model.name,
+            model=self.model.model,
+            source="fork" if is_fork else "resume" if saved.resumed else "startup",
+        )
 
     def _install_system(self, session: Session, schema: AnswerSchema | None) -> None:
         """Put the system prompt in front; a resumed session keeps one that a flag once said."""
