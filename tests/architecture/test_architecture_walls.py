@@ -62,7 +62,7 @@ def test_a_wall_is_recognised() -> None:
 
 
 def below_the_faces() -> Iterator[house.Module]:
-    """The modules that know neither terminal nor process: packages below the faces, and what composes them."""
+    """The modules that know neither terminal nor process: those below the faces, and what composes them."""
     for module in house.modules():
         is_below = plan.FLOORS[module.package] < FACES or module.name.startswith(COMPOSITION)
         if is_below and module.name not in plan.PROGRAMS:
