@@ -13,7 +13,7 @@ from msgspec import Struct
 from caliban.cli.formats import output_format
 from caliban.cli.options import Options
 from caliban.compose.agent import agent_options, build_agent
-from caliban.compose.choice import ModelInputs, SessionModel
+from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.model import resolve_model
 from caliban.compose.permissions import Permissions, build_permissions
@@ -24,6 +24,7 @@ from caliban.compose.settings import build_settings
 from caliban.compose.system import build_system, is_default
 from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
+from caliban_common.hook import Hooks, SessionStart
 from caliban_common.message import Message, TextBlock
 from caliban_common.tool import Tool
 from caliban_drive.conversation import SessionParts
@@ -37,13 +38,17 @@ if TYPE_CHECKING:
 
 
 class App(Struct, frozen=True, kw_only=True):
-    """What a face works with. `reporter` is the road of every notice, also of what a session reports."""
+    """What a face works with. `reporter` is the road of every notice, also of what a session reports.
+
+    `hooks` are asked in every session; nothing configures any yet.
+    """
 
     options: Options
     workspace: Path
     settings: Settings
     model: ResolvedModel
     tools: tuple[Tool, ...]
+    hooks: Hooks | None = None
     permissions: Permissions
     costs: RunCosts
     sessions: Sessions
@@ -58,15 +63,26 @@ class App(Struct, frozen=True, kw_only=True):
         shape = schema.native if schema is not None else None
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
         session = Session(
-            build_agent(self.model, self.permissions, self.tools, limits),
+            build_agent(self.model, self.tools, self.permissions, self.hooks, limits),
             id=saved.id,
             messages=saved.messages,
             store=saved.store,
             prefix=saved.prefix,
-            parts=SessionParts(costs=self.costs, reporter=self.reporter),
+            parts=SessionParts(start=self._start(saved), costs=self.costs, reporter=self.reporter),
         )
         self._install_system(session, schema)
         return session
+
+    def _start(self, saved: SavedSession) -> SessionStart:
+        """What hooks are told of the session."""
+        is_fork = self.options.session.fork_session
+        return SessionStart(
+            session_id=saved.id,
+            cwd=str(self.workspace),
+            provider=self.model.name,
+            model=self.model.model,
+            source="fork" if is_fork else "resume" if saved.resumed else "startup",
+        )
 
     def _install_system(self, session: Session, schema: AnswerSchema | None) -> None:
         """Put the system prompt in front; a resumed session keeps one that a flag once said."""
@@ -101,7 +117,7 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
         environ=os.environ,
         workspace=workspace,
         sources=options.settings,
-        session=_session_model(sessions.saved),
+        session=sessions.saved.model_before,
     )
     model = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
     try:
@@ -120,13 +136,6 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
         )
     finally:
         await close_provider(model.provider, reporter)
-
-
-def _session_model(saved: SavedSession) -> SessionModel | None:
-    """Who the session that goes on was with."""
-    if not saved.resumed:
-        return None
-    return SessionModel(session_id=saved.id, provider=saved.provider, model=saved.model)
 
 
 def _usable(tools: tuple[Tool, ...], model: ResolvedModel, report: Report) -> tuple[Tool, ...]:

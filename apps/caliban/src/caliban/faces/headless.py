@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from caliban.cli.formats import input_format, output_format
+from caliban.cli.formats import OutputFormat, input_format, output_format
 from caliban.cli.options import Options, OutputOptions
 from caliban.compose.app import App, open_app
 from caliban.early_signals import EarlySignals
@@ -61,12 +61,13 @@ async def _drive(options: Options, target: CancelTarget) -> int:
         app = await _unless_cancelled(target, lambda: stack.enter_async_context(opening), "a key")
         prompt = await _unless_cancelled(target, lambda: _prompt(app), "a prompt")
         session = app.session(schema=schema)
+        row = output_format(options.output.output_format)
         driver = Driver(
             session,
-            output_format(options.output.output_format).load()(options.output),
+            row.load()(options.output),
             Output(),
             init=_init(app, session),
-            notices=_notices(options.output),
+            notices=_notices(options.output, row),
             schema=schema,
         )
         target.stops(driver.cancel)
@@ -121,9 +122,7 @@ def _init(app: App, session: Session) -> Init:
     )
 
 
-def _notices(options: OutputOptions) -> Notices:
-    """Words for a person go to standard error; tools are announced beside what a person reads only."""
-    row = output_format(options.output_format)
-    return Notices(
-        announce=not row.is_data and not options.quiet and sys.stderr is not None, framed=row.holds_notices
-    )
+def _notices(options: OutputOptions, row: OutputFormat) -> Notices:
+    """Words for a person go to standard error, except those that stand in the output."""
+    announce = not row.is_data and not options.quiet and sys.stderr is not None
+    return Notices(announce=announce, framed=row.holds_notices)
