@@ -1,0 +1,41 @@
+"""Bytes through pipes that are never blocked on; on asyncio and trio alike."""
+
+from __future__ import annotations
+
+import os
+
+import anyio
+
+_CHUNK_BYTES = 1 << 16
+
+
+async def read(pipe: int) -> bytes:
+    """The next bytes; empty once nobody can write to the pipe any more."""
+    while True:
+        try:
+            return os.read(pipe, _CHUNK_BYTES)
+        except BlockingIOError:
+            await anyio.wait_readable(pipe)
+        except OSError:
+            return b""
+
+
+def read_now(pipe: int) -> bytes:
+    """What lies in the pipe at this moment; empty if that is nothing."""
+    try:
+        return os.read(pipe, _CHUNK_BYTES)
+    except OSError:
+        return b""
+
+
+async def write(pipe: int, data: bytes) -> bool:
+    """Write all of `data`; False where nobody reads any more."""
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(pipe, rest[:_CHUNK_BYTES]) :]
+        except BlockingIOError:
+            await anyio.wait_writable(pipe)
+        except OSError:
+            return False
+    return True
