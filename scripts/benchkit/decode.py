@@ -79,13 +79,13 @@ def parts(name: str, model: str) -> tuple[Any, Any]:
 def ours(name: str, written: Written, chunks: Sequence[bytes]) -> Ours:
     """A reading of the reply by what its provider runs."""
     from caliban_provider.assemble import Assembler
-    from caliban_provider.reader import Patience, ReplyReader
+    from caliban_provider.reader import ReplyReader, StreamTimeouts
 
-    patience = Patience(first_byte_s=300, idle_s=90, trail_s=10 if name == "google" else 0)
+    timeouts = StreamTimeouts(first_byte_s=300, idle_s=90, trail_s=10 if name == "google" else 0)
 
     async def read() -> Said:
         assembler = Assembler()
-        async for event in ReplyReader(Body(chunks), *parts(name, written.model), patience):
+        async for event in ReplyReader(Body(chunks), *parts(name, written.model), timeouts):
             assembler.add(event)
         message = assembler.message("any", written.model)
         return message.text, [call.input for call in message.tool_uses]

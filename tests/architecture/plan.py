@@ -69,7 +69,7 @@ NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
 APP_ONLY = ("caliban_settings",)
 """Packages that only the app may import: everyone else takes frozen options, never settings."""
 
-HTTP_DOOR = "caliban_provider.library"
+HTTP_DOOR = "caliban_provider.httpx_client"
 """The only module that imports an HTTP library."""
 
 HTTP_LIBRARIES = ("httpx", "httpx2", "requests", "aiohttp", "urllib3", "http.client", "urllib.request")
@@ -131,7 +131,7 @@ LAZY_DOORS: Mapping[str, str] = {
 
 OUTSIDE_ENVIRONMENT: Mapping[str, str] = {
     "caliban_common.paths": "XDG_* and HOME say where a person's files are",
-    "caliban_provider.direct": "HTTP_PROXY and the like, as every HTTP client reads them",
+    "caliban_provider.plain_request": "HTTP_PROXY and the like, as every HTTP client reads them",
     "caliban_provider.registry": "`connect` spares embedders the look-up of keys and addresses",
     "caliban_provider.tls": "SSL_CERT_FILE and SSL_CERT_DIR, as every TLS client reads them",
     "caliban_provider_anthropic.factory": "ANTHROPIC_VERSION says what the option anthropic_version says",
@@ -160,7 +160,7 @@ WALLS: Mapping[str, str] = {
     "caliban_agent_core.dispatch:_conflict_key": "the call of a tool: without a word, the worst is assumed",
     "caliban_agent_core.gate:_ruled": "the call of the rules: what they cannot judge is denied",
     "caliban_agent_core.hooks:_ask": "the call of hooks: those that fail object",
-    "caliban_agent_core.reply:Replier._stream": "the call of a provider: its fault ends the run in words",
+    "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.dispatch:invoke": "the call of a tool: its fault is a result that the model reads",
     "caliban_provider.registry:_load": "the load of a plugin: its fault is an unknown provider that says why",
 }
@@ -179,11 +179,11 @@ DATACLASSES: Mapping[str, str] = {
     "caliban_provider.testing.contract": "rows of a table of checks",
     "caliban_provider_anthropic.testing.wire": "pieces of a scripted reply",
     "caliban_agent_core.loop:Loop": "works through one run",
-    "caliban_agent_core.dispatch:Dispatch": "fills with the results of one reply",
+    "caliban_agent_core.dispatch:ToolBatch": "fills with the results of one reply",
     "caliban_agent_core.compaction:Compaction": "learns from one run's usage",
-    "caliban_tools_builtin.search.grep:Found": "takes the lines of one search as they come",
+    "caliban_tools_builtin.search.grep:MatchCollector": "takes the lines of one search as they come",
     "caliban_headless.run:Driver": "works through the prompts of one process",
-    "caliban_headless.summary:Summary": "sums up the events of a run",
+    "caliban_headless.totals:RunTotals": "sums up the events of a run",
 }
 """Module or `module:Class` whose dataclasses are not frozen, slotted and keyword-only -> why.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from caliban_common.codec import message_from_json
-from caliban_common.history import Reader, close_open_calls, repair
+from caliban_common.history import TargetModel, close_open_calls, repair
 from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.testing import wire
 from caliban_provider_anthropic.testing.strict import StrictValidator
@@ -176,7 +176,7 @@ def test_kill_at_any_instant_loses_nothing_that_was_shown(cli, tmp_path: Path):
         state = store(cli).load(name)
         kept = [m.text for m in state.messages if m.role == "assistant"]
         assert kept[: len(shown)] == shown
-        reader = Reader(family="anthropic", model="claude-sonnet-4-6")
+        reader = TargetModel(family="anthropic", model="claude-sonnet-4-6")
         history = repair(close_open_calls(state.messages), reader)
         for message, follower in pairwise(history):
             calls = [call.id for call in message.tool_uses]

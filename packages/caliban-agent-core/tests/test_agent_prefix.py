@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from caliban_agent_core import Agent
 from caliban_agent_core.prefix import PrefixWatch, fingerprint
 from caliban_common.event import Warned
-from caliban_common.history import Reader, Repairer
+from caliban_common.history import Repairer, TargetModel
 from caliban_common.message import ImageBlock, Message, TextBlock, ToolUseBlock, assistant, system, user
 from caliban_common.tool import ToolSpec
 from caliban_common.usage import Usage
@@ -189,7 +189,7 @@ MESSAGES = st.builds(
 
 @given(st.lists(MESSAGES, max_size=12))
 def test_a_repaired_history_keeps_its_beginning_however_it_grows(messages):
-    repairer, watch = Repairer(Reader(family="f", model="m")), PrefixWatch()
+    repairer, watch = Repairer(TargetModel(family="f", model="m")), PrefixWatch()
     history = list(BEGUN)
     for message in messages:
         history.append(message)

@@ -14,7 +14,7 @@ from caliban_agent_core.compact.micro import supersede
 from caliban_agent_core.compact.trigger import Trigger
 from caliban_agent_core.nudge import EMPTY_TURN
 from caliban_agent_core.recovery import TEXT_CUT
-from caliban_common.history import Reader, repair
+from caliban_common.history import TargetModel, repair
 from caliban_common.message import (
     DocumentBlock,
     ImageBlock,
@@ -30,7 +30,7 @@ from caliban_common.message import (
     user,
 )
 
-READER = Reader(family="f", model="m")
+READER = TargetModel(family="f", model="m")
 LONG = "x" * 400
 
 

@@ -10,19 +10,19 @@ from caliban_agent_core.recovery import (
     TEXT_CUT,
     Continue,
     Escalate,
+    GateVerdict,
     GiveUp,
     Recovery,
     RecoveryLimits,
-    Verdict,
     after_max_tokens,
 )
 
 LIMITS = RecoveryLimits()
 
 
-def play(cut_calls: int, limits: RecoveryLimits = LIMITS) -> tuple[int, int, list[Verdict]]:
+def play(cut_calls: int, limits: RecoveryLimits = LIMITS) -> tuple[int, int, list[GateVerdict]]:
     """Calls and turns of a run whose first `cut_calls` replies are cut, and the verdicts on them."""
-    state, turns, verdicts = Recovery(), 1, list[Verdict]()
+    state, turns, verdicts = Recovery(), 1, list[GateVerdict]()
     for calls in range(1, cut_calls + 1):
         verdict = after_max_tokens(state, limits, has_tool_calls=False)
         verdicts.append(verdict)

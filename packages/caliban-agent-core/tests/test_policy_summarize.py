@@ -12,7 +12,7 @@ from caliban_agent_core.compact.estimate import tokens
 from caliban_agent_core.compact.summarize import INSTRUCTIONS, PREFIX, Summarizer
 from caliban_agent_core.compact.transcript import middle_out, transcript
 from caliban_agent_core.errors import CompactionFailed
-from caliban_common.history import Reader, repair
+from caliban_common.history import TargetModel, repair
 from caliban_common.message import (
     DocumentBlock,
     ImageBlock,
@@ -217,7 +217,7 @@ def test_a_compacted_history_is_valid_shorter_and_knows_its_request(
         after = anyio.run(lambda: compact(history, summary(), target_tokens=target_tokens))
     except CompactionFailed:
         return
-    reader = Reader(family="f", model="m")
+    reader = TargetModel(family="f", model="m")
     assert repair(after, reader) is after
     assert tokens(after) < tokens(history)
     assert [m.text.startswith(PREFIX) for m in after].count(True) == 1

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from caliban_common.codec import block_to_json
 from caliban_common.history import (
     INTERRUPTED,
-    Reader,
     Repairer,
+    TargetModel,
     close_open_calls,
     interrupted,
     is_same_model,
@@ -44,11 +44,11 @@ from caliban_common.message import (
     user,
 )
 
-READER = Reader(family="anthropic", model="m", max_images=2)
+READER = TargetModel(family="anthropic", model="m", max_images=2)
 anything = damaged_histories() | st.lists(messages(any_text, finite=False), max_size=8).map(tuple)
 
 
-def assert_sendable(history: Sequence[Message], reader: Reader) -> None:
+def assert_sendable(history: Sequence[Message], reader: TargetModel) -> None:
     """The law of `caliban_common.history`."""
     roles = [message.role for message in history]
     assert "system" not in roles[roles.count("system") :], "system messages only lead"
@@ -69,7 +69,7 @@ def assert_sendable(history: Sequence[Message], reader: Reader) -> None:
     assert sum(map(_images, history)) <= reader.max_images
 
 
-def _assert_block(block: Block, message: Message, reader: Reader) -> None:
+def _assert_block(block: Block, message: Message, reader: TargetModel) -> None:
     own = message.role == "assistant" and (message.family, message.model) == (reader.family, reader.model)
     if isinstance(block, TextBlock | ToolUseBlock | ToolResultBlock):
         parts = block.content if isinstance(block, ToolResultBlock) else (block,)
@@ -247,9 +247,9 @@ def test_signed_thinking_goes_back_byte_for_byte_to_the_model_that_wrote_it_b071
 
 
 @pytest.mark.parametrize(
-    "reader", [Reader(family="openai", model="m"), Reader(family="anthropic", model="n")]
+    "reader", [TargetModel(family="openai", model="m"), TargetModel(family="anthropic", model="n")]
 )
-def test_what_another_model_signed_stays_behind_b071(reader: Reader) -> None:
+def test_what_another_model_signed_stays_behind_b071(reader: TargetModel) -> None:
     signed = (ThinkingBlock(text="hm", signature="SIG1"), RedactedThinkingBlock(data="x"))
     state = OpaqueBlock(family="anthropic", data={})
     history = (reply(*signed, state, call("t1")), results(result("t1")), reply(*signed), user("go"))
@@ -304,13 +304,13 @@ def test_the_oldest_images_give_way_to_a_note() -> None:
     history = (Message(role="user", content=(image,)), reply(call("t1")), results(shown))
     shown = replace(shown, content=(note, image))
     left = (Message(role="user", content=(note,)), history[1], results(shown))
-    assert repair(history, Reader(family="anthropic", model="m", max_images=1)) == left
-    assert repair(history, Reader(family="anthropic", model="m", max_images=3)) is history
+    assert repair(history, TargetModel(family="anthropic", model="m", max_images=1)) == left
+    assert repair(history, TargetModel(family="anthropic", model="m", max_images=3)) is history
 
 
 def test_images_go_a_fifth_of_the_bound_at_a_time_so_that_the_beginning_stays_the_same() -> None:
     image = Message(role="user", content=(ImageBlock(media_type="image/png", data="AA"),))
-    reader = Reader(family="anthropic", model="m", max_images=10)
+    reader = TargetModel(family="anthropic", model="m", max_images=10)
     left = [sum(map(_images, repair([image] * count, reader))) for count in range(9, 15)]
     assert left == [9, 10, 9, 10, 9, 10]
 

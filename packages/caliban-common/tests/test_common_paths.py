@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from caliban_common import paths
-from caliban_common.paths import CACHE, CONFIG, DATA, STATE, Place, expand_user, place_dir
+from caliban_common.paths import CACHE, CONFIG, DATA, STATE, PlatformDir, expand_user, place_dir
 
 HOME = Path("/home/ada")
 
@@ -31,7 +31,7 @@ HOME = Path("/home/ada")
 def test_each_kind_of_directory_lies_where_its_system_puts_it(
     platform: str, environment: dict[str, str], expected: list[str]
 ) -> None:
-    def where(place: Place) -> Path:
+    def where(place: PlatformDir) -> Path:
         return place_dir(place, platform=platform, environment=environment, home=HOME)
 
     assert list(map(where, (CONFIG, DATA, STATE, CACHE))) == [HOME / path / "caliban" for path in expected]

@@ -32,10 +32,10 @@ from caliban_headless import (
     TextEncoder,
 )
 from caliban_headless.errors import SchemaMismatch
-from caliban_headless.exit import ENDINGS, ending
+from caliban_headless.exit_codes import ENDINGS, ending
 from caliban_headless.frames import tool_use_frame
 from caliban_headless.structured import extract, load_schema
-from caliban_headless.summary import Result
+from caliban_headless.totals import Result
 from caliban_provider.testing.scripted import ScriptedProvider, reply, tool_call
 
 INIT = Init(

@@ -14,7 +14,7 @@ from caliban_common.event import ToolCallEnd, ToolCallReady
 from caliban_common.message import TextBlock, ToolResultBlock, ToolUseBlock, user
 from caliban_common.stop import Stop
 from caliban_drive import Session
-from caliban_headless import Driver, Init, OnePrompt, Output, StreamEncoder, StreamOptions, Summary
+from caliban_headless import Driver, Init, OnePrompt, Output, RunTotals, StreamEncoder, StreamOptions
 from caliban_headless.errors import MissingInput, OutputClosed, OutputFailed
 from caliban_headless.signals import look_out, watch_signals
 from caliban_headless.stdin import Stdin
@@ -118,7 +118,7 @@ async def test_a_descriptor_that_does_not_block_is_waited_for():
 
 
 def test_calls_of_one_id_are_counted_each():
-    summary = Summary(model="m")
+    summary = RunTotals(model="m")
     for number in range(3):
         call = ToolUseBlock(id="same", name="Bash", input={"n": number})
         summary.add(ToolCallReady(turn=number, call=call))

@@ -10,8 +10,8 @@ import pytest
 from caliban_common.errors import FileFailed
 from caliban_model_router import (
     PURPOSES,
-    Needs,
     ProviderTable,
+    Requirements,
     Route,
     RouterConfig,
     RouterConfigError,
@@ -92,7 +92,7 @@ def test_a_whole_file_is_read_with_its_defaults():
                 purpose="main_loop",
                 provider="anthropic",
                 model="claude-opus-4-7",
-                requires=Needs(vision=True, tool_use="basic"),
+                requires=Requirements(vision=True, tool_use="basic"),
                 fallback=("spare",),
                 hedge=Hedge(after_ms=1500, max_hedges=2),
                 breaker=BreakerLimits(failure_threshold=3, window_s=90, cooldown_s=12.5),
@@ -105,7 +105,7 @@ def test_a_whole_file_is_read_with_its_defaults():
                 purpose="main_loop",
                 provider="house",
                 model="gpt-5.5",
-                requires=Needs(tool_use="parallel_calls"),
+                requires=Requirements(tool_use="parallel_calls"),
                 rest_s=0.0,
             ),
             Route(

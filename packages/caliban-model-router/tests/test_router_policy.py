@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from router_kit import ABLE, ask, route
 
-from caliban_common.history import Reader
+from caliban_common.history import TargetModel
 from caliban_common.message import (
     DocumentBlock,
     ImageBlock,
@@ -22,12 +22,12 @@ from caliban_common.message import (
     user,
 )
 from caliban_common.tool import ToolSpec
-from caliban_model_router import BudgetLimits, Needs, RouterConfig
+from caliban_model_router import BudgetLimits, Requirements, RouterConfig
 from caliban_model_router.breaker import BreakerLimits
 from caliban_model_router.budget import judge, plan, saved_effort
 from caliban_model_router.debug import explain, render
 from caliban_model_router.effort import Knob, lower, read_knob, with_effort
-from caliban_model_router.needs import IMAGE_TOKENS, needs_of
+from caliban_model_router.requirements import IMAGE_TOKENS, needs_of
 from caliban_model_router.route import Hedge
 from caliban_model_router.select import select
 from caliban_model_router.translate import IdLimits, Translator, adapt, wire_id
@@ -38,7 +38,7 @@ PICTURE = ImageBlock(media_type="image/png", data="AA==")
 
 
 def test_needs_are_read_off_the_request():
-    assert needs_of(ask(user("a" * 400))) == Needs(context_tokens=100)
+    assert needs_of(ask(user("a" * 400))) == Requirements(context_tokens=100)
     shown = ToolResultBlock(tool_use_id="1", content=(PICTURE,))
     seen = ask(
         Message(role="user", content=(shown, DocumentBlock(media_type="application/pdf", data="x" * 80))),
@@ -52,36 +52,36 @@ def test_needs_are_read_off_the_request():
     assert 1000 <= needs_of(ask(Message(role="assistant", content=(call,)))).context_tokens < 1020
 
 
-def chosen(config: RouterConfig, needs: Needs, skills: dict[str, Capabilities]) -> list[str]:
-    return [r.id for r in select(config, "main_loop", needs, lambda r: skills.get(r.id, ABLE)).chain]
+def chosen(config: RouterConfig, required: Requirements, skills: dict[str, Capabilities]) -> list[str]:
+    return [r.id for r in select(config, "main_loop", required, lambda r: skills.get(r.id, ABLE)).chain]
 
 
 def test_a_route_whose_model_lacks_what_it_requires_or_the_request_needs_is_dropped():
     config = RouterConfig(
         routes=(
-            route("a", requires=Needs(tool_use="parallel_calls")),
+            route("a", requires=Requirements(tool_use="parallel_calls")),
             route("b", fallback=("d",)),
             route("c"),
             route("d", purpose="other"),
         )
     )
     serial = Capabilities(parallel_tools=False)
-    assert chosen(config, Needs(), {}) == ["a", "b", "c"]
-    assert chosen(config, Needs(), {"a": serial}) == ["b", "d"]
-    assert chosen(config, Needs(thinking=True), {"a": Capabilities(), "b": Capabilities()}) == ["c"]
+    assert chosen(config, Requirements(), {}) == ["a", "b", "c"]
+    assert chosen(config, Requirements(), {"a": serial}) == ["b", "d"]
+    assert chosen(config, Requirements(thinking=True), {"a": Capabilities(), "b": Capabilities()}) == ["c"]
     blind = dict.fromkeys("abc", Capabilities())
-    assert chosen(config, Needs(vision=True), blind) == ["d"], (
+    assert chosen(config, Requirements(vision=True), blind) == ["d"], (
         "a fallback of a route that is unable still helps"
     )
-    assert chosen(config, Needs(vision=True), blind | {"d": Capabilities()}) == []
+    assert chosen(config, Requirements(vision=True), blind | {"d": Capabilities()}) == []
 
 
 def test_a_prompt_too_long_for_one_goes_to_a_wider_one_and_stays_when_none_is():
     config = RouterConfig(routes=(route("a"), route("b")))
     narrow, wide = Capabilities(context_tokens=1000), Capabilities(context_tokens=9000)
-    assert chosen(config, Needs(context_tokens=1000), {"a": narrow, "b": wide}) == ["b"]
-    assert chosen(config, Needs(context_tokens=9000), {"a": narrow, "b": wide}) == ["a", "b"]
-    assert chosen(config, Needs(context_tokens=9000), {"a": Capabilities(), "b": wide}) == ["a"]
+    assert chosen(config, Requirements(context_tokens=1000), {"a": narrow, "b": wide}) == ["b"]
+    assert chosen(config, Requirements(context_tokens=9000), {"a": narrow, "b": wide}) == ["a", "b"]
+    assert chosen(config, Requirements(context_tokens=9000), {"a": Capabilities(), "b": wide}) == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -189,13 +189,13 @@ def test_a_history_that_grows_keeps_its_translated_beginning():
         )
     )
     history = (system("Be brief."), user("go"), *calls)
-    translator = Translator(Reader(family="f", model="m"))
+    translator = Translator(TargetModel(family="f", model="m"))
     before: tuple[Message, ...] = ()
     for length in range(2, len(history) + 1, 2):
         view = translator.messages(history[:length])
         assert all(one is two for one, two in zip(before, view, strict=False))
         before = view
-    assert before == Translator(Reader(family="f", model="m")).messages(history)
+    assert before == Translator(TargetModel(family="f", model="m")).messages(history)
     assert translator.messages(history[:2]) == history[:2]
 
 
@@ -209,16 +209,16 @@ def test_a_history_that_was_rewritten_is_translated_anew():
             Message(role="user", content=(result,)),
         )
 
-    translator = Translator(Reader(family="f", model="m"))
+    translator = Translator(TargetModel(family="f", model="m"))
     for word in ("one", "two"):
         view = translator.messages(history(word))
-        assert view == Translator(Reader(family="f", model="m")).messages(history(word))
+        assert view == Translator(TargetModel(family="f", model="m")).messages(history(word))
         assert view[2].tool_results[0].content == (TextBlock(text=word),)
 
 
 def test_a_history_with_nothing_to_change_is_handed_on_as_it_is():
     history = (user("go"), assistant("gone"))
-    assert Translator(Reader(family="f", model="m")).messages(history) is history
+    assert Translator(TargetModel(family="f", model="m")).messages(history) is history
 
 
 def test_a_request_is_cut_to_what_the_model_can_write():
@@ -245,13 +245,13 @@ def test_debug_shows_what_is_kept_and_dropped_and_why():
             route("spare"),
         )
     )
-    needs = Needs(vision=True, tool_use="basic", context_tokens=1200)
+    required = Requirements(vision=True, tool_use="basic", context_tokens=1200)
     skills = {"blind": Capabilities()}
     explained = explain(
         config,
         "main_loop",
-        needs,
-        skill=lambda r: skills.get(r.id, ABLE),
+        required,
+        capabilities_of=lambda r: skills.get(r.id, ABLE),
         effort="high",
         states={"able": "open for 3 s"},
     )
@@ -276,17 +276,21 @@ def test_debug_shows_each_routes_own_effort_and_a_race_only_where_there_is_one()
             route("alone", purpose="summarization", hedge=Hedge()),
         )
     )
-    text = render(explain(config, "main_loop", Needs(), skill=lambda _: ABLE))
+    text = render(explain(config, "main_loop", Requirements(), capabilities_of=lambda _: ABLE))
     assert [line for line in text.splitlines() if line.startswith("effort")] == [
         "effort high: effort=high  (one)",
         "effort low: effort=low  (two)",
     ]
     assert text.count("hedged") == 1
-    assert "hedged" not in render(explain(config, "summarization", Needs(), skill=lambda _: ABLE))
+    assert "hedged" not in render(
+        explain(config, "summarization", Requirements(), capabilities_of=lambda _: ABLE)
+    )
 
 
 def test_debug_says_so_when_nothing_can_answer():
     config = RouterConfig(routes=(route("blind"),))
-    text = render(explain(config, "other", Needs(vision=True), skill=lambda _: Capabilities()))
+    text = render(
+        explain(config, "other", Requirements(vision=True), capabilities_of=lambda _: Capabilities())
+    )
     assert text.splitlines()[0] == "purpose other, needs vision, effort medium"
     assert text.endswith("no route can answer such a request\n")

@@ -12,11 +12,11 @@ from caliban_common.message import ImageBlock, Message
 from caliban_common.stop import Stop
 from caliban_common.usage import Usage
 from caliban_model_router import (
-    Budget,
     BudgetExhausted,
     BudgetLimits,
     BudgetQuestion,
     NoCandidate,
+    RouterBudget,
     RouterConfig,
     RouterConfigError,
     RouterProvider,
@@ -297,7 +297,7 @@ class TestBudget:
         def price(priced, usage: Usage) -> Decimal:
             return prices[priced.id] * usage.output_tokens / 1000
 
-        budget = Budget(
+        budget = RouterBudget(
             limits=BudgetLimits.of(Decimal(10)),
             spent_usd=lambda: Decimal(spent),
             price=price,

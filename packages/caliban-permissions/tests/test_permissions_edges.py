@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from caliban_permissions.delegation import delegations
 from caliban_permissions.filenames import Directories, expand
 from caliban_permissions.shell import parse_line
+from caliban_permissions.side_effects import side_effects
 
 
 def argv(command: str) -> tuple[str, ...]:
@@ -140,7 +140,7 @@ class TestRareForms:
         ],
     )
     def test_more_than_an_everyday_use_is_seen(self, command: str) -> None:
-        assert delegations(argv(command))
+        assert side_effects(argv(command))
 
     @pytest.mark.parametrize(
         "command",
@@ -167,7 +167,7 @@ class TestRareForms:
         ],
     )
     def test_an_everyday_use_is_free(self, command: str) -> None:
-        assert delegations(argv(command)) == ()
+        assert side_effects(argv(command)) == ()
 
     @pytest.mark.parametrize(
         ("pattern", "args", "verdict"),

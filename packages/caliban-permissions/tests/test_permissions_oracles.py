@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from caliban_permissions.shell import Line, parse_line
+from caliban_permissions.shell import ParsedLine, parse_line
 
 WORDS = [
     "a",
@@ -75,7 +75,7 @@ def lines(seed: int, count: int) -> list[str]:
     return [sequence(0) for _ in range(count)]
 
 
-def raws(line: Line) -> list[list[str]]:
+def raws(line: ParsedLine) -> list[list[str]]:
     return sorted([word.raw for word in leaf.words] for leaf in line.leaves)
 
 

@@ -13,14 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from caliban_permissions import Engine, Rule, RuleSet
-from caliban_permissions.evaluate import Book
+from caliban_permissions.evaluate import RuleChain
 from caliban_permissions.judge import judge_call
-from caliban_permissions.paths import Place, folded, resolve, split
+from caliban_permissions.paths import PathContext, folded, resolve, split
 from caliban_permissions.protected import protection
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX paths and links")
-WINDOWS = Place(workspace="C:\\ws", cwd="C:\\ws", home="C:\\Users\\u", windows=True)
-POSIX = Place(workspace="/ws", cwd="/ws", home="/home/u")
+WINDOWS = PathContext(workspace="C:\\ws", cwd="C:\\ws", home="C:\\Users\\u", windows=True)
+POSIX = PathContext(workspace="/ws", cwd="/ws", home="/home/u")
 
 
 class TestOnWindows:
@@ -48,13 +48,13 @@ class TestOnWindows:
             user=(Rule(pattern="Read:**/.env", action="deny"), Rule(pattern="Read", action="allow"))
         )
         now = datetime(2026, 1, 1, tzinfo=UTC)
-        outcome = judge_call(scene.spec("Read"), {"path": path}, Book(rules, WINDOWS), WINDOWS, now)
+        outcome = judge_call(scene.spec("Read"), {"path": path}, RuleChain(rules, WINDOWS), WINDOWS, now)
         assert outcome.action == action
 
     def test_an_allow_is_anchored_at_the_drive(self, scene: Any) -> None:
         rules = RuleSet(user=(Rule(pattern="Edit:C:\\ws\\src/**", action="allow"),))
         now = datetime(2026, 1, 1, tzinfo=UTC)
-        book = Book(rules, WINDOWS)
+        book = RuleChain(rules, WINDOWS)
         inside = judge_call(scene.spec("Edit"), {"path": "C:\\ws\\src\\a.py"}, book, WINDOWS, now)
         outside = judge_call(scene.spec("Edit"), {"path": "D:\\ws\\src\\a.py"}, book, WINDOWS, now)
         assert (inside.action, outside.action) == ("allow", "ask")
@@ -113,7 +113,7 @@ class TestNames:
         scene.add("c")
         scene.link("{ws}/b", "c")
         scene.link("{ws}/a", "b")
-        place = Place.of(scene.workspace, None, scene.home)
+        place = PathContext.of(scene.workspace, None, scene.home)
         names = resolve("a", place)
         assert names.canonical == str(scene.workspace / "c")
         assert {name[-1] for name in names.names} == {"a", "b", "c"}
@@ -121,14 +121,14 @@ class TestNames:
     def test_a_loop_of_links_ends(self, scene: Any) -> None:
         scene.link("{ws}/a", "b")
         scene.link("{ws}/b", "a")
-        assert resolve("a", Place.of(scene.workspace, None, scene.home)).names
+        assert resolve("a", PathContext.of(scene.workspace, None, scene.home)).names
 
     def test_a_workspace_given_by_a_link_is_known_by_both_names(self, scene: Any) -> None:
         scene.add("secret/x")
         given = scene.root / "alias"
         given.symlink_to(scene.workspace)
-        place = Place.of(given, None, scene.home)
-        book = Book(RuleSet(user=scene.rules(("deny", "Read:{tmp}/alias/secret/**"))), place)
+        place = PathContext.of(given, None, scene.home)
+        book = RuleChain(RuleSet(user=scene.rules(("deny", "Read:{tmp}/alias/secret/**"))), place)
         now = datetime(2026, 1, 1, tzinfo=UTC)
         for path in ("secret/x", str(scene.workspace / "secret/x"), str(given / "secret/x")):
             assert judge_call(scene.spec("Read"), {"path": path}, book, place, now).action == "deny"
@@ -322,7 +322,9 @@ class TestProtectedFiles:
         assert found.verdict == "allow"
 
     def test_a_workspace_below_a_protected_directory_is_a_workspace(self) -> None:
-        place = Place(workspace="/r/.caliban/worktrees/w", cwd="/r/.caliban/worktrees/w", home="/home/u")
+        place = PathContext(
+            workspace="/r/.caliban/worktrees/w", cwd="/r/.caliban/worktrees/w", home="/home/u"
+        )
         assert protection("/r/.caliban/worktrees/w/src/a.py", place) is None
         assert protection("/r/.caliban/worktrees/w/.git", place) == "authority"
         assert protection("/r/.caliban/settings.toml", place) == "authority"

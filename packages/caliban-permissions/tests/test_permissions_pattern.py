@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caliban_permissions.pattern import Anywhere, Bare, Glob, Keys, Prefix, parse_pattern
+from caliban_permissions.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Prefix, parse_pattern
 
 
 @pytest.mark.parametrize(
@@ -17,23 +17,23 @@ from caliban_permissions.pattern import Anywhere, Bare, Glob, Keys, Prefix, pars
         ("Bash", Bare()),
         ("*", Bare()),
         ("mcp__*", Bare()),
-        ("Bash:git *", Glob("git *")),
-        ("Bash(git *)", Glob("git *")),
-        ("Bash:echo (hi)", Glob("echo (hi)")),
-        ("Bash(echo (hi))", Glob("echo (hi)")),
-        ("Bash(scp host:/tmp/*)", Glob("scp host:/tmp/*")),
+        ("Bash:git *", ArgumentGlob("git *")),
+        ("Bash(git *)", ArgumentGlob("git *")),
+        ("Bash:echo (hi)", ArgumentGlob("echo (hi)")),
+        ("Bash(echo (hi))", ArgumentGlob("echo (hi)")),
+        ("Bash(scp host:/tmp/*)", ArgumentGlob("scp host:/tmp/*")),
         ("Bash:~rm *", Anywhere("rm *")),
         ("Bash(~rm *)", Anywhere("rm *")),
         ("Bash(git log:*)", Prefix("git log")),
         ("Bash:git log:*", Prefix("git log")),
-        ("Read(~/.ssh/**)", Glob("~/.ssh/**")),
+        ("Read(~/.ssh/**)", ArgumentGlob("~/.ssh/**")),
         ("Read:~rm", Anywhere("rm")),
-        ("Edit(//abs/**)", Glob("//abs/**")),
-        ("Bash:FOO=1 make", Glob("FOO=1 make")),
-        ("WebFetch(domain:a.example)", Glob("domain:a.example")),
-        ("x:a.b=1,c=d*", Keys("a.b=1,c=d*", ((("a", "b"), "1"), (("c",), "d*")))),
-        ("x:a=1,2", Keys("a=1,2", ((("a",), "1,2"),))),
-        ("Bash:command=git *", Keys("command=git *", ((("command",), "git *"),))),
+        ("Edit(//abs/**)", ArgumentGlob("//abs/**")),
+        ("Bash:FOO=1 make", ArgumentGlob("FOO=1 make")),
+        ("WebFetch(domain:a.example)", ArgumentGlob("domain:a.example")),
+        ("x:a.b=1,c=d*", KeyPairs("a.b=1,c=d*", ((("a", "b"), "1"), (("c",), "d*")))),
+        ("x:a=1,2", KeyPairs("a=1,2", ((("a",), "1,2"),))),
+        ("Bash:command=git *", KeyPairs("command=git *", ((("command",), "git *"),))),
     ],
 )
 def test_each_form_has_its_argument(text: str, argument: Any) -> None:

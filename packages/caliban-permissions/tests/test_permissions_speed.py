@@ -79,7 +79,7 @@ def test_an_everyday_decision_takes_less_than_a_millisecond(scene: Any) -> None:
 
 
 def test_importing_brings_in_nothing_heavy() -> None:
-    heavy = ("pydantic", "httpx", "asyncio", "anyio", "tree_sitter", "caliban_permissions.delegation")
+    heavy = ("pydantic", "httpx", "asyncio", "anyio", "tree_sitter", "caliban_permissions.side_effects")
     code = f"import sys, caliban_permissions; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True

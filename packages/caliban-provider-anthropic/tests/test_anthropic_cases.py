@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from caliban_common.codec import message_from_json, message_to_json
-from caliban_common.history import Reader, repair
+from caliban_common.history import TargetModel, repair
 from caliban_common.message import (
     Message,
     RedactedThinkingBlock,
@@ -40,7 +40,7 @@ EVIL = "你好世界 🌍 ✅ \u2028x\u0085y"
 
 
 def ask(*messages: Message, model: str = wire.MODEL, **members: Any) -> CompletionRequest:
-    repaired = repair(messages or (user("Hi"),), Reader(family="anthropic", model=model))
+    repaired = repair(messages or (user("Hi"),), TargetModel(family="anthropic", model=model))
     return CompletionRequest(model=model, messages=repaired, max_tokens=4000, tools=(BASH,), **members)
 
 

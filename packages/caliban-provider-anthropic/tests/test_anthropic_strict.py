@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from caliban_common.history import Reader, repair
+from caliban_common.history import TargetModel, repair
 from caliban_common.message import Message, TextBlock, ThinkingBlock, user
 from caliban_common.tool import ToolSpec
 from caliban_provider.errors import InvalidRequest
@@ -293,7 +293,7 @@ def requests(draw: st.DrawFn) -> CompletionRequest:
         )
     return CompletionRequest(
         model=model,
-        messages=repair(history, Reader(family="anthropic", model=model)),
+        messages=repair(history, TargetModel(family="anthropic", model=model)),
         max_tokens=draw(st.sampled_from([1, 1024, 4000, 200_000])),
         tools=draw(st.sampled_from([(), TOOLS])),
         tool_choice=draw(st.sampled_from(["auto", "none", "any", "mcp__a.b"])),

@@ -16,7 +16,7 @@ from caliban_provider.testing.conformance import Check, Wire, wire_checks
 from caliban_provider.testing.exchange import Request
 from caliban_provider_anthropic.testing import wire as anthropic
 from caliban_provider_bedrock.factory import BedrockFactory
-from caliban_provider_bedrock.sigv4 import Keys
+from caliban_provider_bedrock.sigv4 import AwsKeys
 from caliban_provider_bedrock.testing import wire
 from caliban_provider_bedrock.testing.strict import StrictValidator
 
@@ -28,7 +28,7 @@ KINDS = {
     500: "InternalServerException",
     529: "ServiceUnavailableException",
 }
-KEYS = Keys(access_key_id="AKIDEXAMPLE", secret_access_key="wJalrXUtnFEMI", session_token="session")
+KEYS = AwsKeys(access_key_id="AKIDEXAMPLE", secret_access_key="wJalrXUtnFEMI", session_token="session")
 
 
 def as_wire(block: Block) -> anthropic.WireBlock:

@@ -11,6 +11,7 @@ import pytest
 
 from caliban_common.message import Message, TextBlock, assistant, user
 from caliban_provider.assemble import Assembler
+from caliban_provider.credential import Credential
 from caliban_provider.errors import (
     AuthenticationError,
     BadResponse,
@@ -24,7 +25,6 @@ from caliban_provider.errors import (
 )
 from caliban_provider.http import HttpClient
 from caliban_provider.provider import Provider, ProviderOptions
-from caliban_provider.renewal import Grant
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import TextDelta
 from caliban_provider.testing.exchange import Exchange, Send, answer
@@ -35,7 +35,7 @@ from caliban_provider_bedrock.credentials import Access
 from caliban_provider_bedrock.factory import BedrockFactory
 from caliban_provider_bedrock.models import DEFAULT_MODEL
 from caliban_provider_bedrock.settings import BedrockSettings
-from caliban_provider_bedrock.sigv4 import Keys
+from caliban_provider_bedrock.sigv4 import AwsKeys
 from caliban_provider_bedrock.testing import wire
 from caliban_provider_bedrock.testing.access import FakeAccess
 from caliban_provider_bedrock.testing.strict import StrictValidator
@@ -44,8 +44,8 @@ from caliban_provider_bedrock.transport import BedrockTransport
 pytestmark = pytest.mark.anyio
 
 ENVIRON = {"AWS_REGION": "us-east-1", "AWS_BEARER_TOKEN_BEDROCK": "bedrock-token"}
-OLD = Keys(access_key_id="OLD", secret_access_key="old-secret")
-NEW = Keys(access_key_id="NEW", secret_access_key="new-secret", session_token="session")
+OLD = AwsKeys(access_key_id="OLD", secret_access_key="old-secret")
+NEW = AwsKeys(access_key_id="NEW", secret_access_key="new-secret", session_token="session")
 NOON = datetime(2026, 11, 27, 12, tzinfo=UTC)
 
 
@@ -169,8 +169,8 @@ async def test_keys_that_stay_the_same_are_not_tried_twice() -> None:
 async def test_keys_are_renewed_while_a_reply_runs_and_used_by_the_next() -> None:
     soon = NOON.timestamp() + 300
     grants = [
-        Grant(value=Access(keys=OLD, region="us-east-1"), expires_at_s=soon),
-        Grant(value=Access(keys=NEW, region="us-east-1"), expires_at_s=soon + 9999),
+        Credential(value=Access(keys=OLD, region="us-east-1"), expires_at_s=soon),
+        Credential(value=Access(keys=NEW, region="us-east-1"), expires_at_s=soon + 9999),
     ]
     access = FakeAccess(grants)
     times = [NOON]
@@ -193,7 +193,7 @@ async def test_keys_are_renewed_while_a_reply_runs_and_used_by_the_next() -> Non
 
 async def test_an_error_inside_a_reply_arrives_as_it_is_while_keys_are_renewed() -> None:
     soon = NOON.timestamp() + 300
-    access = FakeAccess([Grant(value=Access(keys=OLD, region="us-east-1"), expires_at_s=soon)])
+    access = FakeAccess([Credential(value=Access(keys=OLD, region="us-east-1"), expires_at_s=soon)])
     broken = wire.broken(inner.text("a", "b", "c"), after=5, end=wire.exception("throttlingException"))
     with LoopbackServer([wire.exchange(inner.text("Hi")), broken]) as server:
         times = [NOON]

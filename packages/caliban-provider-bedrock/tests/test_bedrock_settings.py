@@ -18,7 +18,7 @@ from caliban_provider_bedrock.credentials import Access, ChainAccess, GivenAcces
 from caliban_provider_bedrock.factory import BedrockFactory
 from caliban_provider_bedrock.models import DEFAULT_MODEL, WIRE_IDS, offered, wire_id
 from caliban_provider_bedrock.settings import BedrockSettings, settings_of
-from caliban_provider_bedrock.sigv4 import Keys
+from caliban_provider_bedrock.sigv4 import AwsKeys
 from caliban_provider_bedrock.transport import BedrockTransport
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AK", "AWS_SECRET_ACCESS_KEY": "sk"}
@@ -45,7 +45,7 @@ def made(environ: dict[str, str], **options: Any) -> BedrockSettings:
 async def sent(environ: dict[str, str], **options: Any) -> Prepared:
     transport = BedrockTransport(made(environ, **options))
     request = CompletionRequest(model=DEFAULT_MODEL, messages=(user("Hi"),), max_tokens=9)
-    async with transport.lease():
+    async with transport.hold():
         return transport.prepare(Encoder().body(request))
 
 
@@ -125,11 +125,11 @@ async def test_a_profile_gives_keys_and_region(home: Path) -> None:
     )
     access = ChainAccess(profile="work")
     grant = await access.fetch(False)
-    keys = Keys(access_key_id="A", secret_access_key="S", session_token="T")
+    keys = AwsKeys(access_key_id="A", secret_access_key="S", session_token="T")
     assert (grant.value, grant.expires_at_s) == (Access(keys=keys, region="eu-north-1"), None)
     (home / ".aws" / "credentials").write_text("[work]\naws_access_key_id = B\naws_secret_access_key = S2\n")
     again = await access.fetch(False)
-    assert again.value.keys == Keys(access_key_id="B", secret_access_key="S2")
+    assert again.value.keys == AwsKeys(access_key_id="B", secret_access_key="S2")
 
 
 @pytest.mark.anyio

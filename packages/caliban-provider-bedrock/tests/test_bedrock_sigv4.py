@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caliban_provider.call import Prepared
-from caliban_provider_bedrock.sigv4 import Keys, signed
+from caliban_provider_bedrock.sigv4 import AwsKeys, signed
 
 AT = datetime(2026, 11, 27, 23, 59, 58, tzinfo=UTC)
 WORDS = st.text("abcXYZ019-._~", min_size=1, max_size=12)
@@ -22,14 +22,16 @@ HEADERS = st.dictionaries(
     max_size=4,
 )
 KEYS = st.builds(
-    lambda key_id, secret, token: Keys(access_key_id=key_id, secret_access_key=secret, session_token=token),
+    lambda key_id, secret, token: AwsKeys(
+        access_key_id=key_id, secret_access_key=secret, session_token=token
+    ),
     WORDS,
     st.text("abc/+=123", min_size=1, max_size=40),
     st.none() | WORDS,
 )
 
 
-def theirs(request: Prepared, keys: Keys, region: str, at: datetime) -> str:
+def theirs(request: Prepared, keys: AwsKeys, region: str, at: datetime) -> str:
     """The header that the vendor's signer writes, at a time of ours."""
     sent = AWSRequest(
         method=request.method, url=request.url, headers=dict(request.headers), data=request.body
@@ -60,7 +62,7 @@ def test_any_request_is_signed_as_the_vendor_signs_it(
     path: str,
     query: str,
     headers: dict[str, str],
-    rest: tuple[Keys, bytes, str],
+    rest: tuple[AwsKeys, bytes, str],
     at: datetime,
 ) -> None:
     keys, body, method = rest
@@ -74,7 +76,7 @@ def test_an_arn_in_the_path_is_encoded_twice_in_what_is_signed() -> None:
     arn = "arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ainference-profile%2Fus.anthropic.claude-sonnet-5-5"
     url = f"https://bedrock-runtime.us-east-1.amazonaws.com/model/{arn}/invoke-with-response-stream"
     request = Prepared(method="POST", url=url, headers={"content-type": "application/json"}, body=b"{}")
-    keys = Keys(access_key_id="AKID", secret_access_key="secret", session_token="tok")
+    keys = AwsKeys(access_key_id="AKID", secret_access_key="secret", session_token="tok")
     mine = signed(request, keys=keys, region="us-east-1", service="bedrock", at=AT)
     assert mine.headers["authorization"] == theirs(request, keys, "us-east-1", AT)
     assert mine.headers["x-amz-date"] == "20261127T235958Z"
@@ -83,5 +85,5 @@ def test_an_arn_in_the_path_is_encoded_twice_in_what_is_signed() -> None:
 
 
 def test_no_secret_shows_in_a_value() -> None:
-    keys = Keys(access_key_id="AKID", secret_access_key="hidden", session_token="concealed")
+    keys = AwsKeys(access_key_id="AKID", secret_access_key="hidden", session_token="concealed")
     assert "hidden" not in repr(keys) and "concealed" not in repr(keys)

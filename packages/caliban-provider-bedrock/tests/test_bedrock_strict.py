@@ -10,10 +10,10 @@ import pytest
 
 from caliban_provider.call import Prepared
 from caliban_provider.testing.exchange import Request
-from caliban_provider_bedrock.sigv4 import Keys, signed
+from caliban_provider_bedrock.sigv4 import AwsKeys, signed
 from caliban_provider_bedrock.testing.strict import StrictValidator
 
-KEYS = Keys(access_key_id="AK", secret_access_key="sk", session_token="tok")
+KEYS = AwsKeys(access_key_id="AK", secret_access_key="sk", session_token="tok")
 PATH = "/model/global.anthropic.claude-sonnet-5-5/invoke-with-response-stream"
 GOOD = {
     "anthropic_version": "bedrock-2023-05-31",
@@ -71,7 +71,7 @@ def test_a_wrong_token_is_refused() -> None:
     ["nothing", "body", "header", "secret", "region", "session", "unsigned"],
 )
 def test_a_signature_covers_everything(wrong: str) -> None:
-    keys = Keys(access_key_id="AK", secret_access_key="other") if wrong == "secret" else KEYS
+    keys = AwsKeys(access_key_id="AK", secret_access_key="other") if wrong == "secret" else KEYS
     bare = Prepared(
         method="POST",
         url=f"http://127.0.0.1:1{PATH}",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from caliban_common.codec import message_from_json, message_to_json
-from caliban_common.history import Reader, repair
+from caliban_common.history import TargetModel, repair
 from caliban_common.message import Message, TextBlock, ToolResultBlock, ToolUseBlock, user
 from caliban_common.tool import ToolSpec
 from caliban_provider.assemble import Assembler
@@ -33,7 +33,7 @@ EVIL = "你好世界 🌍 ✅ \u2028x\u0085y"
 
 
 def ask(*messages: Message, model: str = wire.MODEL, **members: Any) -> CompletionRequest:
-    repaired = repair(messages or (user("Hi"),), Reader(family="google", model=model))
+    repaired = repair(messages or (user("Hi"),), TargetModel(family="google", model=model))
     members = {"tools": (BASH,), **members}
     return CompletionRequest(model=model, messages=repaired, max_tokens=4000, **members)
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from caliban_common.codec import message_from_json, message_to_json
-from caliban_common.history import Reader, repair
+from caliban_common.history import TargetModel, repair
 from caliban_common.message import (
     DocumentBlock,
     ImageBlock,
@@ -105,7 +105,7 @@ def replayed(message: Message) -> list[dict[str, Any]]:
         ToolResultBlock(tool_use_id=call.id, content=(TextBlock(text="ok"),)) for call in kept.tool_uses
     )
     history = (user("x"), kept, Message(role="user", content=(*results, TextBlock(text="y"))))
-    sent = repair(history, Reader(family="google", model=MODEL))
+    sent = repair(history, TargetModel(family="google", model=MODEL))
     contents = encode(CompletionRequest(model=MODEL, messages=sent, max_tokens=9))["contents"]
     return [part for content in contents if content["role"] == "model" for part in content["parts"]]
 

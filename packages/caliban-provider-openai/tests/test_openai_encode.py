@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caliban_common.history import Reader, repair
+from caliban_common.history import TargetModel, repair
 from caliban_common.message import (
     Block,
     DocumentBlock,
@@ -486,7 +486,7 @@ ODD_TOOLS = (
 def test_every_repaired_history_is_accepted_by_strict_servers(
     history: tuple[Message, ...], model: str, thinking_tokens: int | None, tool_choice: str
 ) -> None:
-    messages = repair(history, Reader(family="openai", model=model))
+    messages = repair(history, TargetModel(family="openai", model=model))
     request = ask(
         *messages, model=model, tools=ODD_TOOLS, tool_choice=tool_choice, thinking_tokens=thinking_tokens
     )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from caliban_common.codec import message_from_json, message_to_json
-from caliban_common.history import Reader, repair
+from caliban_common.history import TargetModel, repair
 from caliban_common.message import (
     Message,
     OpaqueBlock,
@@ -68,7 +68,7 @@ async def provided(server: LoopbackServer, **extra: str) -> AsyncIterator[Provid
 
 
 def ask(*messages: Message, model: str = responses.MODEL, **members: Any) -> CompletionRequest:
-    repaired = repair(messages or (user("Hi"),), Reader(family="openai", model=model))
+    repaired = repair(messages or (user("Hi"),), TargetModel(family="openai", model=model))
     return CompletionRequest(model=model, messages=repaired, max_tokens=4000, tools=(BASH,), **members)
 
 

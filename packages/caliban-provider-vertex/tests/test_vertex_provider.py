@@ -11,6 +11,7 @@ import pytest
 from caliban_common.message import Message, TextBlock, assistant, user
 from caliban_provider.assemble import Assembler
 from caliban_provider.call import Prepared
+from caliban_provider.credential import Credential
 from caliban_provider.errors import (
     AuthenticationError,
     InvalidRequest,
@@ -20,7 +21,6 @@ from caliban_provider.errors import (
 )
 from caliban_provider.http import HttpClient
 from caliban_provider.provider import Provider, ProviderOptions
-from caliban_provider.renewal import Grant
 from caliban_provider.request import CompletionRequest
 from caliban_provider.testing.exchange import Exchange, answer
 from caliban_provider.testing.loopback import LoopbackServer
@@ -34,7 +34,7 @@ from caliban_provider_vertex.models import DEFAULT_MODEL, WIRE_IDS, wire_id
 from caliban_provider_vertex.settings import VertexSettings, settings_of
 from caliban_provider_vertex.testing.strict import StrictValidator, error_body
 from caliban_provider_vertex.testing.tokens import FakeTokens
-from caliban_provider_vertex.tokens import Token
+from caliban_provider_vertex.tokens import GoogleToken
 from caliban_provider_vertex.transport import VertexTransport
 
 pytestmark = pytest.mark.anyio
@@ -72,7 +72,7 @@ async def reply(provider: Provider, request: CompletionRequest | None = None) ->
 async def sent(environ: dict[str, str], **options: Any) -> Prepared:
     settings = settings_of(ProviderOptions(**options), environ)
     transport = VertexTransport(settings, FakeTokens(["t"]))
-    async with transport.lease():
+    async with transport.hold():
         return transport.prepare(Encoder().body(ask()))
 
 
@@ -153,7 +153,7 @@ async def test_a_missing_project_says_what_to_set() -> None:
 
 
 async def test_the_project_of_the_credentials_serves_and_the_one_that_pays_is_named() -> None:
-    token = Grant(value=Token(value="t", project="own", quota_project="payer"))
+    token = Credential(value=GoogleToken(value="t", project="own", quota_project="payer"))
     with LoopbackServer([wire.exchange(wire.text("Hi"))], validator=StrictValidator(project="own")) as server:
         provider = with_tokens(server, FakeTokens([token]))
         await reply(provider)
@@ -183,8 +183,8 @@ async def test_a_token_that_stays_the_same_is_not_tried_twice() -> None:
 
 async def test_a_token_is_renewed_while_a_reply_runs_and_used_by_the_next() -> None:
     grants = [
-        Grant(value=Token(value="old", project="p"), expires_at_s=NOON_S + 300),
-        Grant(value=Token(value="new", project="p"), expires_at_s=NOON_S + 9999),
+        Credential(value=GoogleToken(value="old", project="p"), expires_at_s=NOON_S + 300),
+        Credential(value=GoogleToken(value="new", project="p"), expires_at_s=NOON_S + 9999),
     ]
     tokens, times = FakeTokens(grants), [NOON_S]
     with LoopbackServer([wire.exchange(wire.text("Hi")) for _ in range(3)]) as server:

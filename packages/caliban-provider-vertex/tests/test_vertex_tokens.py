@@ -15,7 +15,7 @@ from caliban_provider.errors import AuthenticationError
 from caliban_provider.http import HttpClient
 from caliban_provider.testing.exchange import answer
 from caliban_provider.testing.loopback import LoopbackServer
-from caliban_provider_vertex.tokens import DefaultTokens, Token
+from caliban_provider_vertex.tokens import DefaultTokens, GoogleToken
 
 pytestmark = pytest.mark.anyio
 
@@ -59,7 +59,7 @@ async def test_a_key_file_is_turned_into_tokens(home: Path, monkeypatch: pytest.
         first = await tokens.fetch(False)
         second = await tokens.fetch(True)
         await http.aclose()
-    assert first.value == Token(value="t1", project="from-the-file")
+    assert first.value == GoogleToken(value="t1", project="from-the-file")
     assert second.value.value == "t2"
     assert first.expires_at_s is not None and second.expires_at_s is not None
     form = parse_qs(server.requests[0].body.decode())

@@ -31,7 +31,7 @@ def reported(body: bytes) -> ProviderError | None:
 @asynccontextmanager
 async def calling(server: LoopbackServer, **options: Any) -> AsyncIterator[tuple[Caller, Prepared]]:
     http = HttpClient()
-    caller = Caller(http, refused=refused, reported=reported, **options)
+    caller = Caller(http, error_from=refused, reported=reported, **options)
     yield caller, Prepared(method="POST", url=server.url, headers={"x-a": "b"}, body=b"hello")
     await http.aclose()
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caliban_provider import refusal
+from caliban_provider import error_body
 from caliban_provider.classify import error_for, error_for_type, retry_after_s
 from caliban_provider.errors import (
     AuthenticationError,
@@ -201,7 +201,7 @@ def test_a_key_that_the_server_repeats_is_not_shown(body: bytes) -> None:
 
 
 def test_model_names_are_not_taken_for_keys() -> None:
-    assert refusal.clean("model claude-haiku-4-5-20251001 and gpt-5.4-mini") == (
+    assert error_body.clean("model claude-haiku-4-5-20251001 and gpt-5.4-mini") == (
         "model claude-haiku-4-5-20251001 and gpt-5.4-mini"
     )
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from caliban_provider.http1 import Chunked, Head, Sized, Unbounded, framing_of, request, split_head
+from caliban_provider.http1 import Chunked, ResponseHead, Sized, Unbounded, framing_of, request, split_head
 from caliban_provider.testing.strategies import chunkings
 
 HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -137,10 +137,10 @@ def test_a_body_without_a_length_ends_with_its_connection() -> None:
 
 def test_a_head_is_read_whole_or_not_yet() -> None:
     data = b"HTTP/1.1 200 OK\r\nA: b\r\na:c \r\nX-Empty:\r\n\r\nbody"
-    head = Head(status=200, headers={"a": "b, c", "x-empty": ""}, keep_alive=True)
+    head = ResponseHead(status=200, headers={"a": "b, c", "x-empty": ""}, keep_alive=True)
     assert split_head(data) == (head, b"body")
     assert all(split_head(data[:size]) is None for size in range(data.index(b"\r\n\r\n") + 3))
-    assert split_head(b"HTTP/1.1 200\n\nx") == (Head(status=200, headers={}, keep_alive=True), b"x")
+    assert split_head(b"HTTP/1.1 200\n\nx") == (ResponseHead(status=200, headers={}, keep_alive=True), b"x")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_any_bytes_are_a_head_or_refused_or_incomplete(data: bytes) -> None:
 def test_a_body_is_framed_as_its_head_says(
     method: str, status: int, headers: dict[str, str], kind: type
 ) -> None:
-    framing = framing_of(method, Head(status=status, headers=headers, keep_alive=True))
+    framing = framing_of(method, ResponseHead(status=status, headers=headers, keep_alive=True))
     assert type(framing) is kind
     assert framing.done is (method == "HEAD" or status == 204)
 
@@ -195,7 +195,7 @@ def test_a_body_is_framed_as_its_head_says(
 @pytest.mark.parametrize("length", ["3, 4", "-1", "x", "", "1_0", "9" * 30])
 def test_a_length_that_is_none_is_refused(length: str) -> None:
     with pytest.raises(ValueError, match="its length is"):
-        framing_of("POST", Head(status=200, headers={"content-length": length}, keep_alive=True))
+        framing_of("POST", ResponseHead(status=200, headers={"content-length": length}, keep_alive=True))
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from caliban_provider.credential import Credential
 from caliban_provider.errors import AuthenticationError, Overloaded, ProviderError, StreamInterrupted
 from caliban_provider.keyed import PLACEHOLDER, KeyedProvider
 from caliban_provider.provider import make_ready
-from caliban_provider.renewal import Grant
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import MessageStop
 from caliban_provider.testing.contract import ask, assembled, collect, contract_checks
@@ -32,13 +32,13 @@ class Keys:
         self._keys = keys
         self._lasts_s = lasts_s
 
-    async def fetch(self, refused: bool) -> Grant[str]:
+    async def fetch(self, refused: bool) -> Credential[str]:
         self.asked.append(refused)
         await anyio.lowlevel.checkpoint()
         if self.error is not None:
             raise self.error
         key = self._keys[min(len(self.asked), len(self._keys)) - 1]
-        return Grant(value=key, expires_at_s=self.now_s + self._lasts_s)
+        return Credential(value=key, expires_at_s=self.now_s + self._lasts_s)
 
 
 class Vendor:
@@ -311,12 +311,12 @@ async def test_a_cancelled_fetch_leaves_the_next_call_to_ask_again() -> None:
     entered = anyio.Event()
     asked: list[bool] = []
 
-    async def fetch(refused: bool) -> Grant[str]:
+    async def fetch(refused: bool) -> Credential[str]:
         asked.append(refused)
         if len(asked) == 1:
             entered.set()
             await anyio.sleep_forever()
-        return Grant(value="one")
+        return Credential(value="one")
 
     provider = KeyedProvider(Vendor().make, fetch)
     async with anyio.create_task_group() as group:

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from caliban_provider.errors import BadResponse, Overloaded, ProviderError, StreamIdle, StreamInterrupted
 from caliban_provider.http import HttpClient
 from caliban_provider.ndjson import NDJSONDecoder
-from caliban_provider.reader import Patience, ReplyReader
+from caliban_provider.reader import ReplyReader, StreamTimeouts
 from caliban_provider.stream import BlockStart, BlockStop, MessageStart, MessageStop, StreamEvent, TextDelta
 from caliban_provider.testing import strategies
 from caliban_provider.testing.loopback import Exchange, Hang, LoopbackServer, Send
 
 pytestmark = pytest.mark.anyio
 
-PATIENCE = Patience(first_byte_s=9, idle_s=9)
-TRAILING = Patience(first_byte_s=9, idle_s=9, trail_s=9)
+TIMEOUTS = StreamTimeouts(first_byte_s=9, idle_s=9)
+TRAILING = StreamTimeouts(first_byte_s=9, idle_s=9, trail_s=9)
 BODY = b'begin\n"Hello"\n", \xe4\xbd\xa0"\n\n"!"\nend\n'
 WHOLE: list[StreamEvent] = [
     MessageStart(model="m"),
@@ -111,17 +111,19 @@ class Body:
         return chunk
 
 
-def reader(body: Body, decoder: Lines | None = None, patience: Patience = PATIENCE) -> ReplyReader[bytes]:
-    return ReplyReader(body, NDJSONDecoder(), decoder or Lines(), patience)
+def reader(
+    body: Body, decoder: Lines | None = None, timeouts: StreamTimeouts = TIMEOUTS
+) -> ReplyReader[bytes]:
+    return ReplyReader(body, NDJSONDecoder(), decoder or Lines(), timeouts)
 
 
 async def read(
-    body: Body, decoder: Lines | None = None, patience: Patience = PATIENCE
+    body: Body, decoder: Lines | None = None, timeouts: StreamTimeouts = TIMEOUTS
 ) -> tuple[list[StreamEvent], ProviderError | None]:
     """The events of `body`, and the failure after them."""
     events: list[StreamEvent] = []
     try:
-        async for event in reader(body, decoder, patience):
+        async for event in reader(body, decoder, timeouts):
             events.append(event)
     except ProviderError as error:
         return events, error
@@ -216,7 +218,7 @@ async def test_what_trails_behind_the_end_is_read_where_the_wire_has_it() -> Non
 
 async def test_silence_behind_the_end_is_an_end() -> None:
     body = Body(b"begin\nend\n", then=anyio.Event())
-    brief = Patience(first_byte_s=9, idle_s=9, trail_s=0.01)
+    brief = StreamTimeouts(first_byte_s=9, idle_s=9, trail_s=0.01)
     assert await read(body, Lines(late=True), brief) == ([*WHOLE[:2], *_END], None)
 
 
@@ -248,10 +250,10 @@ async def test_what_the_vendor_reports_in_a_last_line_without_an_end_counts_more
 
 
 async def test_silence_is_told() -> None:
-    brief = Patience(first_byte_s=0.01, idle_s=0.02)
+    brief = StreamTimeouts(first_byte_s=0.01, idle_s=0.02)
     limits = []
     for body in (Body(then=anyio.Event()), Body(b"begin\n", then=anyio.Event())):
-        _, error = await read(body, patience=brief)
+        _, error = await read(body, timeouts=brief)
         assert isinstance(error, StreamIdle)
         limits.append(error.idle_s)
     assert limits == [0.01, 0.02]
@@ -271,7 +273,7 @@ async def test_leaving_early_closes_the_answer() -> None:
     with LoopbackServer([Exchange(headers={"content-type": "application/x-ndjson"}, steps=steps)]) as server:
         http = HttpClient()
         async with http.stream("POST", server.url, headers={}) as answer:
-            async for event in ReplyReader(answer, NDJSONDecoder(), Lines(), PATIENCE):
+            async for event in ReplyReader(answer, NDJSONDecoder(), Lines(), TIMEOUTS):
                 if event == WHOLE[2]:
                     break
         closed = partial(server.wait_for, lambda server: server.open_connections == 0)
@@ -285,7 +287,7 @@ async def test_a_reply_read_to_its_end_leaves_its_connection_for_the_next() -> N
         http = HttpClient()
         for _ in range(2):
             async with http.stream("POST", server.url, headers={}) as answer:
-                events = ReplyReader(answer, NDJSONDecoder(), Lines(), PATIENCE)
+                events = ReplyReader(answer, NDJSONDecoder(), Lines(), TIMEOUTS)
                 assert [event async for event in events] == WHOLE
         assert server.connections == 1
         await http.aclose()

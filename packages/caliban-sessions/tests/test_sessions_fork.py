@@ -17,8 +17,8 @@ import pytest
 from caliban_common.message import assistant, user
 from caliban_common.usage import Usage
 from caliban_sessions import (
+    ForkOrigin,
     InvalidSessionName,
-    Origin,
     SessionCorrupt,
     SessionExists,
     SessionNotFound,
@@ -77,7 +77,7 @@ def test_a_fork_goes_on_alone_and_knows_where_it_came_from(store: SessionStore, 
     assert store.load("old") == before
     assert [message.text for message in new.messages] == ["one", "two", "three"]
     assert new.messages[:2] == before.messages
-    assert new.forked_from == Origin(session="old", id=before.id, entry=before.messages[-1].id)
+    assert new.forked_from == ForkOrigin(session="old", id=before.id, entry=before.messages[-1].id)
     assert (new.provider, new.model, new.todos, new.plan_mode) == ("p", "m", before.todos, True)
     assert new.id != before.id
     assert new.created_at > before.updated_at
@@ -96,8 +96,8 @@ def test_a_list_and_a_fork_of_a_fork_tell_the_nearest_origin(store: SessionStore
     a, b = store.load("a"), store.load("b")
     assert heads == {
         "a": None,
-        "b": Origin(session="a", id=a.id, entry=a.messages[-1].id),
-        "c": Origin(session="b", id=b.id, entry=b.messages[-1].id),
+        "b": ForkOrigin(session="a", id=a.id, entry=a.messages[-1].id),
+        "c": ForkOrigin(session="b", id=b.id, entry=b.messages[-1].id),
     }
 
 
@@ -145,7 +145,7 @@ def test_an_empty_session_can_be_forked(store: SessionStore) -> None:
         session.note(model="m")
     with store.fork("old", "new") as fork:
         assert fork.state.messages == ()
-        assert fork.state.forked_from == Origin(session="old", id=store.load("old").id)
+        assert fork.state.forked_from == ForkOrigin(session="old", id=store.load("old").id)
 
 
 @pytest.mark.parametrize("kind", ["json", "journal"])

@@ -20,7 +20,7 @@ from caliban_common.message import (
     user,
 )
 from caliban_common.usage import Usage
-from caliban_sessions import Session, SessionState, SessionStore
+from caliban_sessions import SessionState, SessionStore, SessionWriter
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 PLAIN = st.recursive(
@@ -59,7 +59,7 @@ STEPS = st.one_of(
 )
 
 
-def take(session: Session, step: tuple[object, ...]) -> None:
+def take(session: SessionWriter, step: tuple[object, ...]) -> None:
     match step:
         case ("append", Message() as message, usage):
             session.append(message, usage)  # type: ignore[arg-type]

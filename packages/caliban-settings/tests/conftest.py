@@ -20,7 +20,7 @@ FILES: dict[Scope, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class KeyPath:
     """Directories below `root`, and short ways to fill and to load them."""
 
     root: Path
@@ -55,8 +55,8 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> KeyPath:
     for name in ("managed", "config", "ws/.caliban"):
         (tmp_path / name).mkdir(parents=True, mode=0o755)
     (tmp_path / "managed").chmod(0o755)
-    return Place(root=tmp_path)
+    return KeyPath(root=tmp_path)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from caliban_settings import Origin, Scope, SettingsError
+from caliban_settings import Scope, SettingsError, ValueOrigin
 
 ORDER: tuple[Scope, ...] = ("managed", "user", "project", "local", "cli")
 
@@ -37,8 +37,8 @@ def test_the_highest_scope_that_says_a_value_wins(place: Any, scopes: tuple[Scop
     winner = scopes[-1]
     assert settings.get("model") == winner
     path = None if winner == "cli" else place.file(winner)
-    assert settings.origin("model") == Origin(scope=winner, path=path)
-    assert settings.origins("model") == (Origin(scope=winner, path=path),)
+    assert settings.origin("model") == ValueOrigin(scope=winner, path=path)
+    assert settings.origins("model") == (ValueOrigin(scope=winner, path=path),)
     assert settings.sources == scopes
     assert settings.scopes() == {"model": winner}
     assert settings.raw == {scope: {"model": scope} for scope in scopes}
@@ -219,7 +219,7 @@ def test_the_overlay_is_json_or_a_file_of_either_format(place: Any) -> None:
     assert place.load(overlay=' {"max_turns": 6}').get("max_turns") == 6
     assert place.load(overlay=str(toml)).get("max_turns") == 7
     assert place.load(overlay=str(json)).get("max_turns") == 8
-    assert place.load(overlay=str(json)).origin("max_turns") == Origin(scope="cli", path=json)
+    assert place.load(overlay=str(json)).origin("max_turns") == ValueOrigin(scope="cli", path=json)
     assert place.load(overlay=str(json)).warnings == ()
 
 

@@ -9,9 +9,9 @@ from typing import Any, get_args
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caliban_settings import SCHEMA, SCOPES, Key, Origin, json_schema
+from caliban_settings import SCHEMA, SCOPES, Key, ValueOrigin, json_schema
 from caliban_settings.check import problem
-from caliban_settings.leaves import Leaf, Leaves
+from caliban_settings.leaves import Leaves, SettingValue
 from caliban_settings.merge import combine, merge, nested
 from caliban_settings.schema import Guard, Merge
 
@@ -41,14 +41,14 @@ def key_of(rule: Any) -> Key:
 
 @st.composite
 def layers(draw: st.DrawFn) -> Leaves:
-    found: dict[tuple[str, ...], Leaf] = {}
-    origin = Origin(scope=draw(st.sampled_from(SCOPES)), path=None)
+    found: dict[tuple[str, ...], SettingValue] = {}
+    origin = ValueOrigin(scope=draw(st.sampled_from(SCOPES)), path=None)
     for rule, values in VALUES.items():
         for name in draw(st.sets(st.sampled_from("pq"))):
-            leaf = Leaf(key=key_of(rule), value=draw(values), origins=(origin,))
+            leaf = SettingValue(key=key_of(rule), value=draw(values), origins=(origin,))
             found["x", rule, name] = leaf
     if draw(st.booleans()):
-        found["unknown",] = Leaf(key=None, value=draw(st.integers()), origins=(origin,))
+        found["unknown",] = SettingValue(key=None, value=draw(st.integers()), origins=(origin,))
     return found
 
 

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from caliban_tools_builtin.errors import ToolFailed
-from caliban_tools_builtin.fence import Place
+from caliban_tools_builtin.fence import AdmittedPath
 from caliban_tools_builtin.fs.edit import edited
 from caliban_tools_builtin.fs.text import decode, encode
 
-PLACE = Place(path=Path("/f"), root=Path("/"), shown="f")
+PLACE = AdmittedPath(path=Path("/f"), root=Path("/"), shown="f")
 
 
 @pytest.fixture

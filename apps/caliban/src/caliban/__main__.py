@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from caliban.arrivals import Arrivals
-from caliban.streams import hold_standard_descriptors
+from caliban.early_signals import EarlySignals
+from caliban.stdio import hold_standard_descriptors
 
 COMMANDS = (["models"], ["perms"], ["router"], ["login"], ["logout"], ["status"], ["doctor"])
 """What has a help of its own."""
@@ -26,14 +26,14 @@ def main() -> None:
         _leave(about(arguments))
     if sys.getfilesystemencoding() in ASCII:
         _start_again_in_utf8()
-    arrivals = Arrivals()
-    arrivals.listen()
+    signals = EarlySignals()
+    signals.listen()
     import gc
 
     gc.disable()  # nothing of what is imported ever becomes garbage; a run that begins turns it on again
     from caliban.main import run
 
-    _leave(run(arguments, arrivals))
+    _leave(run(arguments, signals))
 
 
 def _start_again_in_utf8() -> None:

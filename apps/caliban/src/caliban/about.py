@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from caliban.streams import write_out
+from caliban.stdio import write_out
 
 
 def about(arguments: Sequence[str]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from caliban.errors import AppError, KeyFailed
 from caliban_common.errors import CalibanError
 from caliban_drive.errors import AttachmentRefused
-from caliban_headless import exit
+from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError
 from caliban_provider.errors import AuthenticationError, UnknownProvider
 from caliban_sessions import InvalidSessionName, SessionExists, SessionNotFound, SessionWriteError
@@ -13,22 +13,22 @@ from caliban_settings import SettingsError
 from caliban_telemetry import BudgetError, RatesError
 
 CODES: tuple[tuple[type[CalibanError], int], ...] = (
-    (InvalidSessionName, exit.USAGE),
-    (SessionExists, exit.USAGE),
-    (AttachmentRefused, exit.USAGE),
-    (UnknownProvider, exit.USAGE),
-    (SessionNotFound, exit.NO_INPUT),
-    (SessionWriteError, exit.CONFIG),
-    (SettingsError, exit.CONFIG),
-    (KeyFailed, exit.CONFIG),
-    (RatesError, exit.CONFIG),
-    (BudgetError, exit.USAGE),
+    (InvalidSessionName, exit_codes.USAGE),
+    (SessionExists, exit_codes.USAGE),
+    (AttachmentRefused, exit_codes.USAGE),
+    (UnknownProvider, exit_codes.USAGE),
+    (SessionNotFound, exit_codes.NO_INPUT),
+    (SessionWriteError, exit_codes.CONFIG),
+    (SettingsError, exit_codes.CONFIG),
+    (KeyFailed, exit_codes.CONFIG),
+    (RatesError, exit_codes.CONFIG),
+    (BudgetError, exit_codes.USAGE),
 )
 
 
-def subtype(code: int) -> exit.Subtype:
+def subtype(code: int) -> exit_codes.Subtype:
     """What a result frame calls an end with `code` before there was a run."""
-    return "cancelled" if code == exit.CANCELLED else "error"
+    return "cancelled" if code == exit_codes.CANCELLED else "error"
 
 
 def exit_code(error: CalibanError) -> int:
@@ -36,5 +36,5 @@ def exit_code(error: CalibanError) -> int:
     if isinstance(error, (AppError, HeadlessError)):
         return error.code
     if isinstance(error, AuthenticationError) and error.status is None:  # no server was asked
-        return exit.CONFIG
-    return next((code for kind, code in CODES if isinstance(error, kind)), exit.FAILURE)
+        return exit_codes.CONFIG
+    return next((code for kind, code in CODES if isinstance(error, kind)), exit_codes.FAILURE)

@@ -6,27 +6,27 @@ import os
 import sys
 from collections.abc import Sequence
 
-from caliban.arrivals import Arrivals
 from caliban.cli.options import Options
 from caliban.cli.parser import parse
+from caliban.early_signals import EarlySignals
 from caliban.errors import UsageError
-from caliban.streams import complain, write_out
+from caliban.stdio import complain, write_out
 from caliban_common.errors import CalibanError
 
 JSON_FORMATS = ("json", "stream-json")
 KEY_COMMANDS = ("doctor", "login", "logout", "status")
 
 
-def run(arguments: Sequence[str], arrivals: Arrivals | None = None) -> int:
+def run(arguments: Sequence[str], signals: EarlySignals | None = None) -> int:
     """Do what `arguments` say; the exit code. No error of ours or of the environment gets past this.
 
-    `arrivals` holds the signals that came before a run could be cancelled.
+    `signals` holds the signals that came before a run could be cancelled.
     """
     _make_streams_utf8()
     if os.environ.get("CALIBAN_DEBUG"):
         _show_faults()
     try:
-        return _dispatch(arguments, arrivals or Arrivals())
+        return _dispatch(arguments, signals or EarlySignals())
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -65,9 +65,9 @@ def report(error: CalibanError, output_format: str | None) -> int:
     code = exit_code(error)
     if output_format in JSON_FORMATS:
         from caliban_headless.json import JsonEncoder
-        from caliban_headless.summary import Summary
+        from caliban_headless.totals import RunTotals
 
-        result = Summary(model="").failed(error.message, code, 0.0, subtype=subtype(code), hint=error.hint)
+        result = RunTotals(model="").failed(error.message, code, 0.0, subtype=subtype(code), hint=error.hint)
         code = write_out(JsonEncoder().result(result)) or code
     hint = f"\nhint: {error.hint}" if error.hint else ""
     complain(f"caliban: {error.message}{hint}\n")
@@ -87,11 +87,11 @@ def wanted_format(arguments: Sequence[str]) -> str | None:
     return found
 
 
-def _dispatch(arguments: Sequence[str], arrivals: Arrivals) -> int:
+def _dispatch(arguments: Sequence[str], signals: EarlySignals) -> int:
     if arguments and arguments[0] == "models":
         from caliban.commands.models import models
 
-        return models(arguments[1:], arrivals)
+        return models(arguments[1:], signals)
     if arguments and arguments[0] == "perms":
         from caliban.commands.perms import perms
 
@@ -102,27 +102,27 @@ def _dispatch(arguments: Sequence[str], arrivals: Arrivals) -> int:
 
         return router([*arguments[:place], *arguments[place + 1 :]])
     if arguments and arguments[0] in KEY_COMMANDS:
-        return _key_command(arguments[0], arguments[1:], arrivals)
+        return _key_command(arguments[0], arguments[1:], signals)
     options = parse(arguments, os.environ)
     _choose_face(options)
     from caliban.compose.headless import answer
 
-    return answer(options, arrivals)
+    return answer(options, signals)
 
 
-def _key_command(name: str, arguments: Sequence[str], arrivals: Arrivals) -> int:
+def _key_command(name: str, arguments: Sequence[str], signals: EarlySignals) -> int:
     """The commands about keys and whether all is well."""
     if name == "doctor":
         from caliban.commands.doctor import doctor
 
-        return doctor(arguments, arrivals)
+        return doctor(arguments, signals)
     if name == "status":
         from caliban.commands.status import status
 
         return status(arguments)
     from caliban.commands.login import login, logout
 
-    return login(arguments, arrivals) if name == "login" else logout(arguments)
+    return login(arguments, signals) if name == "login" else logout(arguments)
 
 
 def _skip_config(arguments: Sequence[str]) -> int:

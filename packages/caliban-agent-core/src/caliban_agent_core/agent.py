@@ -17,12 +17,12 @@ from caliban_agent_core.nudge import Nudges
 from caliban_agent_core.options import AgentOptions
 from caliban_agent_core.ports import Compactor
 from caliban_agent_core.prefix import PrefixWatch
-from caliban_agent_core.reply import Replier
+from caliban_agent_core.reply import ModelCaller
 from caliban_agent_core.run import Run
-from caliban_agent_core.trace import Trace
+from caliban_agent_core.state import RunState
 from caliban_agent_core.turn import Turn
 from caliban_common.event import AgentEvent, RunEnd
-from caliban_common.history import Reader, Repairer
+from caliban_common.history import Repairer, TargetModel
 from caliban_common.message import Message, user
 from caliban_common.tool import Tool
 from caliban_provider.provider import Provider
@@ -66,30 +66,30 @@ class Agent:
         messages = _messages(history)
         channel: Channel[AgentEvent] = Channel(self.options.event_buffer)
         watch = prefix or PrefixWatch()
-        trace = Trace(messages, channel, generation=watch.generation)
-        replier = Replier(
+        state = RunState(messages, channel, generation=watch.generation)
+        caller = ModelCaller(
             self.provider,
-            trace,
+            state,
             retry=self.options.retry,
             thinking_cap_chars=self.options.thinking_cap_chars,
             learned=self._learned,
         )
-        hooks = HookCaller(self.gate.hooks, trace, self.options.session_id)
-        dispatcher = Dispatcher(self.tools, self.gate, hooks, self.options, trace)
+        hooks = HookCaller(self.gate.hooks, state, self.options.session_id)
+        dispatcher = Dispatcher(self.tools, self.gate, hooks, self.options, state)
         loop = Loop(
             model=self.model,
             specs=tuple(tool.spec for tool in self.tools.values()),
             options=self.options,
-            trace=trace,
-            turn=Turn(replier, dispatcher, trace, self.options),
+            state=state,
+            turn=Turn(caller, dispatcher, state, self.options),
             hooks=hooks,
-            repairer=Repairer(Reader(family=self.provider.family, model=self.model)),
+            repairer=Repairer(TargetModel(family=self.provider.family, model=self.model)),
             compaction=self._compaction(),
             nudges=Nudges(),
             prefix=watch,
             learned=self._learned,
         )
-        return Run(loop, replier, channel, hooks)
+        return Run(loop, caller, channel, hooks)
 
     async def run_to_end(self, history: str | Message | Sequence[Message]) -> RunEnd:
         """Run `history` and give the outcome; what happens on the way goes unread."""

@@ -8,7 +8,7 @@ from caliban_agent_core.compact.estimate import Estimator
 from caliban_agent_core.compact.trigger import Trigger
 from caliban_agent_core.errors import CompactionFailed
 from caliban_agent_core.ports import Compactor
-from caliban_agent_core.trace import Trace
+from caliban_agent_core.state import RunState
 from caliban_common.event import Warned
 from caliban_provider.provider import Provider
 
@@ -30,50 +30,50 @@ class Compaction:
     trigger: Trigger
     estimator: Estimator = field(default_factory=Estimator)
 
-    async def before_turn(self, trace: Trace) -> None:
+    async def before_turn(self, state: RunState) -> None:
         """Shorten the history if it is near the window. A failure is told and tolerated."""
-        if not self._due(trace):
+        if not self._due(state):
             return
-        if self.micro and await self._supersede(trace) and not self._due(trace):
+        if self.micro and await self._supersede(state) and not self._due(state):
             return
-        await self._compact(trace)
+        await self._compact(state)
 
-    async def react(self, trace: Trace) -> bool:
+    async def react(self, state: RunState) -> bool:
         """Shorten the history because the provider refused it; false when that was tried already."""
-        return self.trigger.react() and await self._compact(trace)
+        return self.trigger.react() and await self._compact(state)
 
-    def _due(self, trace: Trace) -> bool:
+    def _due(self, state: RunState) -> bool:
         if self.window_tokens is None:
             return False
-        return self.trigger.due(self.estimator.tokens(trace.messages), self.window_tokens)
+        return self.trigger.due(self.estimator.tokens(state.messages), self.window_tokens)
 
-    async def _supersede(self, trace: Trace) -> bool:
+    async def _supersede(self, state: RunState) -> bool:
         from caliban_agent_core.compact.micro import supersede
 
-        before = tuple(trace.messages)
+        before = tuple(state.messages)
         after = supersede(before)
         if after is before:
             return False
-        await trace.rewrite(after, "older tool results gave way to newer ones")
+        await state.rewrite(after, "older tool results gave way to newer ones")
         return True
 
-    async def _compact(self, trace: Trace) -> bool:
-        window = self.window_tokens or self.estimator.tokens(trace.messages)
+    async def _compact(self, state: RunState) -> bool:
+        window = self.window_tokens or self.estimator.tokens(state.messages)
         try:
             shorter = await self._compactor().compact(
-                tuple(trace.messages),
+                tuple(state.messages),
                 model=self.model,
                 provider=self.provider,
                 target_tokens=int(window * TARGET_SHARE),
-                spent=trace.spend,
+                spent=state.spend,
             )
         except CompactionFailed as error:
             self.trigger.failed()
             text = f"the conversation could not be summarised: {error.message}"
-            await trace.emit(Warned(subtype="compaction_failed", message=text))
+            await state.emit(Warned(subtype="compaction_failed", message=text))
             return False
         self.trigger.succeeded()
-        await trace.rewrite(shorter, "the conversation was summarised")
+        await state.rewrite(shorter, "the conversation was summarised")
         return True
 
     def _compactor(self) -> Compactor:

@@ -18,7 +18,7 @@ from caliban_agent_core.gate import Gate, judge
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.options import AgentOptions
 from caliban_agent_core.overflow import cap_output
-from caliban_agent_core.trace import Trace
+from caliban_agent_core.state import RunState
 from caliban_common.arguments import ArgumentError
 from caliban_common.event import ToolCallEnd, ToolCallReady
 from caliban_common.history import INTERRUPTED, interrupted
@@ -41,7 +41,7 @@ class Allowed:
 
 
 @dataclass(slots=True, kw_only=True)
-class Dispatch:
+class ToolBatch:
     """The calls of one reply on their way to results.
 
     `results` fills as calls finish, by the call's place in the reply (two calls may carry one id). When the
@@ -66,19 +66,19 @@ class Dispatcher:
     """Runs tool calls through one gate."""
 
     def __init__(
-        self, tools: Mapping[str, Tool], gate: Gate, hooks: HookCaller, options: AgentOptions, trace: Trace
+        self, tools: Mapping[str, Tool], gate: Gate, hooks: HookCaller, options: AgentOptions, state: RunState
     ) -> None:
         self._tools = tools
         self._gate = gate
         self._hooks = hooks
         self._options = options
-        self._trace = trace
+        self._state = state
 
-    async def run(self, work: Dispatch) -> None:
+    async def run(self, work: ToolBatch) -> None:
         """Give every call of `work` its result. Raises nothing for what a model or a tool did."""
         allowed = []
         for place, call in enumerate(work.calls):
-            await self._trace.emit(ToolCallReady(turn=work.turn, call=call))
+            await self._state.emit(ToolCallReady(turn=work.turn, call=call))
             prepared = await self._prepare(place, call, work)
             if prepared is not None:
                 allowed.append(prepared)
@@ -88,9 +88,9 @@ class Dispatcher:
                 group.start_soon(self._run_chain, chain, work, limiter)
         for call in work.open_calls():
             # A tool that cancelled itself: nothing was raised, and there is no result.
-            await self._trace.emit(interruption(call, work.turn))
+            await self._state.emit(interruption(call, work.turn))
 
-    async def _prepare(self, place: int, call: ToolUseBlock, work: Dispatch) -> Allowed | None:
+    async def _prepare(self, place: int, call: ToolUseBlock, work: ToolBatch) -> Allowed | None:
         """Look the tool up and pass the gate; a call that may not run gets its result here."""
         tool = self._tools.get(call.name)
         if tool is None:
@@ -112,12 +112,12 @@ class Dispatcher:
         key = _conflict_key(tool, verdict.call)
         return Allowed(place=place, call=verdict.call, tool=tool, context=context, key=key)
 
-    async def _run_chain(self, chain: list[Allowed], work: Dispatch, limiter: anyio.Semaphore) -> None:
+    async def _run_chain(self, chain: list[Allowed], work: ToolBatch, limiter: anyio.Semaphore) -> None:
         for item in chain:
             async with limiter:
                 await self._execute(item, work)
 
-    async def _execute(self, item: Allowed, work: Dispatch) -> None:
+    async def _execute(self, item: Allowed, work: ToolBatch) -> None:
         started = perf_counter()
         output = await invoke(item.tool, item.call, item.context)
         elapsed_ms = (perf_counter() - started) * 1000
@@ -129,7 +129,7 @@ class Dispatcher:
         self,
         place: int,
         output: ToolOutput,
-        work: Dispatch,
+        work: ToolBatch,
         *,
         outcome: Outcome = "ran",
         reason: str = "",
@@ -147,7 +147,7 @@ class Dispatcher:
         result = ToolResultBlock(tool_use_id=call.id, content=output.content, is_error=output.is_error)
         work.results[place] = result
         await self._hooks.after_tool(call, result, work.turn)
-        await self._trace.emit(
+        await self._state.emit(
             ToolCallEnd(
                 turn=work.turn,
                 name=call.name,

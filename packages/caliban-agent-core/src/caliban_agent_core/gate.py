@@ -27,7 +27,7 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class GateVerdict:
     """What the gate says: the decision, and the call as it may run (a hook may have changed its input)."""
 
     decision: Decision
@@ -36,14 +36,16 @@ class Verdict:
 
 async def judge(
     gate: Gate, hooks: HookCaller, call: ToolUseBlock, tool: Tool, context: ToolContext
-) -> Verdict:
+) -> GateVerdict:
     """The verdict on `call`. What the rules judge is always the input that would run."""
     answer = await hooks.before_tool(call, context)
     if answer.deny:
-        return Verdict(decision=Decision(action="deny", reason=answer.reason or "a hook objected"), call=call)
+        return GateVerdict(
+            decision=Decision(action="deny", reason=answer.reason or "a hook objected"), call=call
+        )
     if answer.updated_input is not None:
         call = replace(call, input=answer.updated_input)
-    return Verdict(decision=await _decide(gate, call, tool), call=call)
+    return GateVerdict(decision=await _decide(gate, call, tool), call=call)
 
 
 async def _decide(gate: Gate, call: ToolUseBlock, tool: Tool) -> Decision:

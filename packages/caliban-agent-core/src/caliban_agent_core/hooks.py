@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from caliban_agent_core.trace import Trace
+from caliban_agent_core.state import RunState
 from caliban_common.event import HookFired
 from caliban_common.hook import HookEvent, HookName, Hooks, HookVerdict
 from caliban_common.message import ToolResultBlock, ToolUseBlock
@@ -18,9 +18,9 @@ NO_OBJECTION = HookVerdict()
 class HookCaller:
     """Fires the hooks of one run. Without hooks every call costs a comparison and says nothing."""
 
-    def __init__(self, hooks: Hooks | None, trace: Trace, session_id: str) -> None:
+    def __init__(self, hooks: Hooks | None, state: RunState, session_id: str) -> None:
         self._hooks = hooks
-        self._trace = trace
+        self._state = state
         self._session_id = session_id
 
     async def before_run(self, prompt: str) -> HookVerdict:
@@ -50,7 +50,7 @@ class HookCaller:
         payload = {"hookEventName": name, "session_id": self._session_id, **facts}
         event = HookEvent(name=name, session_id=self._session_id, payload=payload)
         verdict = await _ask(self._hooks, event)
-        await self._trace.emit(HookFired(name=name, payload=_shown(facts, verdict)))
+        await self._state.emit(HookFired(name=name, payload=_shown(facts, verdict)))
         return verdict
 
 

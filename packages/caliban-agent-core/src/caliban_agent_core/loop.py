@@ -11,7 +11,7 @@ from caliban_agent_core.nudge import Nudges, TurnFacts, after_turn
 from caliban_agent_core.options import AgentOptions
 from caliban_agent_core.prefix import PrefixWatch
 from caliban_agent_core.reply import Reply, ThinkingOverflow
-from caliban_agent_core.trace import Trace
+from caliban_agent_core.state import RunState
 from caliban_agent_core.turn import Turn, TurnOutcome
 from caliban_common.event import TurnStart, Warned
 from caliban_common.history import Repairer
@@ -38,7 +38,7 @@ class Loop:
     model: str
     specs: tuple[ToolSpec, ...]
     options: AgentOptions
-    trace: Trace
+    state: RunState
     turn: Turn
     repairer: Repairer
     compaction: Compaction
@@ -49,7 +49,7 @@ class Loop:
 
     async def run(self) -> Stop:
         """Turn after turn; the reason why there is no further one."""
-        while self.trace.turns < self.options.max_turns:
+        while self.state.turns < self.options.max_turns:
             stop = await self._step()
             if stop is not None:
                 return stop
@@ -57,13 +57,13 @@ class Loop:
         return Stop(kind="max_turns", message=f"the run reached its limit of {limit} turns")
 
     async def _step(self) -> Stop | None:
-        await self.compaction.before_turn(self.trace)
-        number = self.trace.turns
+        await self.compaction.before_turn(self.state)
+        number = self.state.turns
         verdict = await self.hooks.before_turn(number)
         if verdict.deny:
             reason = verdict.reason or "no reason given"
             return Stop(kind="hook_denied", message=f"a hook denied turn {number}: {reason}")
-        await self.trace.emit(TurnStart(turn=number, model=self.model))
+        await self.state.emit(TurnStart(turn=number, model=self.model))
         try:
             outcome = await self._play(number)
         except ThinkingOverflow:
@@ -71,7 +71,7 @@ class Loop:
             return Stop(kind="thinking_budget", message=f"the model thought for more than {cap:,} characters")
         except ProviderError as error:
             return stop_for(error)
-        self.trace.turns += 1
+        self.state.turns += 1
         await self.hooks.after_turn(number)
         return await self._after(outcome)
 
@@ -80,17 +80,17 @@ class Loop:
         try:
             outcome = await self._ask(number)
         except ContextTooLong:
-            if not await self.compaction.react(self.trace):
+            if not await self.compaction.react(self.state):
                 raise
             return await self._ask(number)
-        if outcome.reply.stop_reason == "context_window" and await self.compaction.react(self.trace):
+        if outcome.reply.stop_reason == "context_window" and await self.compaction.react(self.state):
             return await self._ask(number)
         return outcome
 
     async def _ask(self, number: int) -> TurnOutcome:
         """One turn, with an eye on the beginning of its prompt."""
         request = self._request()
-        await self._tell(self.prefix.ask(request, self.trace.generation))
+        await self._tell(self.prefix.ask(request, self.state.generation))
         try:
             outcome = await self.turn.run(request, number)
         except InvalidRequest as error:
@@ -104,7 +104,7 @@ class Loop:
 
     async def _tell(self, warning: Warned | None) -> None:
         if warning is not None:
-            await self.trace.emit(warning)
+            await self.state.emit(warning)
 
     async def _after(self, outcome: TurnOutcome) -> Stop | None:
         message = outcome.reply.message
@@ -128,7 +128,7 @@ class Loop:
             return self._silence(outcome.reply) or outcome.stop
         for text in (outcome.say, nudge.text if nudge is not None else None):
             if text is not None:
-                await self.trace.add(user(text), injected=True)
+                await self.state.add(user(text), injected=True)
         return None
 
     def _silence(self, reply: Reply) -> Stop | None:
@@ -138,7 +138,7 @@ class Loop:
         has a reason of its own.
         """
         unknown = _unknown_end(reply)
-        if unknown is None and (reply.message.content or self.trace.said or self.nudges.empty_in_a_row > 0):
+        if unknown is None and (reply.message.content or self.state.said or self.nudges.empty_in_a_row > 0):
             return None
         why = f": {one_line(unknown)}" if unknown else ""
         hint = "Ask again, or try another model."
@@ -148,7 +148,7 @@ class Loop:
         options = self.options
         return CompletionRequest(
             model=self.model,
-            messages=self.repairer.view(self.trace.messages),
+            messages=self.repairer.view(self.state.messages),
             max_tokens=options.max_tokens,
             tools=self.specs,
             temperature=options.temperature,

@@ -142,10 +142,10 @@ class _MeteredStream:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        trace: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> bool | None:
         try:
-            return await self._call.__aexit__(kind, error, trace)
+            return await self._call.__aexit__(kind, error, traceback)
         finally:
             usage = self._usage or NOTHING
             told = self._complete and usage.output_tokens > 0

@@ -72,12 +72,12 @@ class GiveUp:
     """Keep the reply, answer its tool calls with error results, and end the run."""
 
 
-Verdict: TypeAlias = Escalate | Continue | GiveUp
+GateVerdict: TypeAlias = Escalate | Continue | GiveUp
 
 
 def after_max_tokens(
     state: Recovery, limits: RecoveryLimits, *, has_tool_calls: bool, max_tokens: int = 0
-) -> Verdict:
+) -> GateVerdict:
     """The verdict on a reply that ended with `max_tokens`.
 
     `max_tokens` is the room it had: a second attempt with no more than that would end the same way, so it is

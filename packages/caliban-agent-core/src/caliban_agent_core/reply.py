@@ -15,7 +15,7 @@ import anyio
 
 from caliban_agent_core.compact.estimate import text_tokens, tokens, tool_tokens
 from caliban_agent_core.learned import Learned
-from caliban_agent_core.trace import Trace
+from caliban_agent_core.state import RunState
 from caliban_common.event import (
     ApiRetry,
     AssistantTextDelta,
@@ -72,7 +72,7 @@ class Reply:
     first_token_ms: float | None
 
 
-class Replier:
+class ModelCaller:
     """Asks one provider for replies, within one run.
 
     `assembler` holds what has come of the reply in progress, for a run that is cut off.
@@ -81,14 +81,14 @@ class Replier:
     def __init__(
         self,
         provider: Provider,
-        trace: Trace,
+        state: RunState,
         *,
         retry: RetryPolicy,
         thinking_cap_chars: int,
         learned: Learned,
     ) -> None:
         self._provider = provider
-        self._trace = trace
+        self._state = state
         self._retry = retry
         self._thinking_cap_chars = thinking_cap_chars
         self._learned = learned
@@ -126,7 +126,7 @@ class Replier:
                 hint="try another model, or offer it fewer tools",
             )
         reason = "the model wrote a tool call that its provider could not read"
-        await self._trace.emit(ReplyDiscarded(turn=turn, reason=reason))
+        await self._state.emit(ReplyDiscarded(turn=turn, reason=reason))
 
     def partial(self, model: str) -> Message | None:
         """The text of a reply that was cut off, as a message; `None` when there was none."""
@@ -165,7 +165,7 @@ class Replier:
             raise _fault(self._provider.name, error) from error
         finally:
             self.api_ms += (perf_counter() - started) * 1000
-            self._trace.spend(assembler.usage)
+            self._state.spend(assembler.usage)
         if assembler.stop_reason is None and not assembler.complete:
             raise StreamInterrupted(
                 "the stream ended before the reply did", hint="The connection was lost: ask again."
@@ -173,7 +173,7 @@ class Replier:
         message, usage = self._message(assembler, request.model), assembler.usage
         if not usage.input_tokens or not usage.output_tokens:
             told, usage = usage, _estimated(usage, request, assembler.written)
-            self._trace.spend(usage - told)
+            self._state.spend(usage - told)
         reply = Reply(
             message=message,
             stop_reason=assembler.stop_reason or "other",
@@ -185,7 +185,7 @@ class Replier:
         return reply
 
     async def _tell(self, event: StreamEvent, model: str, turn: int) -> None:
-        emit = self._trace.emit
+        emit = self._state.emit
         kind = type(event)
         if kind is TextDelta:
             await emit(AssistantTextDelta(turn=turn, text=event.text))  # type: ignore[union-attr]
@@ -209,15 +209,15 @@ class Replier:
         self._learned.mismatches.add((requested, actual))
         message = f'model mismatch: requested "{requested}" but the provider answered with "{actual}"'
         details = {"requested": requested, "actual": actual}
-        await self._trace.emit(Warned(subtype="model_mismatch", message=message, details=details))
+        await self._state.emit(Warned(subtype="model_mismatch", message=message, details=details))
 
     async def _announce(
         self, error: ProviderError, turn: int, attempt: int, delay_s: float, *, shown: bool
     ) -> None:
         if shown:
-            await self._trace.emit(ReplyDiscarded(turn=turn, reason=error.message))
+            await self._state.emit(ReplyDiscarded(turn=turn, reason=error.message))
         self.assembler = None
-        await self._trace.emit(
+        await self._state.emit(
             ApiRetry(
                 turn=turn,
                 attempt=attempt,

@@ -12,8 +12,8 @@ from caliban_agent_core.dispatch import interruption
 from caliban_agent_core.errors import RunNotFinished
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.loop import Loop
-from caliban_agent_core.reply import Replier
-from caliban_agent_core.trace import Trace
+from caliban_agent_core.reply import ModelCaller
+from caliban_agent_core.state import RunState
 from caliban_common.event import AgentEvent, RunEnd
 from caliban_common.message import Message
 from caliban_common.stop import Stop
@@ -26,10 +26,12 @@ class Run:
     in every case.
     """
 
-    def __init__(self, loop: Loop, replier: Replier, channel: Channel[AgentEvent], hooks: HookCaller) -> None:
+    def __init__(
+        self, loop: Loop, caller: ModelCaller, channel: Channel[AgentEvent], hooks: HookCaller
+    ) -> None:
         self.events = channel
         self._loop = loop
-        self._replier = replier
+        self._caller = caller
         self._hooks = hooks
         self._scope = anyio.CancelScope()
         self._outcome: RunEnd | None = None
@@ -74,28 +76,28 @@ class Run:
             raise
 
     async def _work(self) -> None:
-        trace = self._loop.trace
+        state = self._loop.state
         stop = Stop(kind="cancelled", message="the run was cancelled")
         try:
             with self._scope:
-                stop = await self._denied(trace) or await self._loop.run()
+                stop = await self._denied(state) or await self._loop.run()
         finally:
-            self._settle(trace)
+            self._settle(state)
             nudges = self._loop.nudges
             self._outcome = RunEnd(
                 stop=stop,
-                messages=tuple(trace.messages),
-                usage=trace.usage,
-                turns=trace.turns,
+                messages=tuple(state.messages),
+                usage=state.usage,
+                turns=state.turns,
                 turns_without_edit=nudges.turns_without_edit,
                 no_edit_nudge_emitted=nudges.no_edit_emitted,
             )
-            trace.put(self._outcome)
+            state.put(self._outcome)
             self.events.close()
 
-    async def _denied(self, trace: Trace) -> Stop | None:
+    async def _denied(self, state: RunState) -> Stop | None:
         """Ask the hooks about the prompt itself."""
-        prompt = trace.messages[-1].text if trace.messages else ""
+        prompt = state.messages[-1].text if state.messages else ""
         verdict = await self._hooks.before_run(prompt)
         if not verdict.deny:
             return None
@@ -103,15 +105,15 @@ class Run:
             kind="hook_denied", message=f"a hook denied the run: {verdict.reason or 'no reason given'}"
         )
 
-    def _settle(self, trace: Trace) -> None:
+    def _settle(self, state: RunState) -> None:
         """Make the history valid where the run was cut off: keep what was said, answer what was asked."""
         work = self._loop.turn.work
         if work is not None:
             for call in work.open_calls():
-                trace.put(interruption(call, work.turn))
-            if trace.messages and trace.messages[-1].role == "assistant":
-                trace.add_last(Message(role="user", content=work.settled()))
+                state.put(interruption(call, work.turn))
+            if state.messages and state.messages[-1].role == "assistant":
+                state.add_last(Message(role="user", content=work.settled()))
             return
-        partial = self._replier.partial(self._loop.model)
+        partial = self._caller.partial(self._loop.model)
         if partial is not None:
-            trace.add_last(partial)
+            state.add_last(partial)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from caliban_agent_core.dispatch import Dispatch, Dispatcher
+from caliban_agent_core.dispatch import Dispatcher, ToolBatch
 from caliban_agent_core.options import AgentOptions
 from caliban_agent_core.recovery import Continue, Escalate, Recovery, after_max_tokens
-from caliban_agent_core.reply import Replier, Reply
-from caliban_agent_core.trace import Trace
+from caliban_agent_core.reply import ModelCaller, Reply
+from caliban_agent_core.state import RunState
 from caliban_common.event import ReplyDiscarded, TurnEnd
 from caliban_common.message import Message, TextBlock, ToolResultBlock, assistant
 from caliban_common.stop import Stop
@@ -30,28 +30,30 @@ class TurnOutcome:
 class Turn:
     """The steps of one turn. `work` is the dispatch in progress, for a run that is cut off."""
 
-    def __init__(self, replier: Replier, dispatcher: Dispatcher, trace: Trace, options: AgentOptions) -> None:
-        self._replier = replier
+    def __init__(
+        self, caller: ModelCaller, dispatcher: Dispatcher, state: RunState, options: AgentOptions
+    ) -> None:
+        self._caller = caller
         self._dispatcher = dispatcher
-        self._trace = trace
+        self._state = state
         self._options = options
         self._recovery = Recovery()
-        self.work: Dispatch | None = None
+        self.work: ToolBatch | None = None
 
     async def run(self, request: CompletionRequest, turn: int) -> TurnOutcome:
         """Play turn number `turn`. Raises `ProviderError`; the history stays valid in every case."""
-        before = self._trace.usage
-        api_before = self._replier.api_ms
+        before = self._state.usage
+        api_before = self._caller.api_ms
         reply, step = await self._reply(request, turn)
         outcome = await self._conclude(reply, step, turn)
-        await self._trace.emit(
+        await self._state.emit(
             TurnEnd(
                 turn=turn,
                 message=outcome.reply.message,
                 results=self.work.settled() if self.work is not None else (),
                 stop_reason=reply.stop_reason,
-                usage=self._trace.usage - before,
-                api_ms=self._replier.api_ms - api_before,
+                usage=self._state.usage - before,
+                api_ms=self._caller.api_ms - api_before,
                 first_token_ms=reply.first_token_ms,
             )
         )
@@ -61,7 +63,7 @@ class Turn:
     async def _reply(self, request: CompletionRequest, turn: int) -> tuple[Reply, Continue | Stop | None]:
         """A reply, asked for a second time with more room when it hit its limit without a tool call."""
         while True:
-            reply = await self._replier.ask(request, turn)
+            reply = await self._caller.ask(request, turn)
             if reply.stop_reason != "max_tokens":
                 self._recovery = Recovery()
                 return reply, None
@@ -74,7 +76,7 @@ class Turn:
             match step:
                 case Escalate():
                     self._recovery = step.state
-                    await self._trace.emit(
+                    await self._state.emit(
                         ReplyDiscarded(
                             turn=turn, reason="the reply hit its token limit; asking with more room"
                         )
@@ -90,7 +92,7 @@ class Turn:
         refusal = _refused(reply)
         if refusal is not None:
             note = assistant(f"[{refusal.message}]")
-            await self._trace.add(note, injected=True)
+            await self._state.add(note, injected=True)
             return TurnOutcome(reply=replace(reply, message=note), stop=refusal)
         await self._keep(reply.message)
         calls = reply.message.tool_uses
@@ -99,9 +101,9 @@ class Turn:
             stop = step if isinstance(step, Stop) else None
             return TurnOutcome(reply=reply, stop=stop, say=step.text if isinstance(step, Continue) else None)
         if calls:
-            work = self.work = Dispatch(calls=calls, turn=turn)
+            work = self.work = ToolBatch(calls=calls, turn=turn)
             await self._dispatcher.run(work)
-            await self._trace.add(Message(role="user", content=work.settled()))
+            await self._state.add(Message(role="user", content=work.settled()))
             return TurnOutcome(reply=reply, edited=work.edited)
         if reply.stop_reason == "pause_turn":
             return TurnOutcome(reply=reply)
@@ -110,7 +112,7 @@ class Turn:
     async def _keep(self, message: Message) -> None:
         """An empty reply is nothing to remember: most wires refuse to be shown one."""
         if message.content:
-            await self._trace.add(message)
+            await self._state.add(message)
 
     async def _answer_cut_calls(self, reply: Reply) -> None:
         """Calls of a cut reply may be incomplete: they are answered, never run."""
@@ -121,7 +123,7 @@ class Turn:
             ToolResultBlock(tool_use_id=call.id, content=(TextBlock(text=NOT_RUN),), is_error=True)
             for call in calls
         )
-        await self._trace.add(Message(role="user", content=results), injected=True)
+        await self._state.add(Message(role="user", content=results), injected=True)
 
 
 def _refused(reply: Reply) -> Stop | None:

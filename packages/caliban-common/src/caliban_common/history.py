@@ -27,7 +27,7 @@ INTERRUPTED = "[interrupted: this tool call has no result]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reader:
+class TargetModel:
     """Who is about to read the history: a model of a family, with its limits.
 
     An empty `family` is one who passes the history on: what anybody signed is kept for those who can read it.
@@ -40,7 +40,7 @@ class Reader:
     max_images: int = 100
 
 
-def repair(messages: Sequence[Message], reader: Reader) -> tuple[Message, ...]:
+def repair(messages: Sequence[Message], reader: TargetModel) -> tuple[Message, ...]:
     """`messages` as `reader` can be sent them; the law of this module's docstring holds for the result."""
     return Repairer(reader).view(messages)
 
@@ -52,7 +52,7 @@ class Repairer:
     objects (after a compaction) is examined from its start. Not for use by two tasks at once.
     """
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: TargetModel) -> None:
         self._reader = reader
         self._forget()
 

@@ -16,7 +16,7 @@ APP = "caliban"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class PlatformDir:
     """One kind of directory and where each system puts it.
 
     `linux`, `macos` and `windows_home` are below the home directory; `windows_below` is below the directory
@@ -31,28 +31,28 @@ class Place:
     windows_below: str = ""
 
 
-CONFIG = Place(
+CONFIG = PlatformDir(
     xdg_variable="XDG_CONFIG_HOME",
     linux=".config",
     macos="Library/Application Support",
     windows_variable="APPDATA",
     windows_home="AppData/Roaming",
 )
-DATA = Place(
+DATA = PlatformDir(
     xdg_variable="XDG_DATA_HOME",
     linux=".local/share",
     macos="Library/Application Support",
     windows_variable="LOCALAPPDATA",
     windows_home="AppData/Local",
 )
-STATE = Place(
+STATE = PlatformDir(
     xdg_variable="XDG_STATE_HOME",
     linux=".local/state",
     macos="Library/Application Support",
     windows_variable="LOCALAPPDATA",
     windows_home="AppData/Local",
 )
-CACHE = Place(
+CACHE = PlatformDir(
     xdg_variable="XDG_CACHE_HOME",
     linux=".cache",
     macos="Library/Caches",
@@ -106,7 +106,7 @@ def expand_user(text: str) -> Path:
     return Path(text)
 
 
-def place_dir(place: Place, *, platform: str, environment: Mapping[str, str], home: Path) -> Path:
+def place_dir(place: PlatformDir, *, platform: str, environment: Mapping[str, str], home: Path) -> Path:
     """Where `place` is for a user of `platform` (a `sys.platform`) with that environment and home."""
     chosen = environment.get(place.xdg_variable, "")
     if chosen and Path(chosen).is_absolute():
@@ -117,5 +117,5 @@ def place_dir(place: Place, *, platform: str, environment: Mapping[str, str], ho
     return home / (place.macos if platform == "darwin" else place.linux) / APP
 
 
-def _user_dir(place: Place) -> Path:
+def _user_dir(place: PlatformDir) -> Path:
     return place_dir(place, platform=sys.platform, environment=os.environ, home=home())

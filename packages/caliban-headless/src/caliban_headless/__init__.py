@@ -4,22 +4,22 @@ from caliban_headless.frames import Init
 from caliban_headless.input import FrameSource, OnePrompt
 from caliban_headless.json import JsonEncoder
 from caliban_headless.output import Output
-from caliban_headless.run import Driver, Encoder
+from caliban_headless.run import Driver, OutputEncoder
 from caliban_headless.stream import StreamEncoder, StreamOptions
-from caliban_headless.summary import Result, Summary
 from caliban_headless.text import TextEncoder
+from caliban_headless.totals import Result, RunTotals
 
 __all__ = [
     "Driver",
-    "Encoder",
     "FrameSource",
     "Init",
     "JsonEncoder",
     "OnePrompt",
     "Output",
+    "OutputEncoder",
     "Result",
+    "RunTotals",
     "StreamEncoder",
     "StreamOptions",
-    "Summary",
     "TextEncoder",
 ]

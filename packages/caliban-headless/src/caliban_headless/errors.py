@@ -15,37 +15,37 @@ from __future__ import annotations
 from typing import ClassVar
 
 from caliban_common.errors import CalibanError
-from caliban_headless import exit
+from caliban_headless import exit_codes
 
 
 class HeadlessError(CalibanError):
     """The face cannot go on; `code` is the exit code."""
 
-    code: ClassVar[int] = exit.FAILURE
+    code: ClassVar[int] = exit_codes.FAILURE
 
 
 class BadInput(HeadlessError):
     """The input is not of the documented shape."""
 
-    code = exit.USAGE
+    code = exit_codes.USAGE
 
 
 class MissingInput(HeadlessError):
     """There is no prompt."""
 
-    code = exit.NO_INPUT
+    code = exit_codes.NO_INPUT
 
 
 class InputTooLarge(HeadlessError):
     """The input is above its bound."""
 
-    code = exit.CONFIG
+    code = exit_codes.CONFIG
 
 
 class Cancelled(HeadlessError):
     """A signal came before there was a run to cancel."""
 
-    code = exit.CANCELLED
+    code = exit_codes.CANCELLED
 
 
 class OutputFailed(HeadlessError):
@@ -55,10 +55,10 @@ class OutputFailed(HeadlessError):
 class OutputClosed(OutputFailed):
     """Nobody reads standard output any more."""
 
-    code = exit.BROKEN_PIPE
+    code = exit_codes.BROKEN_PIPE
 
 
 class SchemaMismatch(HeadlessError):
     """The answer does not fit the schema; the message says where."""
 
-    code = exit.BAD_ANSWER
+    code = exit_codes.BAD_ANSWER

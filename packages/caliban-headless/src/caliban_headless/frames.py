@@ -17,7 +17,7 @@ from caliban_common.event import (
 )
 from caliban_common.message import Block, ImageBlock, Message, ThinkingBlock
 from caliban_common.usage import Usage
-from caliban_headless.summary import Result
+from caliban_headless.totals import Result
 
 ERROR_CATEGORIES = frozenset({"overloaded", "rate_limit", "timeout", "network", "server_error"})
 

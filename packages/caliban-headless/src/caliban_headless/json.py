@@ -6,7 +6,7 @@ from caliban_common.codec import dumps
 from caliban_common.event import AgentEvent
 from caliban_common.message import Message
 from caliban_headless.frames import Init, result_frame
-from caliban_headless.summary import Result
+from caliban_headless.totals import Result
 
 
 class JsonEncoder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from caliban_common.event import AgentEvent, ApiRetry, ReplyDiscarded, ToolCallEnd, ToolCallReady, Warned
 from caliban_common.message import ToolUseBlock
 from caliban_common.text import one_line, plural
-from caliban_headless.summary import Result
+from caliban_headless.totals import Result
 
 UNSPOKEN = ("cache_miss",)
 """Warnings for frames only: a person can do nothing about them."""

@@ -16,13 +16,13 @@ from caliban_common.event import AgentEvent, Warned
 from caliban_common.message import Message, user
 from caliban_common.stop import Stop
 from caliban_drive.session import Session, Submission
-from caliban_headless import exit
+from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError, OutputClosed, OutputFailed, SchemaMismatch
 from caliban_headless.frames import Init
 from caliban_headless.input import PromptSource
 from caliban_headless.notices import Notices
 from caliban_headless.output import Output
-from caliban_headless.summary import Costs, Result, Summary, with_structured
+from caliban_headless.totals import Costs, Result, RunTotals, with_structured
 
 GRACE_S = 3.0
 CANCELLED = Stop(kind="cancelled", message="the run was cancelled")
@@ -45,7 +45,7 @@ class AnswerShape(Protocol):
         ...
 
 
-class Encoder(Protocol):
+class OutputEncoder(Protocol):
     """Turns a run into bytes for standard output: a fold over events, with a beginning and an end."""
 
     def begin(self, init: Init) -> bytes:
@@ -65,7 +65,7 @@ class Encoder(Protocol):
         ...
 
 
-def say(text: str) -> None:
+def print_notice(text: str) -> None:
     """Write `text` to standard error; nobody listening is no reason to fail, or to wait."""
     if text:
         try:
@@ -81,24 +81,24 @@ def say(text: str) -> None:
 class Driver:
     """One headless run of a session. `cancel` may be called at any time, from the same event loop.
 
-    Whoever is beside the run puts into `asides` what a reader should see.
+    Whoever is beside the run puts into `warnings` what a reader should see.
     """
 
     session: Session
-    encoder: Encoder
+    encoder: OutputEncoder
     output: Output
     init: Init
     model: str
     notices: Notices | None = None
     schema: AnswerShape | None = None
     costs: Costs | None = None
-    asides: deque[Warned] = field(default_factory=deque)
-    say: Callable[[str], None] = say
+    warnings: deque[Warned] = field(default_factory=deque)
+    print_notice: Callable[[str], None] = print_notice
     _current: Submission | None = None
     _cancelled: bool = False
     _interrupt_next: bool = False
     _waiting: anyio.CancelScope | None = None
-    _summary: Summary = field(init=False)
+    _summary: RunTotals = field(init=False)
     _started: float = field(init=False, default=0.0)
     _owed: bool = field(init=False, default=True)
 
@@ -114,8 +114,8 @@ class Driver:
             raise
         finally:
             self._close()
-        if self.session.store_error is not None and code == exit.SUCCESS:
-            code = exit.CONFIG
+        if self.session.store_error is not None and code == exit_codes.SUCCESS:
+            code = exit_codes.CONFIG
         return code
 
     def cancel(self) -> None:
@@ -145,7 +145,7 @@ class Driver:
             return await self._finish(self._failed(error))
 
     async def _answer_all(self, source: PromptSource) -> int:
-        code: int = exit.SUCCESS
+        code: int = exit_codes.SUCCESS
         shared: Result | None = None  # the result so far of prompts that one result answers together
         while True:
             prompt = await self._next(source)
@@ -186,7 +186,7 @@ class Driver:
                 return with_structured(result, schema.check(result.text))
             except SchemaMismatch as error:
                 if attempt == schema.max_repairs:
-                    return self._summary.failed(error.message, exit.BAD_ANSWER, self._elapsed_ms())
+                    return self._summary.failed(error.message, exit_codes.BAD_ANSWER, self._elapsed_ms())
                 stop = await self._submit(user(schema.repair_prompt(error)))
                 result = self._summary.result(stop, self._elapsed_ms())
                 if result.is_error:
@@ -209,13 +209,13 @@ class Driver:
         encode, add, output = self.encoder.event, self._summary.add, self.output
         notices = self.notices
         async for event in submission.events:
-            while self.asides:
-                await self._show_event(self.asides.popleft())
+            while self.warnings:
+                await self._show_event(self.warnings.popleft())
             add(event)
             output.write(encode(event))
             if notices is not None and (line := notices.event(event)):
                 await output.flush()
-                self.say(line)
+                self.print_notice(line)
             if output.full or not submission.buffered:
                 await output.flush()
         await output.flush()
@@ -225,24 +225,24 @@ class Driver:
         self.output.write(self.encoder.event(event))
         if self.notices is not None:
             await self.output.flush()
-            self.say(self.notices.event(event))
+            self.print_notice(self.notices.event(event))
 
     async def _finish(self, result: Result) -> int:
         """Write the result, last of all that is written for its prompts."""
         self.output.write(self.encoder.result(result))
         await self.output.flush()
         if self.notices is not None:
-            self.say(self.notices.result(result))
+            self.print_notice(self.notices.result(result))
         self._owed = False
         return result.code
 
     def _unwritten(self, error: OutputFailed) -> int:
         """The exit code when standard output takes no more; a reader that went away needs no words."""
         if self._cancelled:
-            return exit.CANCELLED
+            return exit_codes.CANCELLED
         if not isinstance(error, OutputClosed):
             hint = f"\n[hint: {error.hint}]" if error.hint else ""
-            self.say(f"[caliban: {error.message}]{hint}\n")
+            self.print_notice(f"[caliban: {error.message}]{hint}\n")
         return error.code
 
     def _last_words(self) -> None:
@@ -255,7 +255,7 @@ class Driver:
     def _close(self) -> None:
         failure = self.session.close()
         if failure is not None:
-            self.say((self.notices or Notices(announce=False)).event(failure))
+            self.print_notice((self.notices or Notices(announce=False)).event(failure))
 
     def _failed(self, error: HeadlessError) -> Result:
         if not self._owed:
@@ -264,7 +264,7 @@ class Driver:
 
     def _begin_prompt(self) -> None:
         self._started = perf_counter()
-        self._summary = Summary(model=self.model, session_id=self.session.id, costs=self.costs)
+        self._summary = RunTotals(model=self.model, session_id=self.session.id, costs=self.costs)
         self._owed = True
 
     def _elapsed_ms(self) -> float:

@@ -24,7 +24,7 @@ from caliban_common.event import (
 from caliban_common.message import Message
 from caliban_headless import frames
 from caliban_headless.frames import Init
-from caliban_headless.summary import Result
+from caliban_headless.totals import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

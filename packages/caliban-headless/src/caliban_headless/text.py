@@ -13,7 +13,7 @@ from caliban_common.event import (
 from caliban_common.message import Message
 from caliban_common.text import clean
 from caliban_headless.frames import Init
-from caliban_headless.summary import Result
+from caliban_headless.totals import Result
 
 
 class TextEncoder:

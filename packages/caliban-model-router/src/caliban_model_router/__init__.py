@@ -3,7 +3,7 @@
 The values of breakers, selection and translation are imported from their modules.
 """
 
-from caliban_model_router.budget import Budget, BudgetLimits, BudgetQuestion
+from caliban_model_router.budget import BudgetLimits, BudgetQuestion, RouterBudget
 from caliban_model_router.config import (
     RouterConfig,
     direct,
@@ -20,8 +20,8 @@ from caliban_model_router.errors import (
     RouterConfigError,
     RoutesResting,
 )
-from caliban_model_router.needs import Needs
 from caliban_model_router.provider import RouterOptions, RouterProvider
+from caliban_model_router.requirements import Requirements
 from caliban_model_router.route import PURPOSES, Purpose, Route
 from caliban_model_router.schema import ProviderTable
 from caliban_model_router.switch import Spent, Switch
@@ -29,17 +29,17 @@ from caliban_model_router.view import RouterView
 
 __all__ = [
     "PURPOSES",
-    "Budget",
     "BudgetExhausted",
     "BudgetLimits",
     "BudgetQuestion",
     "FallbackExhausted",
-    "Needs",
     "NoCandidate",
     "NoRouteFits",
     "ProviderTable",
     "Purpose",
+    "Requirements",
     "Route",
+    "RouterBudget",
     "RouterConfig",
     "RouterConfigError",
     "RouterOptions",

@@ -23,7 +23,7 @@ from caliban_provider.request import CompletionRequest, Effort
 Price: TypeAlias = Callable[[Route, Usage], Decimal | None]
 """What a usage costs on a route, in USD; `None` where no price is known."""
 
-Verdict: TypeAlias = Literal["proceed", "save", "ask", "stop"]
+BudgetVerdict: TypeAlias = Literal["proceed", "save", "ask", "stop"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class BudgetQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class RouterBudget:
     """Limits, and where the router gets what it judges by.
 
     `spent_usd` gives what was spent so far. `reserve_tokens` is the length of reply that routes are compared
@@ -69,15 +69,15 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class BudgetPlan:
     """What a budget says to a request: the chain to try, and what its first route may cost at most."""
 
-    verdict: Verdict
+    verdict: BudgetVerdict
     chain: tuple[Route, ...]
     estimate_usd: Decimal
 
 
-def judge(limits: BudgetLimits, spent_usd: Decimal) -> Verdict:
+def judge(limits: BudgetLimits, spent_usd: Decimal) -> BudgetVerdict:
     """What to do about the next call after `spent_usd` were spent."""
     if spent_usd > limits.limit_usd:
         return "stop"
@@ -88,7 +88,7 @@ def judge(limits: BudgetLimits, spent_usd: Decimal) -> Verdict:
 
 def plan(
     limits: BudgetLimits, spent_usd: Decimal, chain: tuple[Route, ...], estimates: tuple[Decimal | None, ...]
-) -> Plan:
+) -> BudgetPlan:
     """The verdict, and the routes of `chain` in the order to ask them: cheapest first once it saves.
 
     `estimates` are what the routes may cost for this request. Where the first route's price is not known,
@@ -98,7 +98,7 @@ def plan(
     rows = list(zip(chain, estimates, strict=True))
     if verdict in ("save", "ask") and rows[0][1] is not None:
         rows.sort(key=lambda row: (row[1] is None, row[1] or Decimal()))
-    return Plan(
+    return BudgetPlan(
         verdict=verdict, chain=tuple(route for route, _ in rows), estimate_usd=rows[0][1] or Decimal()
     )
 

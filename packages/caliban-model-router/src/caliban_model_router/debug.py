@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from caliban_model_router.config import RouterConfig
 from caliban_model_router.effort import LEVELS, level_of
-from caliban_model_router.needs import Needs
+from caliban_model_router.requirements import Requirements
 from caliban_model_router.route import Purpose, Route
-from caliban_model_router.select import Skill, select
+from caliban_model_router.select import CapabilitiesOf, select
 from caliban_provider.request import Effort
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Candidate:
     """One route in the list of candidates: whether it is kept, why, and the state it is in."""
 
     route: Route
@@ -24,15 +24,15 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class RouteExplanation:
     """What became of a request of `purpose`: kept routes in the order they are tried, then the others.
 
     `level` is the effort on the first route, `efforts` that of each kept route and its knob for each level.
     """
 
     purpose: Purpose
-    needs: Needs
-    rows: tuple[Row, ...]
+    required: Requirements
+    rows: tuple[Candidate, ...]
     level: Effort
     efforts: tuple[tuple[Route, Effort, tuple[tuple[Effort, str], ...]], ...]
 
@@ -40,19 +40,22 @@ class Explanation:
 def explain(
     config: RouterConfig,
     purpose: Purpose,
-    needs: Needs,
+    required: Requirements,
     *,
-    skill: Skill,
+    capabilities_of: CapabilitiesOf,
     effort: Effort | None = None,
     states: Mapping[str, str] | None = None,
-) -> Explanation:
-    """How a request of `needs` would go. `states` are those of live routes by id; a new process has none."""
-    selection = select(config, purpose, needs, skill)
+) -> RouteExplanation:
+    """How a request that needs `required` would go.
+
+    `states` are those of live routes by id; a new process has none.
+    """
+    selection = select(config, purpose, required, capabilities_of)
     known = states or {}
 
-    def row(route: Route, *, kept: bool, reason: str) -> Row:
+    def row(route: Route, *, kept: bool, reason: str) -> Candidate:
         fresh = "closed" if route.breaker is not None else "no breaker"
-        return Row(route=route, kept=kept, reason=reason, state=known.get(route.id, fresh))
+        return Candidate(route=route, kept=kept, reason=reason, state=known.get(route.id, fresh))
 
     kept = (
         row(route, kept=True, reason="first choice" if number == 1 else f"fallback {number - 1}")
@@ -60,18 +63,20 @@ def explain(
     )
     dropped = (row(entry.route, kept=False, reason=entry.reason) for entry in selection.dropped)
     first = selection.chain[0] if selection.chain else config.routes_for(purpose)[0]
-    return Explanation(
+    return RouteExplanation(
         purpose=purpose,
-        needs=needs,
+        required=required,
         rows=(*kept, *dropped),
         level=level_of(effort, first),
         efforts=tuple((route, level_of(effort, route), _efforts(route)) for route in selection.chain),
     )
 
 
-def render(explanation: Explanation, *, effort_table: bool = False) -> str:
+def render(explanation: RouteExplanation, *, effort_table: bool = False) -> str:
     """The explanation for a terminal, one route a line: `+` is kept, `-` is dropped."""
-    lines = [f"purpose {explanation.purpose}, needs {_needs(explanation.needs)}, effort {explanation.level}"]
+    lines = [
+        f"purpose {explanation.purpose}, needs {_needs(explanation.required)}, effort {explanation.level}"
+    ]
     width = max(len(row.route.id) for row in explanation.rows)
     labels = max(len(row.route.label) for row in explanation.rows)
     # Only the first choice is raced, and only where there is another route to race it with.
@@ -98,12 +103,12 @@ def _efforts(route: Route) -> tuple[tuple[Effort, str], ...]:
     return tuple((level, mapped.get(level, f"effort={level}")) for level in LEVELS)
 
 
-def _needs(needs: Needs) -> str:
-    words = [name for name in ("vision", "documents", "thinking") if getattr(needs, name)]
-    if needs.tool_use != "none":
-        words.append(f"tool use ({needs.tool_use})")
-    if needs.context_tokens:
-        words.append(f"{needs.context_tokens:,} tokens")
+def _needs(required: Requirements) -> str:
+    words = [name for name in ("vision", "documents", "thinking") if getattr(required, name)]
+    if required.tool_use != "none":
+        words.append(f"tool use ({required.tool_use})")
+    if required.context_tokens:
+        words.append(f"{required.context_tokens:,} tokens")
     return ", ".join(words) or "nothing special"
 
 

@@ -58,7 +58,7 @@ class Ports:
     spent: Callable[[Attempt, Outcome], None]
 
 
-class Dispatch:
+class RouteAttempts:
     """The way of one request. `chain` is not empty; `health` knows every route of it."""
 
     def __init__(self, chain: tuple[Route, ...], health: Callable[[Route], Health], ports: Ports) -> None:
@@ -187,7 +187,7 @@ def _without_wait(error: ProviderError) -> ProviderError:
 class Reading:
     """The stream of the attempt that answers, as its reader gets it."""
 
-    def __init__(self, events: AsyncIterator[StreamEvent], attempt: Attempt, dispatch: Dispatch) -> None:
+    def __init__(self, events: AsyncIterator[StreamEvent], attempt: Attempt, dispatch: RouteAttempts) -> None:
         self._events = events
         self._attempt = attempt
         self._dispatch = dispatch
@@ -209,7 +209,7 @@ class Reading:
 
 
 @asynccontextmanager
-async def in_turn(dispatch: Dispatch) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+async def in_turn(dispatch: RouteAttempts) -> AsyncIterator[AsyncIterator[StreamEvent]]:
     """The reply of the first route that gives one, asked one after the other."""
     attempt = dispatch.first()
     while True:

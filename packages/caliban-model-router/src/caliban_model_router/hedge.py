@@ -14,14 +14,14 @@ import anyio
 from anyio.abc import TaskGroup
 
 from caliban_model_router.attempt import Attempt
-from caliban_model_router.dispatch import Dispatch, Reading
+from caliban_model_router.dispatch import Reading, RouteAttempts
 from caliban_model_router.route import Hedge
 from caliban_provider.errors import ProviderError
 from caliban_provider.stream import StreamEvent
 
 
 @asynccontextmanager
-async def raced(dispatch: Dispatch, hedge: Hedge) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+async def raced(dispatch: RouteAttempts, hedge: Hedge) -> AsyncIterator[AsyncIterator[StreamEvent]]:
     """The reply of the first route with content; the next one is asked after `hedge.after_ms` of silence."""
     race = _Race(dispatch, hedge)
     try:
@@ -87,7 +87,7 @@ class _Lane:
 class _Race:
     """The calls of one request that run at the same time."""
 
-    def __init__(self, dispatch: Dispatch, hedge: Hedge) -> None:
+    def __init__(self, dispatch: RouteAttempts, hedge: Hedge) -> None:
         self.dispatch = dispatch
         self._hedge = hedge
         self._hedges_left = hedge.max_hedges

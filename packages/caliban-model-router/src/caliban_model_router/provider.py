@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 
-from caliban_model_router.budget import Budget
+from caliban_model_router.budget import RouterBudget
 from caliban_model_router.config import RouterConfig, check
 from caliban_model_router.health import Health
 from caliban_model_router.route import Purpose
@@ -36,7 +36,7 @@ class RouterOptions:
 
     on_switch: Callable[[Switch], None] = _ignore
     on_spent: Callable[[Spent], None] = _ignore
-    budget: Budget | None = None
+    budget: RouterBudget | None = None
     strict: bool = True
     clock: Callable[[], float] = time.monotonic
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from caliban_model_router.breaker import BreakerLimits
-from caliban_model_router.needs import Needs
+from caliban_model_router.requirements import Requirements
 from caliban_provider.request import Effort
 
 Purpose: TypeAlias = Literal[
@@ -44,7 +44,7 @@ class Route:
     provider: str
     model: str
     id: str = ""
-    requires: Needs = field(default_factory=Needs)
+    requires: Requirements = field(default_factory=Requirements)
     fallback: tuple[str, ...] | None = None
     hedge: Hedge | None = None
     breaker: BreakerLimits | None = None

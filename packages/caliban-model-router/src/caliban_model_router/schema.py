@@ -9,7 +9,7 @@ from typing import cast
 
 from caliban_model_router.breaker import BreakerLimits
 from caliban_model_router.effort import LEVELS, MAPPED, read_knob
-from caliban_model_router.needs import Needs, ToolNeed
+from caliban_model_router.requirements import Requirements, ToolNeed
 from caliban_model_router.route import PURPOSES, REST_S, Hedge, Purpose, Route
 from caliban_model_router.table import Table
 from caliban_provider.request import Effort
@@ -100,9 +100,9 @@ def read_hedge(value: object, name: str, given: Hedge) -> Hedge:
     return hedge
 
 
-def _requires(value: object, name: str) -> Needs:
+def _requires(value: object, name: str) -> Requirements:
     if value is None:
-        return Needs()
+        return Requirements()
     table = Table(value, name)
     vision, thinking = table.take_bool("vision", False), table.take_bool("thinking", False)
     documents = table.take_bool("documents", False)
@@ -112,7 +112,9 @@ def _requires(value: object, name: str) -> Needs:
     elif tools not in ("none", "basic", "parallel_calls"):
         raise table.error("tool_use", f"is true, false, none, basic or parallel_calls, not {tools!r:.60}")
     table.end()
-    return Needs(vision=vision, documents=documents, thinking=thinking, tool_use=cast("ToolNeed", tools))
+    return Requirements(
+        vision=vision, documents=documents, thinking=thinking, tool_use=cast("ToolNeed", tools)
+    )
 
 
 def _effort_map(value: object, name: str) -> dict[str, str]:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from caliban_model_router.config import RouterConfig
-from caliban_model_router.needs import Needs, fits, lacking
+from caliban_model_router.requirements import Requirements, fits, missing_capabilities
 from caliban_model_router.route import Purpose, Route
 from caliban_provider.capabilities import Capabilities
 
-Skill: TypeAlias = Callable[[Route], Capabilities]
+CapabilitiesOf: TypeAlias = Callable[[Route], Capabilities]
 """What the model of a route can do."""
 
 
@@ -38,14 +38,18 @@ class Selection:
     dropped: tuple[Dropped, ...]
 
 
-def select(config: RouterConfig, purpose: Purpose, needs: Needs, skill: Skill) -> Selection:
-    """The chain for a request of `needs`; empty where no route is able.
+def select(
+    config: RouterConfig, purpose: Purpose, required: Requirements, capabilities_of: CapabilitiesOf
+) -> Selection:
+    """The chain for a request of `required`; empty where no route is able.
 
     Where the prompt seems too long for every able route, all of them stay: it is an estimate, and the
     provider's own refusal is what starts a compaction.
     """
     declared = config.routes_for(purpose)
-    verdicts = {route.id: judge(route, needs, skill(route)) for route in _reachable(config, declared)}
+    verdicts = {
+        route.id: judge(route, required, capabilities_of(route)) for route in _reachable(config, declared)
+    }
     fitting = _ordered(config, declared, {id for id, verdict in verdicts.items() if verdict is None})
     able = {id for id, verdict in verdicts.items() if verdict is None or verdict.category == "context"}
     chain = fitting or _ordered(config, declared, able)
@@ -59,16 +63,16 @@ def select(config: RouterConfig, purpose: Purpose, needs: Needs, skill: Skill) -
     return Selection(chain=chain, dropped=(*out, *unused))
 
 
-def judge(route: Route, needs: Needs, capabilities: Capabilities) -> Dropped | None:
-    """Why `route` cannot answer a request of `needs`; `None` where it can."""
-    if missing := lacking(route.requires, capabilities):
+def judge(route: Route, required: Requirements, capabilities: Capabilities) -> Dropped | None:
+    """Why `route` cannot answer a request of `required`; `None` where it can."""
+    if missing := missing_capabilities(route.requires, capabilities):
         reason = f"the route requires {_and(missing)}, which its model does not have"
         return Dropped(route=route, reason=reason, category="capability")
-    if missing := lacking(needs, capabilities):
+    if missing := missing_capabilities(required, capabilities):
         return Dropped(route=route, reason=f"its model does not have {_and(missing)}", category="capability")
-    if not fits(needs, capabilities):
+    if not fits(required, capabilities):
         reason = (
-            f"the prompt of about {needs.context_tokens:,} tokens does not fit the window of "
+            f"the prompt of about {required.context_tokens:,} tokens does not fit the window of "
             f"{capabilities.context_tokens:,}"
         )
         return Dropped(route=route, reason=reason, category="context")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from operator import is_
 
-from caliban_common.history import Reader, Repairer
+from caliban_common.history import Repairer, TargetModel
 from caliban_common.message import Block, Message, ToolResultBlock, ToolUseBlock
 from caliban_model_router.effort import with_effort
 from caliban_model_router.route import Route
@@ -48,7 +48,7 @@ def wire_id(raw: str, limits: IdLimits = COMMON_IDS) -> str:
 class Translator:
     """Histories for one reader. A history that grows costs what is new, and its beginning stays the same."""
 
-    def __init__(self, reader: Reader, limits: IdLimits = COMMON_IDS) -> None:
+    def __init__(self, reader: TargetModel, limits: IdLimits = COMMON_IDS) -> None:
         self._repairer = Repairer(reader)
         self._limits = limits
         self._before: list[Message] = []

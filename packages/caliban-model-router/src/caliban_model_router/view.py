@@ -7,16 +7,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from caliban_common.history import Reader
+from caliban_common.history import TargetModel
 from caliban_model_router.attempt import Attempt
 from caliban_model_router.breaker import Ticket
-from caliban_model_router.budget import Budget, BudgetQuestion, estimated, plan, saved_effort
+from caliban_model_router.budget import BudgetQuestion, RouterBudget, estimated, plan, saved_effort
 from caliban_model_router.config import RouterConfig
-from caliban_model_router.dispatch import Dispatch, Ports, in_turn
+from caliban_model_router.dispatch import Ports, RouteAttempts, in_turn
 from caliban_model_router.errors import BudgetExhausted, NoCandidate
 from caliban_model_router.health import Health
 from caliban_model_router.hedge import raced
-from caliban_model_router.needs import Needs, needs_of, shows_pictures
+from caliban_model_router.requirements import Requirements, needs_of, shows_pictures
 from caliban_model_router.route import Purpose, Route
 from caliban_model_router.select import Selection, select
 from caliban_model_router.switch import Outcome, Spent, Switch
@@ -37,10 +37,10 @@ class Shared:
     health: Mapping[str, Health]
     on_switch: Callable[[Switch], None]
     on_spent: Callable[[Spent], None]
-    budget: Budget | None
+    budget: RouterBudget | None
     strict: bool
 
-    def skill(self, route: Route) -> Capabilities:
+    def capabilities_of(self, route: Route) -> Capabilities:
         """What the model of `route` can do."""
         return self.providers[route.provider].capabilities(route.model)
 
@@ -81,12 +81,12 @@ class RouterView:
         Structured output counts only where every route has it; `model` is not looked at.
         """
         routes = self._config.routes_for(self._purpose)
-        skills = [self._shared.skill(route) for route in routes]
+        able = [self._shared.capabilities_of(route) for route in routes]
         return replace(
-            skills[0],
-            vision=any(skill.vision for skill in skills),
-            documents=any(skill.documents for skill in skills),
-            structured_output=all(skill.structured_output for skill in skills),
+            able[0],
+            vision=any(each.vision for each in able),
+            documents=any(each.documents for each in able),
+            structured_output=all(each.structured_output for each in able),
         )
 
     @asynccontextmanager
@@ -96,12 +96,12 @@ class RouterView:
         Besides what providers raise: `NoCandidate`, `RoutesResting`, `FallbackExhausted`, `NoRouteFits`,
         `BudgetExhausted`. What was raised after content may be asked for again, and another route answers.
         """
-        needs = needs_of(request)
-        selection = self._selected(request, needs)
+        required = needs_of(request)
+        selection = self._selected(request, required)
         if not selection.chain:
             raise _no_candidate(self._purpose, selection)
-        chain, request = await self._within_budget(request, needs, selection.chain)
-        dispatch = Dispatch(chain, self._health, self._ports(request, selection))
+        chain, request = await self._within_budget(request, required, selection.chain)
+        dispatch = RouteAttempts(chain, self._health, self._ports(request, selection))
         hedge = chain[0].hedge
         way = in_turn(dispatch) if hedge is None or len(chain) == 1 else raced(dispatch, hedge)
         async with way as events:
@@ -111,21 +111,21 @@ class RouterView:
         """The models of the routes of the purpose."""
         routes = {route.model: route for route in self._config.routes_for(self._purpose)}
         return tuple(
-            ModelInfo(id=id, display_name=route.label, capabilities=self._shared.skill(route))
+            ModelInfo(id=id, display_name=route.label, capabilities=self._shared.capabilities_of(route))
             for id, route in routes.items()
         )
 
     async def aclose(self) -> None:
         """Nothing to do: the router owns the providers."""
 
-    def _selected(self, request: CompletionRequest, needs: Needs) -> Selection:
+    def _selected(self, request: CompletionRequest, required: Requirements) -> Selection:
         """The routes that can do it all; if none can and that is allowed, those that see no pictures too."""
-        selection = select(self._config, self._purpose, needs, self._shared.skill)
+        selection = select(self._config, self._purpose, required, self._shared.capabilities_of)
         if selection.chain or (self._shared.strict and shows_pictures(request)):
             return selection
         # What a model cannot see its provider says in words.
-        blind = replace(needs, vision=False, documents=False)
-        return select(self._config, self._purpose, blind, self._shared.skill)
+        blind = replace(required, vision=False, documents=False)
+        return select(self._config, self._purpose, blind, self._shared.capabilities_of)
 
     def _health(self, route: Route) -> Health:
         return self._shared.health[route.id]
@@ -133,7 +133,7 @@ class RouterView:
     def _ports(self, request: CompletionRequest, selection: Selection) -> Ports:
         return Ports(
             make=lambda route, ticket: self._attempt(route, ticket, request),
-            window=lambda route: self._shared.skill(route).context_tokens,
+            window=lambda route: self._shared.capabilities_of(route).context_tokens,
             turn_to=lambda route, reason, category: self._turn_to(route, reason, category, selection),
             spent=self._spent,
         )
@@ -143,7 +143,7 @@ class RouterView:
         adapted = adapt(
             request,
             route,
-            self._shared.skill(route),
+            self._shared.capabilities_of(route),
             self._translator(route, provider).messages(request.messages),
             is_home=route.provider == self._first.provider,
             is_new=route.id not in self._known,
@@ -152,7 +152,7 @@ class RouterView:
 
     def _translator(self, route: Route, provider: Provider) -> Translator:
         if route.id not in self._translators:
-            self._translators[route.id] = Translator(Reader(family=provider.family, model=route.model))
+            self._translators[route.id] = Translator(TargetModel(family=provider.family, model=route.model))
         return self._translators[route.id]
 
     def _spent(self, attempt: Attempt, outcome: Outcome) -> None:
@@ -189,14 +189,14 @@ class RouterView:
         )
 
     async def _within_budget(
-        self, request: CompletionRequest, needs: Needs, chain: tuple[Route, ...]
+        self, request: CompletionRequest, required: Requirements, chain: tuple[Route, ...]
     ) -> tuple[tuple[Route, ...], CompletionRequest]:
         budget = self._shared.budget
         if budget is None:
             return chain, request
         spent_usd, limits = budget.spent_usd(), budget.limits
         reserved = min(request.max_tokens, budget.reserve_tokens or request.max_tokens)
-        sizes = {"prompt_tokens": needs.context_tokens, "max_tokens": reserved}
+        sizes = {"prompt_tokens": required.context_tokens, "max_tokens": reserved}
         costs = tuple(estimated(budget.price, route, **sizes) for route in chain)
         planned = plan(limits, spent_usd, chain, costs)
         spent, limit = _usd(spent_usd), _usd(limits.limit_usd)
@@ -215,7 +215,7 @@ class RouterView:
         was_saving = self._saving is not None
         self._saving = None if planned.verdict == "proceed" else told
         if self._saving is not None and planned.chain[0].id == chain[0].id:
-            thinks = self._shared.skill(chain[0]).thinking
+            thinks = self._shared.capabilities_of(chain[0]).thinking
             effort = saved_effort(request, chain[0]) if thinks else None
             if effort is not None:
                 if not was_saving:

@@ -10,9 +10,17 @@ from caliban_permissions.compiled import CompiledRule
 from caliban_permissions.filenames import Directories
 from caliban_permissions.forms import Forms, doubt_forms, text_forms
 from caliban_permissions.leaf import LeafSubject
-from caliban_permissions.paths import Place, resolve
+from caliban_permissions.paths import PathContext, resolve
 from caliban_permissions.pattern import Anywhere, Bare
-from caliban_permissions.shell import HOLE, Leaf, Line, Opacity, Redirect, loose_commands, parse_line
+from caliban_permissions.shell import (
+    HOLE,
+    Opacity,
+    ParsedLine,
+    Redirect,
+    SimpleCommand,
+    loose_commands,
+    parse_line,
+)
 from caliban_permissions.shell.loose import dequoted
 from caliban_permissions.suggest_bash import leaf_patterns
 
@@ -26,11 +34,11 @@ _MAX_BASES = 4
 class Command:
     """One shell command, read once, and everything rules may ask about it."""
 
-    def __init__(self, text: str, place: Place, cwd: str) -> None:
+    def __init__(self, text: str, place: PathContext, cwd: str) -> None:
         self.text = text
         self.place = place
         self.cwd = cwd
-        self.line: Line = parse_line(text)
+        self.line: ParsedLine = parse_line(text)
         self.directories = Directories()
 
     @cached_property
@@ -119,7 +127,7 @@ class Command:
         anywhere = isinstance(rule.pattern.argument, Anywhere)
         return any(_may_begin(rule, text, anywhere=anywhere) for text in texts)
 
-    def _moved(self, leaf: Leaf, bases: tuple[str, ...]) -> Iterator[str]:
+    def _moved(self, leaf: SimpleCommand, bases: tuple[str, ...]) -> Iterator[str]:
         target = _cd_target(leaf)
         for base in bases:
             yield from resolve(target, self.place, base).canonicals
@@ -152,7 +160,7 @@ class LineSubject:
                 return any(glob.matches(text) for glob in rule.wide_globs for text in self.command.raw_texts)
 
 
-def _cd_target(leaf: Leaf) -> str:
+def _cd_target(leaf: SimpleCommand) -> str:
     """The literal directory of a `cd`; empty when it has none or several readings."""
     operands = [word for word in leaf.argv[1:] if word not in ("-P", "-L", "--", "-e", "-@")]
     plain = len(operands) == 1 and operands[0] not in ("-", "") and not leaf.opaque

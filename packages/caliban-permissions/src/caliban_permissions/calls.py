@@ -13,8 +13,8 @@ from caliban_common.tool import ToolSpec
 from caliban_permissions.compiled import CompiledRule
 from caliban_permissions.gate import fold
 from caliban_permissions.glob import PathGlob, TextGlob
-from caliban_permissions.paths import PathNames, Place, folded, resolve, split
-from caliban_permissions.pattern import Bare, Glob, Keys
+from caliban_permissions.paths import PathContext, PathNames, folded, resolve, split
+from caliban_permissions.pattern import ArgumentGlob, Bare, KeyPairs
 from caliban_permissions.url import Url, parse_url
 
 EDIT_TOOLS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
@@ -48,7 +48,7 @@ class PathSubject:
             return False
         if isinstance(rule.pattern.argument, Bare):
             return True
-        if not isinstance(rule.pattern.argument, Glob) or not self.names.canonicals:
+        if not isinstance(rule.pattern.argument, ArgumentGlob) or not self.names.canonicals:
             return False
         return all(_any(rule.path_globs, split(canonical)) for canonical in self.names.canonicals)
 
@@ -66,7 +66,7 @@ class PathSubject:
             return False
         if isinstance(rule.pattern.argument, Bare):
             return True
-        if not isinstance(rule.pattern.argument, Glob):
+        if not isinstance(rule.pattern.argument, ArgumentGlob):
             return False
         return (
             self.names.any_name
@@ -99,9 +99,9 @@ class CallSubject:
         match rule.pattern.argument:
             case Bare():
                 return self.url is None or not self.url.refused
-            case Keys():
+            case KeyPairs():
                 return all(self._field(path, glob, wide=False) for path, glob in rule.keys)
-            case Glob():
+            case ArgumentGlob():
                 return self._main_covered(rule)
             case _:
                 return False
@@ -113,9 +113,9 @@ class CallSubject:
         match rule.pattern.argument:
             case Bare():
                 return True
-            case Keys():
+            case KeyPairs():
                 return all(self._field(path, glob, wide=True) for path, glob in rule.keys)
-            case Glob():
+            case ArgumentGlob():
                 return self._main_touched(rule)
             case _:
                 return False
@@ -157,7 +157,7 @@ def path_argument(tool: ToolSpec) -> str | None:
     return "path" if tool.kind == "read" and tool.name in ("Grep", "Glob", "LS") else None
 
 
-def path_names(tool: ToolSpec, args: Mapping[str, Any], place: Place) -> PathNames | None:
+def path_names(tool: ToolSpec, args: Mapping[str, Any], place: PathContext) -> PathNames | None:
     """The names of the path that a file tool is asked for; `None` when the call names none."""
     key = path_argument(tool)
     value = args.get(key) if key else None

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from caliban_permissions.gate import fold
 from caliban_permissions.glob import PathGlob, TextGlob, compile_path, compile_text, escaped, literal_text
-from caliban_permissions.paths import Parts, Place, folded, split
-from caliban_permissions.pattern import Anywhere, Bare, Glob, Keys, Pattern, Prefix, parse_pattern
+from caliban_permissions.paths import Parts, PathContext, folded, split
+from caliban_permissions.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Pattern, Prefix, parse_pattern
 from caliban_permissions.rule import Rule, Scope
 from caliban_permissions.url import UrlGlob, compile_url
 
@@ -21,7 +21,7 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 class CompiledRule:
     """One rule of an engine. `order` is its place in the order of evaluation."""
 
-    def __init__(self, rule: Rule, scope: Scope, order: int, place: Place) -> None:
+    def __init__(self, rule: Rule, scope: Scope, order: int, place: PathContext) -> None:
         self.rule = rule
         self.scope: Scope = scope
         self.order = order
@@ -49,7 +49,7 @@ class CompiledRule:
     @cached_property
     def literal(self) -> str | None:
         """The one text that a rule without wildcards stands for."""
-        if not isinstance(self.pattern.argument, Glob):
+        if not isinstance(self.pattern.argument, ArgumentGlob):
             return None
         return literal_text(self.spec)
 
@@ -87,7 +87,7 @@ class CompiledRule:
     def keys(self) -> tuple[tuple[tuple[str, ...], TextGlob], ...]:
         """The named fields and their globs."""
         argument = self.pattern.argument
-        pairs = argument.pairs if isinstance(argument, Keys) else ()
+        pairs = argument.pairs if isinstance(argument, KeyPairs) else ()
         return tuple((path, compile_text(glob)) for path, glob in pairs)
 
     @cached_property
@@ -133,11 +133,11 @@ class CompiledRule:
         match self.pattern.argument:
             case Prefix(text):
                 return (text, text + " *")
-            case Keys(_, pairs):
+            case KeyPairs(_, pairs):
                 return tuple(glob for path, glob in pairs if path == ("command",)) or ("*",)
-            case Glob(text) if text.endswith(" *"):
+            case ArgumentGlob(text) if text.endswith(" *"):
                 return (text, text[:-2])
-            case Glob(text) | Anywhere(text):
+            case ArgumentGlob(text) | Anywhere(text):
                 return (text,)
             case Bare():
                 return ("*",)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from caliban_permissions.bash import Command
 from caliban_permissions.effects import operands_of
 from caliban_permissions.forms import Forms, text_forms
-from caliban_permissions.paths import Place, split
+from caliban_permissions.paths import PathContext, split
 from caliban_permissions.shell import HOLE
 from caliban_permissions.wrappers import program
 
@@ -60,7 +60,7 @@ def dangers(command: Command) -> Iterator[Danger]:
             yield Danger(redirect.target.text, "it overwrites a device", True)
 
 
-def catastrophic(argv: tuple[str, ...], place: Place, base: str) -> str | None:
+def catastrophic(argv: tuple[str, ...], place: PathContext, base: str) -> str | None:
     """Why running this would destroy a system, a home or the workspace, or `None`."""
     name = program(argv[0])
     if name.startswith(_FORMATTERS):
@@ -109,7 +109,7 @@ def _is_recursive(word: str) -> bool:
     return word.startswith("-") and ("r" in word or "R" in word)
 
 
-def _vital(word: str, place: Place, base: str, *, on_disk: bool) -> bool:
+def _vital(word: str, place: PathContext, base: str, *, on_disk: bool) -> bool:
     """Whether a path, trailing `/*` and the like removed, is a root that nobody deletes in passing."""
     if HOLE in word:  # an empty variable before `/*` leaves the root
         return set(word) <= {HOLE, "/", "*", "."} and "/" in word

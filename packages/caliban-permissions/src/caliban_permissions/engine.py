@@ -11,13 +11,13 @@ from typing import Any
 from caliban_common.permission import Action, Decision, PermissionMode
 from caliban_common.tool import ToolSpec
 from caliban_permissions.calls import PathSubject
-from caliban_permissions.evaluate import Book
+from caliban_permissions.evaluate import RuleChain
 from caliban_permissions.explain import Explanation, parts_of
 from caliban_permissions.gate import refused_text
 from caliban_permissions.judge import judge_call
-from caliban_permissions.modes import Verdict, plan_refusal, settle
-from caliban_permissions.outcome import Floor, Outcome, refusal
-from caliban_permissions.paths import Place, resolve
+from caliban_permissions.modes import ModeVerdict, apply_mode, plan_refusal
+from caliban_permissions.outcome import HumanOnly, Outcome, refusal
+from caliban_permissions.paths import PathContext, resolve
 from caliban_permissions.remedy import headless_reason
 from caliban_permissions.rule import RuleSet
 from caliban_permissions.suggest import suggest
@@ -58,9 +58,9 @@ class Engine:
         self.interactive = interactive
         self._auto_allow = auto_allow
         self._clock = clock
-        self._place = Place.of(workspace, cwd, home or Path.home(), roots)
-        self._book = Book(rules, self._place)
-        self._policy = Book(RuleSet(managed=rules.managed), self._place)
+        self._place = PathContext.of(workspace, cwd, home or Path.home(), roots)
+        self._book = RuleChain(rules, self._place)
+        self._policy = RuleChain(RuleSet(managed=rules.managed), self._place)
         self._sandboxed = sandboxed
 
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
@@ -106,23 +106,23 @@ class Engine:
         now = self._clock()
         return not any(_denies_all(book, tool.name, now) for book in (self._book, self._policy))
 
-    def _verdict(self, tool: ToolSpec, args: Mapping[str, Any]) -> tuple[Outcome, Verdict]:
+    def _verdict(self, tool: ToolSpec, args: Mapping[str, Any]) -> tuple[Outcome, ModeVerdict]:
         if self.mode == "plan":
             refused = plan_refusal(tool)
             if refused is not None:
-                return refusal(tool.name, refused), Verdict("deny", refused)
+                return refusal(tool.name, refused), ModeVerdict("deny", refused)
         if self.mode == "disabled":
             outcome = self._outcome(tool, args, self._policy)
             if outcome.explicit or (outcome.action == "deny"):
-                return outcome, Verdict(outcome.action, outcome.reason)
-            return outcome, Verdict("allow", "", "permissions are disabled")
+                return outcome, ModeVerdict(outcome.action, outcome.reason)
+            return outcome, ModeVerdict("allow", "", "permissions are disabled")
         outcome = self._outcome(tool, args, self._book)
         if self.mode == "plan" and tool.name == "ExitPlanMode" and outcome.action != "deny":
             outcome = _leaving_plan(outcome)
-        verdict = settle(outcome, self.mode, tool, sandboxed=self._sandboxed)
+        verdict = apply_mode(outcome, self.mode, tool, sandboxed=self._sandboxed)
         return outcome, verdict
 
-    def _outcome(self, tool: ToolSpec, args: Mapping[str, Any], book: Book) -> Outcome:
+    def _outcome(self, tool: ToolSpec, args: Mapping[str, Any], book: RuleChain) -> Outcome:
         now = self._clock()
         if tool.name != "Bash":
             return judge_call(tool, args, book, self._place, now)
@@ -141,7 +141,7 @@ class Engine:
         return judge_bash(command, cwd, book, self._place, now)
 
 
-def _denies_all(book: Book, tool: str, now: datetime) -> bool:
+def _denies_all(book: RuleChain, tool: str, now: datetime) -> bool:
     """Whether no rule can allow a call of the tool before a bare deny is reached."""
     for rule in book.written:
         if rule.names(tool) and rule.in_force(now):
@@ -155,6 +155,6 @@ def _denies_all(book: Book, tool: str, now: datetime) -> bool:
 def _leaving_plan(outcome: Outcome) -> Outcome:
     """Plan mode is left by a person, whatever rules say."""
     reason = "leaving plan mode needs the user's approval of the plan"
-    unit = outcome.units[0]._replace(action="ask", notes=(reason,), floors=(Floor("plan", reason),))
+    unit = outcome.units[0]._replace(action="ask", notes=(reason,), floors=(HumanOnly("plan", reason),))
     action: Action = "ask"
     return outcome._replace(action=action, reason=reason, units=(unit,))

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from caliban_common.permission import Action
 from caliban_permissions.compiled import CompiledRule
 from caliban_permissions.defaults import DEFAULT_RULES
-from caliban_permissions.paths import Place
+from caliban_permissions.paths import PathContext
 from caliban_permissions.rule import Rule, RuleSet, Scope
 
 STRICTNESS: Mapping[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
@@ -58,10 +58,10 @@ class Hit(NamedTuple):
         return self.rule is not None and self.rule.scope != "default"
 
 
-class Book:
+class RuleChain:
     """All rules of an engine in the order of evaluation, with their floors."""
 
-    def __init__(self, rules: RuleSet, place: Place) -> None:
+    def __init__(self, rules: RuleSet, place: PathContext) -> None:
         ordered: list[CompiledRule] = []
         for scope, layer in rules.layers():
             for rule in layer:

@@ -12,7 +12,15 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from caliban_permissions.shell import HOLE, Leaf, Line, Opacity, loose_commands, names_a_loader, parse_line
+from caliban_permissions.shell import (
+    HOLE,
+    Opacity,
+    ParsedLine,
+    SimpleCommand,
+    loose_commands,
+    names_a_loader,
+    parse_line,
+)
 from caliban_permissions.wrappers import (
     SHELLS,
     WRAPPERS,
@@ -40,7 +48,7 @@ class Forms(NamedTuple):
     unknown: bool = False
 
 
-def leaf_forms(leaf: Leaf, base: str, home: str) -> Forms:
+def leaf_forms(leaf: SimpleCommand, base: str, home: str) -> Forms:
     """The forms of a leaf that would run in `base`."""
     explorer = _Explorer(base, home)
     explorer.add_leaf(leaf, 0)
@@ -88,7 +96,7 @@ class _Explorer:
             self._inner(words, depth)
         return Forms(tuple(self.texts), self.unknown)
 
-    def add_leaf(self, leaf: Leaf, depth: int) -> None:
+    def add_leaf(self, leaf: SimpleCommand, depth: int) -> None:
         argv = leaf.argv
         if argv:
             self.queue.append((argv, depth))
@@ -100,7 +108,7 @@ class _Explorer:
         self.unknown = self.unknown or _fed_from_outside(leaf)
         self.add_doubts(leaf.opaque, depth)
 
-    def _line(self, line: Line, depth: int) -> None:
+    def _line(self, line: ParsedLine, depth: int) -> None:
         for leaf in line.leaves[:_MAX_FORMS]:
             self.add_leaf(leaf, depth)
         self.add_doubts(line.opaque, depth)
@@ -138,7 +146,7 @@ class _Explorer:
             self._script(script, depth + 1)
 
 
-def _fed_from_outside(leaf: Leaf) -> bool:
+def _fed_from_outside(leaf: SimpleCommand) -> bool:
     """Whether a leaf runs commands that come from its input, or changes what later names mean."""
     argv = leaf.argv
     if not argv:

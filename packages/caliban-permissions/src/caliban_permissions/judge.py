@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from caliban_common.tool import ToolSpec
 from caliban_permissions.calls import EDIT_TOOLS, CallSubject, PathSubject, path_argument
-from caliban_permissions.evaluate import Book, Hit
+from caliban_permissions.evaluate import Hit, RuleChain
 from caliban_permissions.gate import refused_input
-from caliban_permissions.outcome import Floor, Outcome, Unit, refusal, strictest
-from caliban_permissions.paths import PathNames, Place, hard_linked, resolve
+from caliban_permissions.outcome import HumanOnly, Outcome, Unit, refusal, strictest
+from caliban_permissions.paths import PathContext, PathNames, hard_linked, resolve
 from caliban_permissions.protected import protection
 from caliban_permissions.shell.line import excerpt
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from caliban_permissions.bash import Command
 
 
-def judge_call(tool: ToolSpec, args: Mapping[str, Any], book: Book, place: Place, now: datetime) -> Outcome:
+def judge_call(
+    tool: ToolSpec, args: Mapping[str, Any], book: RuleChain, place: PathContext, now: datetime
+) -> Outcome:
     """The outcome for a call of any tool but the shell."""
     reason = refused_input(args)
     if reason is not None:
@@ -36,19 +38,19 @@ def judge_call(tool: ToolSpec, args: Mapping[str, Any], book: Book, place: Place
     if isinstance(unit, Outcome):
         return unit
     if tool.kind == "edit" and (key is None or not isinstance(value, str)):
-        unit = unit._replace(floors=(*unit.floors, Floor("outside", "the file it changes is not known")))
+        unit = unit._replace(floors=(*unit.floors, HumanOnly("outside", "the file it changes is not known")))
     return conclude((unreadable(tool.name, unit, book),))
 
 
-def judge_path(subject: PathSubject, kind: str, book: Book, place: Place, now: datetime) -> Unit:
+def judge_path(subject: PathSubject, kind: str, book: RuleChain, place: PathContext, now: datetime) -> Unit:
     """The unit for a path: what rules say, then what the file is."""
     hit = book.decide(subject, now)
     names = subject.names
     unit = Unit("write" if kind == "edit" else "read", names.given, hit.action, hit)
     if names.uncertain is not None and unit.action != "deny":
-        floors = [Floor("uncertain", names.uncertain)]
+        floors = [HumanOnly("uncertain", names.uncertain)]
         floors += (
-            Floor("may match", f"it may be what the rule {rule.rule.pattern} denies")
+            HumanOnly("may match", f"it may be what the rule {rule.rule.pattern} denies")
             for rule in book.written
             if rule.action == "deny"
             and any(rule.names(tool) for tool in subject.tools)
@@ -58,7 +60,7 @@ def judge_path(subject: PathSubject, kind: str, book: Book, place: Place, now: d
     return guarded(unit, names, place) if kind == "edit" and unit.action != "deny" else unit
 
 
-def guarded(unit: Unit, names: PathNames, place: Place) -> Unit:
+def guarded(unit: Unit, names: PathNames, place: PathContext) -> Unit:
     """The unit of an edit after the protected-path floor; only a rule that names the file passes it."""
     floors, notes = list(unit.floors), list(unit.notes)
     lifted = unit.action
@@ -71,13 +73,13 @@ def guarded(unit: Unit, names: PathNames, place: Place) -> Unit:
             what = (
                 "decides what runs here" if level == "authority" else "runs code at the next build or install"
             )
-            floors.append(Floor("protected", f"{canonical} is protected: it {what}"))
+            floors.append(HumanOnly("protected", f"{canonical} is protected: it {what}"))
             lifted = "ask"
         if unit.action == "allow" and not place.inside(canonical) and hard_linked(canonical):
-            floors.append(Floor("protected", f"{canonical} has another name elsewhere (a hard link)"))
+            floors.append(HumanOnly("protected", f"{canonical} has another name elsewhere (a hard link)"))
             lifted = "ask"
         if lifted == "ask" and not place.inside(canonical):
-            floors.append(Floor("outside", f"{canonical} is outside the workspace"))
+            floors.append(HumanOnly("outside", f"{canonical} is outside the workspace"))
         elif lifted == "ask" and not canonical.endswith(posixpath.normpath(names.given)):
             notes.append(f"it is {canonical}")
     return unit._replace(action=lifted, floors=tuple(floors), notes=tuple(dict.fromkeys(notes)))
@@ -114,16 +116,18 @@ def explain_unit(unit: Unit) -> str:
     return f"{text} ({'; '.join(dict.fromkeys(details))})" if details else text
 
 
-def unreadable(tool: str, unit: Unit, book: Book) -> Unit:
+def unreadable(tool: str, unit: Unit, book: RuleChain) -> Unit:
     """The unit after deny and ask rules that cannot be read: a person decides on what they may mean."""
     for rule in book.unreadable:
         if rule.pattern.names_tool(tool) and unit.action != "deny":
             text = f"the {rule.action} rule {rule.rule.pattern} cannot be read: {rule.pattern.problem}"
-            return unit._replace(action="ask", floors=(*unit.floors, Floor("rule", text)), notes=(text,))
+            return unit._replace(action="ask", floors=(*unit.floors, HumanOnly("rule", text)), notes=(text,))
     return unit
 
 
-def _path_unit(tool: ToolSpec, value: str, book: Book, place: Place, now: datetime) -> Unit | Outcome:
+def _path_unit(
+    tool: ToolSpec, value: str, book: RuleChain, place: PathContext, now: datetime
+) -> Unit | Outcome:
     names = resolve(value, place)
     if names.refused is not None:
         return refusal(value, f"`{excerpt(value)}` is not a path that {tool.name} takes: {names.refused}")
@@ -137,7 +141,7 @@ def _path_unit(tool: ToolSpec, value: str, book: Book, place: Place, now: dateti
     )
 
 
-def _plain_unit(tool: ToolSpec, args: Mapping[str, Any], book: Book, now: datetime) -> Unit | Outcome:
+def _plain_unit(tool: ToolSpec, args: Mapping[str, Any], book: RuleChain, now: datetime) -> Unit | Outcome:
     subject = CallSubject(tool, args)
     if subject.url is not None and subject.url.refused is not None:
         return refusal(subject.main or "", f"the URL is refused: {subject.url.refused}")
@@ -150,4 +154,4 @@ def _with_managed_floor(unit: Unit) -> Unit:
     rule = unit.hit.rule
     if unit.action != "ask" or rule is None or rule.scope != "managed":
         return unit
-    return unit._replace(floors=(*unit.floors, Floor("managed", f"the policy asks: {rule.rule.pattern}")))
+    return unit._replace(floors=(*unit.floors, HumanOnly("managed", f"the policy asks: {rule.rule.pattern}")))

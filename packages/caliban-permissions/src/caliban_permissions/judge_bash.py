@@ -10,17 +10,17 @@ from caliban_permissions.bash import Command, LineSubject
 from caliban_permissions.calls import EDIT_TOOLS, PathSubject
 from caliban_permissions.compiled import CompiledRule
 from caliban_permissions.destruction import dangers
-from caliban_permissions.evaluate import Book, Hit, raised_to
+from caliban_permissions.evaluate import Hit, RuleChain, raised_to
 from caliban_permissions.gate import refused_command
 from caliban_permissions.judge import conclude, guarded, judge_path, unreadable
 from caliban_permissions.leaf import LeafSubject
-from caliban_permissions.outcome import Floor, Outcome, Unit, refusal
-from caliban_permissions.paths import Place, resolve
+from caliban_permissions.outcome import HumanOnly, Outcome, Unit, refusal
+from caliban_permissions.paths import PathContext, resolve
 from caliban_permissions.protected import protection
 from caliban_permissions.shell.line import excerpt
 
 
-def judge_bash(text: str, cwd: str, book: Book, place: Place, now: datetime) -> Outcome:
+def judge_bash(text: str, cwd: str, book: RuleChain, place: PathContext, now: datetime) -> Outcome:
     """The outcome for one shell command that would run in `cwd`, a canonical directory."""
     reason = refused_command(text)
     if reason is not None:
@@ -29,7 +29,7 @@ def judge_bash(text: str, cwd: str, book: Book, place: Place, now: datetime) -> 
 
 
 class _Judge:
-    def __init__(self, command: Command, book: Book, now: datetime) -> None:
+    def __init__(self, command: Command, book: RuleChain, now: datetime) -> None:
         self.command = command
         self.book = book
         self.now = now
@@ -116,10 +116,10 @@ class _Judge:
         nobody = Hit("allow", None, len(self.book.all))
         for danger in dangers(self.command):
             if danger.certain:
-                floor = Floor("catastrophic", danger.why)
+                floor = HumanOnly("catastrophic", danger.why)
                 yield Unit("command", danger.text, "ask", nobody, (), (floor,))
             else:
-                yield Unit("command", danger.text, "allow", nobody, (), (Floor("uncertain", danger.why),))
+                yield Unit("command", danger.text, "allow", nobody, (), (HumanOnly("uncertain", danger.why),))
 
     def _writes(self, *, blanket: bool, exact: bool) -> Iterator[Unit]:
         """Redirects are Write decisions; what a known command writes must pass deny rules and the floor.
@@ -174,7 +174,9 @@ class _Judge:
                 verb = "denies" if rule.action == "deny" else "asks about"
                 text = f"it may run what the rule {rule.rule.pattern} {verb}"
                 unit = unit._replace(
-                    action="ask", notes=(*unit.notes, text), floors=(*unit.floors, Floor("may match", text))
+                    action="ask",
+                    notes=(*unit.notes, text),
+                    floors=(*unit.floors, HumanOnly("may match", text)),
                 )
             found.append(unit)
         return found

@@ -12,17 +12,17 @@ from typing import NamedTuple, Protocol
 
 from caliban_permissions.calls import EDIT_TOOLS, PathSubject
 from caliban_permissions.compiled import CompiledRule
-from caliban_permissions.delegation import Evidence, delegations
-from caliban_permissions.delegation.git import ELSEWHERE
-from caliban_permissions.delegation.row import RUNS, WRITES, whole
 from caliban_permissions.effects import read_candidates, shared_device, write_targets
 from caliban_permissions.filenames import Directories, expand
 from caliban_permissions.forms import Forms, leaf_forms
 from caliban_permissions.glob import TextGlob
-from caliban_permissions.paths import ANY_PATH, PathNames, Place, resolve
-from caliban_permissions.pattern import Anywhere, Bare, Glob, Keys, Prefix
-from caliban_permissions.shell import HOLE, Leaf, Opacity
+from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, resolve
+from caliban_permissions.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Prefix
+from caliban_permissions.shell import HOLE, Opacity, SimpleCommand
 from caliban_permissions.shell.loose import dequoted
+from caliban_permissions.side_effects import Evidence, side_effects
+from caliban_permissions.side_effects.git import ELSEWHERE
+from caliban_permissions.side_effects.row import RUNS, WRITES, whole
 
 _BLANKS = re.compile(r"[ \t]+")
 _FUSED = str.maketrans({" ": "\x01", "\t": "\x01", "\n": "\x01"})
@@ -30,11 +30,11 @@ _MAX_PATHS = 64
 _INSTALLED = frozenset("usr bin sbin opt nix gnu snap Applications Library System".split())
 
 
-class Surroundings(Protocol):
+class CommandContext(Protocol):
     """What a leaf needs of the command it stands in."""
 
     text: str
-    place: Place
+    place: PathContext
     directories: Directories
 
     @property
@@ -60,7 +60,9 @@ class LeafSubject:
 
     tools = ("Bash",)
 
-    def __init__(self, command: Surroundings, leaf: Leaf, bases: tuple[str, ...], known: bool) -> None:
+    def __init__(
+        self, command: CommandContext, leaf: SimpleCommand, bases: tuple[str, ...], known: bool
+    ) -> None:
         self.command = command
         self.leaf = leaf
         self.bases = bases
@@ -86,9 +88,9 @@ class LeafSubject:
                 return True
             case Anywhere():
                 return rule.start_glob.matches(self.views[0].text)
-            case Keys():
+            case KeyPairs():
                 return all(path == ("command",) for path, _ in rule.keys) and self._matching(rule) is not None
-            case Glob() | Prefix():
+            case ArgumentGlob() | Prefix():
                 return self._matching(rule) is not None
 
     def unnamed(self, rule: CompiledRule) -> tuple[Evidence, ...]:
@@ -180,7 +182,7 @@ class LeafSubject:
         argv = self._arguments
         place = self.command.place
         found = []
-        for item in (*delegations(argv), *self._outside(argv), *self._local_program(argv)):
+        for item in (*side_effects(argv), *self._outside(argv), *self._local_program(argv)):
             index = expanded[item.word][0]
             globbed = self.leaf.words[index].glob is not None
             size = max(item.size, len(self.leaf.words[index].text)) if globbed else item.size

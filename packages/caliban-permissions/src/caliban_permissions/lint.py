@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from caliban_permissions.calls import EDIT_TOOLS
-from caliban_permissions.delegation import delegations
-from caliban_permissions.delegation.interpreters import interpreter_evidence
 from caliban_permissions.glob import TextGlob, compile_text
-from caliban_permissions.pattern import Anywhere, Bare, Glob, Keys, Pattern, Prefix, parse_pattern
+from caliban_permissions.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Pattern, Prefix, parse_pattern
 from caliban_permissions.rule import Rule
+from caliban_permissions.side_effects import side_effects
+from caliban_permissions.side_effects.interpreters import interpreter_evidence
 from caliban_permissions.url import open_host
 from caliban_permissions.wrappers import SHELLS, WRAPPERS, program
 
@@ -23,7 +23,7 @@ _PROBE = ("__argument__",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class LintFinding:
     """One remark about the rule at `index`, with the rule's pattern and what to do about it."""
 
     kind: FindingKind
@@ -32,25 +32,25 @@ class Finding:
     message: str
 
 
-def lint(rules: Sequence[Rule]) -> tuple[Finding, ...]:
+def lint(rules: Sequence[Rule]) -> tuple[LintFinding, ...]:
     """Every finding about rules in the order of evaluation; empty when there is nothing to say."""
     patterns = [parse_pattern(rule.pattern) for rule in rules]
-    found: list[Finding] = []
+    found: list[LintFinding] = []
     code = next((index for index, rule in enumerate(rules) if _runs_code(rule)), None)
     for index, (rule, pattern) in enumerate(zip(rules, patterns, strict=True)):
         found += (
-            Finding(kind=kind, index=index, pattern=rule.pattern, message=message)
+            LintFinding(kind=kind, index=index, pattern=rule.pattern, message=message)
             for kind, message in _remarks(rule, pattern)
         )
         earlier = next((n for n in range(index) if _shadows(rules[n], patterns[n], rule, pattern)), None)
         if earlier is not None:
             kind: FindingKind = "duplicate" if rules[earlier].pattern == rule.pattern else "unreachable"
             text = f"rule {earlier + 1} ({rules[earlier].pattern}) already decides every call that it matches"
-            found.append(Finding(kind=kind, index=index, pattern=rule.pattern, message=text))
+            found.append(LintFinding(kind=kind, index=index, pattern=rule.pattern, message=text))
         if code is not None and _guards_files(rule, pattern):
             allowed = f"rule {code + 1} ({rules[code].pattern})"
             text = f"programs that {allowed} allows can open the file; only a sandbox stops them"
-            found.append(Finding(kind="not enforced", index=index, pattern=rule.pattern, message=text))
+            found.append(LintFinding(kind="not enforced", index=index, pattern=rule.pattern, message=text))
     return tuple(found)
 
 
@@ -79,12 +79,12 @@ def describe(rule: Rule) -> str:
             return f"commands that are `{text}` or begin with `{text} `"
         case Anywhere(text):
             return f"commands in which `{text}` occurs at the start of a word"
-        case Keys(_, pairs):
+        case KeyPairs(_, pairs):
             fields = " and ".join(f"{'.'.join(path)} matches `{glob}`" for path, glob in pairs)
             return f"calls of {tool} whose {fields}"
-        case Glob(text) if pattern.tool.prefix == "Bash":
+        case ArgumentGlob(text) if pattern.tool.prefix == "Bash":
             return f"commands that match `{text}`, each command of a line on its own"
-        case Glob(text):
+        case ArgumentGlob(text):
             return f"calls of {tool} whose main argument matches `{text}`"
 
 
@@ -94,7 +94,7 @@ def _runs_code(rule: Rule) -> bool:
 
 def _guards_files(rule: Rule, pattern: Pattern) -> bool:
     """Whether the rule denies or asks about single files."""
-    guards = rule.action != "allow" and isinstance(pattern.argument, Glob)
+    guards = rule.action != "allow" and isinstance(pattern.argument, ArgumentGlob)
     return guards and pattern.tool.prefix in ("Read", *EDIT_TOOLS)
 
 
@@ -116,7 +116,7 @@ def _remarks(rule: Rule, pattern: Pattern) -> list[tuple[FindingKind, str]]:
         found.append(("grants code", f"it grants arbitrary code: {grants}"))
     argument = pattern.argument
     fetches = rule.action == "allow" and pattern.tool.prefix == "WebFetch"
-    if fetches and isinstance(argument, Glob) and open_host(argument.text):
+    if fetches and isinstance(argument, ArgumentGlob) and open_host(argument.text):
         found.append(("open host", "the end of the host is open, so that it covers hosts of anybody"))
     return found
 
@@ -125,9 +125,9 @@ def _grants_commands(pattern: Pattern) -> str | None:
     match pattern.argument:
         case Bare():
             return "it allows every command"
-        case Keys():
+        case KeyPairs():
             return "it allows commands by another field than their text"
-        case Anywhere(text) | Glob(text) | Prefix(text):
+        case Anywhere(text) | ArgumentGlob(text) | Prefix(text):
             wildcard = isinstance(pattern.argument, (Prefix, Anywhere)) or not compile_text(text).exact
             return _grants_program(compile_text(text), wildcard=wildcard)
 
@@ -143,7 +143,7 @@ def _grants_program(glob: TextGlob, *, wildcard: bool) -> str | None:
     interprets = bool(interpreter_evidence((words[0], *_PROBE)))
     if not interprets and name not in SHELLS and name not in WRAPPERS:
         return None
-    beyond = any(item.word >= len(words) for item in delegations((*words, *_PROBE)))
+    beyond = any(item.word >= len(words) for item in side_effects((*words, *_PROBE)))
     named = len(words) > 1 and not beyond and not (interprets and words[-1].startswith("-"))
     return None if named else f"{name} runs any program it is given"
 
@@ -159,10 +159,10 @@ def _shadows(first: Rule, one: Pattern, second: Rule, other: Pattern) -> bool:
     match one.argument:
         case Bare():
             return True
-        case Glob(text) if set(text) == {"*"}:
+        case ArgumentGlob(text) if set(text) == {"*"}:
             return not isinstance(other.argument, Bare)
-        case Glob(text) | Prefix(text) if isinstance(other.argument, (Glob, Prefix)):
-            head = text[:-1] if isinstance(one.argument, Glob) else text + " "
+        case ArgumentGlob(text) | Prefix(text) if isinstance(other.argument, (ArgumentGlob, Prefix)):
+            head = text[:-1] if isinstance(one.argument, ArgumentGlob) else text + " "
             plain = isinstance(one.argument, Prefix) or (text.endswith("*") and compile_text(text[:-1]).exact)
             return plain and other.argument.text.startswith(head)
         case _:

@@ -14,7 +14,7 @@ PLAN_TOOLS = frozenset({"EnterPlanMode", "ExitPlanMode", "TodoWrite"})
 _BYPASS_KEEPS: frozenset[FloorKind] = frozenset({"catastrophic", "managed"})
 
 
-class Verdict(NamedTuple):
+class ModeVerdict(NamedTuple):
     """The action after the mode; `note` says what the mode did, for people."""
 
     action: Action
@@ -32,31 +32,33 @@ def plan_refusal(tool: ToolSpec) -> str | None:
     )
 
 
-def settle(outcome: Outcome, mode: PermissionMode, tool: ToolSpec, *, sandboxed: bool = False) -> Verdict:
+def apply_mode(
+    outcome: Outcome, mode: PermissionMode, tool: ToolSpec, *, sandboxed: bool = False
+) -> ModeVerdict:
     """Apply the mode to an ask. `sandboxed` promises that this Bash call really runs in the full sandbox."""
     if outcome.action != "ask":
-        return Verdict(outcome.action, outcome.reason)
+        return ModeVerdict(outcome.action, outcome.reason)
     floors = [floor for floor in outcome.floors if floor.kind != "outside"]
     match mode:
         case "bypassPermissions" if not any(floor.kind in _BYPASS_KEEPS for floor in floors):
-            return Verdict("allow", "", mode)
+            return ModeVerdict("allow", "", mode)
         case "dontAsk":
             return _unasked(outcome)
         case "acceptEdits" if tool.kind == "edit" and not outcome.floors and not outcome.explicit:
-            return Verdict("allow", "", "acceptEdits")
+            return ModeVerdict("allow", "", "acceptEdits")
         case _:
             pass
     if sandboxed and tool.name == "Bash" and not floors and not outcome.explicit:
-        return Verdict("allow", "", "sandboxed")
-    return Verdict("ask", outcome.reason)
+        return ModeVerdict("allow", "", "sandboxed")
+    return ModeVerdict("ask", outcome.reason)
 
 
-def _unasked(outcome: Outcome) -> Verdict:
+def _unasked(outcome: Outcome) -> ModeVerdict:
     """Nobody is asked: an ask becomes an allow, unless only a person may say yes; then it is a deny."""
     floors = [floor for floor in outcome.floors if floor.kind != "outside"]
     if not floors:
-        return Verdict("allow", "", "dontAsk")
+        return ModeVerdict("allow", "", "dontAsk")
     if all(floor.kind == "managed" for floor in floors):
-        return Verdict("ask", outcome.reason)
+        return ModeVerdict("ask", outcome.reason)
     only = outcome.person_only
-    return Verdict("deny", f"{outcome.reason}. Nobody is asked in this mode, and {only}")
+    return ModeVerdict("deny", f"{outcome.reason}. Nobody is asked in this mode, and {only}")

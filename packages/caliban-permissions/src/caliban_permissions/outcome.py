@@ -19,7 +19,7 @@ keeps acceptEdits out."""
 UnitKind: TypeAlias = Literal["call", "command", "line", "write", "read"]
 
 
-class Floor(NamedTuple):
+class HumanOnly(NamedTuple):
     """A reason for which only a person may say yes."""
 
     kind: FloorKind
@@ -37,7 +37,7 @@ class Unit(NamedTuple):
     action: Action
     hit: Hit
     notes: tuple[str, ...] = ()
-    floors: tuple[Floor, ...] = ()
+    floors: tuple[HumanOnly, ...] = ()
 
 
 class Outcome(NamedTuple):
@@ -55,7 +55,7 @@ class Outcome(NamedTuple):
         return () if self.command is None else tuple(str(opacity) for opacity in self.command.opaque)
 
     @property
-    def floors(self) -> tuple[Floor, ...]:
+    def floors(self) -> tuple[HumanOnly, ...]:
         """The floors of every unit that is asked about."""
         return tuple(dict.fromkeys(floor for unit in self.units for floor in unit.floors))
 

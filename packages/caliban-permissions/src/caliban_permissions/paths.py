@@ -35,7 +35,7 @@ _MAX_PARTS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class PathContext:
     """Where an engine stands. All paths are absolute; `workspace` and `home` are canonical.
 
     `aliases` maps the spellings under which workspace and home were given to the canonical ones. `roots` are
@@ -50,7 +50,7 @@ class Place:
     windows: bool = False
 
     @classmethod
-    def of(cls, workspace: Path, cwd: Path | None, home: Path, roots: tuple[Path, ...] = ()) -> Place:
+    def of(cls, workspace: Path, cwd: Path | None, home: Path, roots: tuple[Path, ...] = ()) -> PathContext:
         """Resolve the directories once."""
         given = str(workspace.absolute()), str(home.absolute())
         real = os.path.realpath(workspace), os.path.realpath(home)
@@ -107,7 +107,7 @@ def split(path: str) -> Parts:
     return parts
 
 
-def resolve(text: str, place: Place, base: str | None = None) -> PathNames:
+def resolve(text: str, place: PathContext, base: str | None = None) -> PathNames:
     """Find all names of `text`, relative to `base` (the workspace unless given). Never raises."""
     refused = _refused(text, place)
     if refused is not None:
@@ -142,7 +142,7 @@ def hard_linked(canonical: str) -> bool:
     return stat.S_ISREG(found.st_mode) and found.st_nlink > 1
 
 
-def _refused(text: str, place: Place) -> str | None:
+def _refused(text: str, place: PathContext) -> str | None:
     reason = refused_text(text)
     if reason is not None:
         return reason
@@ -163,7 +163,7 @@ def _refused(text: str, place: Place) -> str | None:
     return None
 
 
-def _uncertain(text: str, canonicals: tuple[str, ...], place: Place) -> str | None:
+def _uncertain(text: str, canonicals: tuple[str, ...], place: PathContext) -> str | None:
     hidden = hidden_character(text) or ("a line break" if "\n" in text else None)
     if hidden is not None:
         return f"the path contains {hidden}, which does not show"
@@ -179,7 +179,7 @@ def _uncertain(text: str, canonicals: tuple[str, ...], place: Place) -> str | No
     return None
 
 
-def _readings(text: str, base: str, place: Place) -> Iterator[str]:
+def _readings(text: str, base: str, place: PathContext) -> Iterator[str]:
     """The absolute paths that the text may mean: `~` may be the home or a name."""
     join = ntpath.join if place.windows else posixpath.join
     if text == "~" or text.startswith("~/"):
@@ -189,11 +189,11 @@ def _readings(text: str, base: str, place: Place) -> Iterator[str]:
         yield text
 
 
-def _normal(path: str, place: Place) -> str:
+def _normal(path: str, place: PathContext) -> str:
     return ntpath.normpath(path) if place.windows else posixpath.normpath(path)
 
 
-def _real(path: str, place: Place) -> str:
+def _real(path: str, place: PathContext) -> str:
     if place.windows != (os.name == "nt"):
         return _normal(path, place)
     try:
@@ -202,7 +202,7 @@ def _real(path: str, place: Place) -> str:
         return _normal(path, place)
 
 
-def _links(path: str, place: Place) -> Iterator[str]:
+def _links(path: str, place: PathContext) -> Iterator[str]:
     """The links that the last component goes through, one after the other."""
     if place.windows != (os.name == "nt"):
         return
@@ -216,7 +216,7 @@ def _links(path: str, place: Place) -> Iterator[str]:
         yield current
 
 
-def _spellings(name: str, place: Place) -> Iterator[str]:
+def _spellings(name: str, place: PathContext) -> Iterator[str]:
     """A name, what it is without a detour through /proc, and how Windows would read it."""
     yield name
     if name.startswith("/proc/"):

@@ -25,7 +25,7 @@ class Bare(NamedTuple):
     """No argument part: every call of the tool."""
 
 
-class Glob(NamedTuple):
+class ArgumentGlob(NamedTuple):
     """A glob over the main argument, uncompiled: its dialect depends on what the argument is."""
 
     text: str
@@ -43,14 +43,14 @@ class Prefix(NamedTuple):
     text: str
 
 
-class Keys(NamedTuple):
+class KeyPairs(NamedTuple):
     """`key=glob` pairs, joined by and. A key with dots walks into nested objects."""
 
     text: str
     pairs: tuple[tuple[tuple[str, ...], str], ...]
 
 
-Argument: TypeAlias = "Bare | Glob | Anywhere | Prefix | Keys"
+Argument: TypeAlias = "Bare | ArgumentGlob | Anywhere | Prefix | KeyPairs"
 
 
 class Pattern(NamedTuple):
@@ -94,7 +94,7 @@ def _with_argument(text: str, tool: str, argument: str) -> Pattern:
     try:
         return _build(text, tool, _argument(tool, argument), None)
     except GlobSyntaxError as error:
-        return _build(text, tool, Glob(argument), str(error))
+        return _build(text, tool, ArgumentGlob(argument), str(error))
 
 
 def _build(text: str, tool: str, argument: Argument, problem: str | None) -> Pattern:
@@ -114,7 +114,7 @@ def _argument(tool: str, text: str) -> Argument:
     if keys is not None:
         return keys
     compile_text(text)
-    return Glob(text)
+    return ArgumentGlob(text)
 
 
 def _bash_argument(text: str) -> Argument:
@@ -132,13 +132,13 @@ def _bash_argument(text: str) -> Argument:
     if keys is not None and any(path[0] in ("command", "cwd", "background") for path, _ in keys.pairs):
         return keys
     compile_text(text)
-    return Glob(text)
+    return ArgumentGlob(text)
 
 
-def _keys(text: str) -> Keys | None:
+def _keys(text: str) -> KeyPairs | None:
     if _KEY_START.match(text) is None:
         return None
     pairs = [item.partition("=") for item in _NEXT_KEY.split(text)]
     for _, _, glob in pairs:
         compile_text(glob)
-    return Keys(text, tuple((tuple(key.split(".")), glob) for key, _, glob in pairs))
+    return KeyPairs(text, tuple((tuple(key.split(".")), glob) for key, _, glob in pairs))

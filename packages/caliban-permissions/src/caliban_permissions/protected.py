@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from caliban_permissions.paths import Parts, Place, folded, split
+from caliban_permissions.paths import Parts, PathContext, folded, split
 
 Protection: TypeAlias = Literal["authority", "build"]
 
@@ -101,7 +101,7 @@ _BUILD_GLOBS = (
 )
 
 
-def protection(canonical: str, place: Place) -> Protection | None:
+def protection(canonical: str, place: PathContext) -> Protection | None:
     """Which class a canonical path is in. Only the part below the workspace counts when it is inside."""
     parts = folded(split(canonical))
     home = folded(split(place.home))
@@ -122,7 +122,7 @@ def protection(canonical: str, place: Place) -> Protection | None:
     return None
 
 
-def _below(parts: Parts, place: Place) -> Parts | None:
+def _below(parts: Parts, place: PathContext) -> Parts | None:
     """The part below the workspace or a root; `None` outside of them."""
     for root in (place.workspace, *place.roots):
         top = folded(split(root))

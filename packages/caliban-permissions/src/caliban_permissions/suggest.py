@@ -9,11 +9,11 @@ from caliban_common.tool import ToolSpec
 from caliban_permissions.calls import path_names
 from caliban_permissions.glob import escaped
 from caliban_permissions.outcome import Outcome
-from caliban_permissions.paths import Place
+from caliban_permissions.paths import PathContext
 from caliban_permissions.url import parse_url
 
 
-def suggest(tool: ToolSpec, args: Mapping[str, Any], place: Place, outcome: Outcome) -> tuple[str, ...]:
+def suggest(tool: ToolSpec, args: Mapping[str, Any], place: PathContext, outcome: Outcome) -> tuple[str, ...]:
     """Patterns, each narrow and each needed; none where no durable rule should be made.
 
     A command with anything opaque in it gets none, nor does a call that only a person may approve.

@@ -10,7 +10,7 @@ from caliban_provider.call import Caller, in_time
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.errors import AuthenticationError, ProviderError
 from caliban_provider.http import HttpClient, HttpResponse
-from caliban_provider.reader import Patience, ReplyReader
+from caliban_provider.reader import ReplyReader, StreamTimeouts
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
 from caliban_provider_anthropic import models
@@ -48,8 +48,8 @@ class AnthropicProvider:
         self.family = models.FAMILY
         self._transport = transport
         self._http = http
-        self._caller = Caller(http, refused=self._refused, reported=self._reported, hint=_FOREIGN)
-        self._patience = Patience(first_byte_s=first_byte_s, idle_s=idle_s)
+        self._caller = Caller(http, error_from=self._error_from, reported=self._reported, hint=_FOREIGN)
+        self._timeouts = StreamTimeouts(first_byte_s=first_byte_s, idle_s=idle_s)
         self._offered = offered
         self._encoder = Encoder()
 
@@ -67,17 +67,17 @@ class AnthropicProvider:
         body = self._encoder.body(request)
         transport = self._transport
         async with (
-            transport.lease(),
-            in_time(self._accepted(body), self._patience.first_byte_s) as answer,
+            transport.hold(),
+            in_time(self._accepted(body), self._timeouts.first_byte_s) as answer,
         ):
             decoder = Decoder(
                 model=request.model, names=body.names, secrets=transport.secrets, provider=self.name
             )
-            yield ReplyReader(answer, transport.framing(), decoder, self._patience)
+            yield ReplyReader(answer, transport.framing(), decoder, self._timeouts)
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """The models that the key may use, at most `MAX_MODELS`; the known ones where there is no list."""
-        async with self._transport.lease():
+        async with self._transport.hold():
             try:
                 return await self._listed()
             except ProviderError as error:
@@ -118,7 +118,7 @@ class AnthropicProvider:
     async def _answer(self, stack: AsyncExitStack, body: Body) -> HttpResponse:
         return await stack.enter_async_context(self._caller.stream(self._transport.prepare(body)))
 
-    def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+    def _error_from(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
         return self._transport.error(status, headers, body, provider=self.name)
 
     def _reported(self, body: bytes) -> ProviderError | None:

@@ -11,7 +11,7 @@ from caliban_provider.call import Prepared
 from caliban_provider.classify import error_for
 from caliban_provider.errors import AuthenticationError, BadResponse, InvalidRequest, ProviderError
 from caliban_provider.provider import ProviderOptions
-from caliban_provider.reader import Framing
+from caliban_provider.reader import RecordSplitter
 from caliban_provider.sse import SSEDecoder, SSEEvent
 from caliban_provider_anthropic.encode import Body
 
@@ -32,7 +32,7 @@ class Transport(Protocol):
         """What must not show in a message."""
         ...
 
-    def lease(self) -> AbstractAsyncContextManager[None]:
+    def hold(self) -> AbstractAsyncContextManager[None]:
         """Around one exchange: entering waits for the credentials that `prepare` needs.
 
         They may be renewed while it lasts. Raises `ProviderError` when there are none.
@@ -43,7 +43,7 @@ class Transport(Protocol):
         """Get other credentials than those that were refused; false when there are none."""
         ...
 
-    def framing(self) -> Framing[SSEEvent]:
+    def framing(self) -> RecordSplitter[SSEEvent]:
         """What cuts the answer to one request into events."""
         ...
 
@@ -85,7 +85,7 @@ class ApiTransport:
         """The key, if there is one."""
         return (self._key,) if self._key else ()
 
-    def lease(self) -> AbstractAsyncContextManager[None]:
+    def hold(self) -> AbstractAsyncContextManager[None]:
         """Nothing to wait for: the key is given."""
         return nullcontext()
 
@@ -93,7 +93,7 @@ class ApiTransport:
         """There is no other key."""
         return False
 
-    def framing(self) -> Framing[SSEEvent]:
+    def framing(self) -> RecordSplitter[SSEEvent]:
         """Server-sent events."""
         return SSEDecoder()
 

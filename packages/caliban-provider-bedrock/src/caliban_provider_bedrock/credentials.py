@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
+from caliban_provider.credential import Credential
+from caliban_provider.error_body import clean
 from caliban_provider.errors import AuthenticationError
-from caliban_provider.refusal import clean
-from caliban_provider.renewal import Grant
-from caliban_provider_bedrock.sigv4 import Keys
+from caliban_provider_bedrock.sigv4 import AwsKeys
 
 if TYPE_CHECKING:
     from botocore.session import Session  # type: ignore[import-untyped]
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 class Access:
     """What a request needs: no keys where nothing is signed, no region where none is known."""
 
-    keys: Keys | None = None
+    keys: AwsKeys | None = None
     region: str | None = None
 
 
 class AccessSource(Protocol):
     """Finds keys and region."""
 
-    async def fetch(self, refused: bool) -> Grant[Access]:
+    async def fetch(self, refused: bool) -> Credential[Access]:
         """What is found now; `refused` says that what was found before was turned away.
 
         Raises `AuthenticationError`.
@@ -40,9 +40,9 @@ class GivenAccess:
     """Keys and region that were given, and stay."""
 
     def __init__(self, access: Access) -> None:
-        self._grant = Grant(value=access)
+        self._grant = Credential(value=access)
 
-    async def fetch(self, refused: bool) -> Grant[Access]:
+    async def fetch(self, refused: bool) -> Credential[Access]:
         """What was given."""
         return self._grant
 
@@ -63,11 +63,11 @@ class ChainAccess:
         self._needs_keys = needs_keys
         self._session: Session | None = None
 
-    async def fetch(self, refused: bool) -> Grant[Access]:
+    async def fetch(self, refused: bool) -> Credential[Access]:
         """What the library finds. Raises `AuthenticationError` when that is nothing."""
         return await anyio.to_thread.run_sync(self._look, refused, abandon_on_cancel=True)
 
-    def _look(self, refused: bool) -> Grant[Access]:
+    def _look(self, refused: bool) -> Credential[Access]:
         try:
             from botocore.exceptions import (  # type: ignore[import-untyped]
                 BotoCoreError,
@@ -90,10 +90,10 @@ class ChainAccess:
             ) from error
         return grant
 
-    def _found(self, session: Session) -> Grant[Access]:
+    def _found(self, session: Session) -> Credential[Access]:
         region = self._region or session.get_config_variable("region") or None
         if not self._needs_keys:
-            return Grant(value=Access(region=region))
+            return Credential(value=Access(region=region))
         found = session.get_credentials()
         frozen = None if found is None else found.get_frozen_credentials()
         if frozen is None or not frozen.access_key or not frozen.secret_key:
@@ -104,12 +104,12 @@ class ChainAccess:
             )
         passes = getattr(found, "_expiry_time", None)
         self._session = session if isinstance(passes, datetime) else None
-        keys = Keys(
+        keys = AwsKeys(
             access_key_id=frozen.access_key,
             secret_access_key=frozen.secret_key,
             session_token=frozen.token or None,
         )
-        return Grant(
+        return Credential(
             value=Access(keys=keys, region=region),
             expires_at_s=passes.timestamp() if isinstance(passes, datetime) else None,
         )

@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from caliban_provider.credential import EVERY_S, duration_s
 from caliban_provider.errors import AuthenticationError, InvalidRequest
 from caliban_provider.options import LINE, VERSION, matching
 from caliban_provider.provider import ProviderOptions
-from caliban_provider.renewal import EVERY_S, duration_s
 from caliban_provider_bedrock.credentials import Access, AccessSource, ChainAccess, GivenAccess
 from caliban_provider_bedrock.models import DEFAULT_PROFILE
-from caliban_provider_bedrock.sigv4 import Keys
+from caliban_provider_bedrock.sigv4 import AwsKeys
 
 BODY_VERSION = "bedrock-2023-05-31"
 """What is sent as `anthropic_version`: every model takes it, newer ones only from 4.7 on take later ones."""
@@ -88,12 +88,12 @@ def checked_region(region: str) -> str:
     return region.strip()
 
 
-def _keys(environ: Mapping[str, str]) -> Keys | None:
+def _keys(environ: Mapping[str, str]) -> AwsKeys | None:
     """The keys in the environment; they serve without the vendor's library."""
     key_id, secret = environ.get("AWS_ACCESS_KEY_ID"), environ.get("AWS_SECRET_ACCESS_KEY")
     if not key_id or not secret:
         return None
-    return Keys(
+    return AwsKeys(
         access_key_id=key_id,
         secret_access_key=secret,
         session_token=environ.get("AWS_SESSION_TOKEN") or None,

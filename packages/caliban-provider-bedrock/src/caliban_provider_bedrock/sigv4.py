@@ -21,7 +21,7 @@ _DEFAULT_PORTS = (("http", ":80"), ("https", ":443"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
+class AwsKeys:
     """What signs: `session_token` belongs to keys that pass."""
 
     access_key_id: str
@@ -29,7 +29,7 @@ class Keys:
     session_token: str | None = field(default=None, repr=False)
 
 
-def signed(request: Prepared, *, keys: Keys, region: str, service: str, at: datetime) -> Prepared:
+def signed(request: Prepared, *, keys: AwsKeys, region: str, service: str, at: datetime) -> Prepared:
     """`request` with the headers that sign it; every header that it has is signed. `at` is in UTC."""
     stamp = at.strftime("%Y%m%dT%H%M%SZ")
     parts = urlsplit(request.url)

@@ -10,9 +10,10 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from caliban_common.codec import dumps
-from caliban_provider import refusal
+from caliban_provider import error_body
 from caliban_provider.call import Prepared
 from caliban_provider.classify import error_for
+from caliban_provider.credential import CredentialCache
 from caliban_provider.errors import (
     AuthenticationError,
     BadResponse,
@@ -20,8 +21,7 @@ from caliban_provider.errors import (
     ProviderError,
     ServerError,
 )
-from caliban_provider.reader import Framing
-from caliban_provider.renewal import Renewal
+from caliban_provider.reader import RecordSplitter
 from caliban_provider.sse import SSEEvent
 from caliban_provider_anthropic.encode import Body
 from caliban_provider_bedrock.credentials import Access
@@ -50,7 +50,7 @@ class BedrockTransport:
     def __init__(self, settings: BedrockSettings, *, now: Callable[[], datetime] = _now) -> None:
         self._settings = settings
         self._now = now
-        self._access: Renewal[Access] = Renewal(
+        self._access: CredentialCache[Access] = CredentialCache(
             settings.access.fetch, every_s=settings.refresh_s, clock=lambda: now().timestamp()
         )
 
@@ -63,15 +63,15 @@ class BedrockTransport:
             known += [access.keys.secret_access_key, access.keys.session_token]
         return tuple(filter(None, known))
 
-    def lease(self) -> AbstractAsyncContextManager[None]:
+    def hold(self) -> AbstractAsyncContextManager[None]:
         """Around one exchange, in which keys may be renewed."""
-        return self._access.lease()
+        return self._access.hold()
 
     async def renew(self) -> bool:
         """Look for other keys; a bearer token stays."""
         return self._settings.signs and await self._access.renew()
 
-    def framing(self) -> Framing[SSEEvent]:
+    def framing(self) -> RecordSplitter[SSEEvent]:
         """An event stream that carries the wire's events."""
         return BedrockFraming()
 
@@ -124,12 +124,12 @@ class BedrockTransport:
         """The error that an answer means; its kind stands in a header, not in the body."""
         kind = headers.get("x-amzn-errortype", "").partition(":")[0].strip()
         if status == _MODEL_FAILED:
-            text = refusal.read(body, secrets=self.secrets).text
+            text = error_body.read(body, secrets=self.secrets).text
             return ServerError(
                 f"the model failed at {provider} (HTTP {status}): {text}"[:500],
                 hint="Try again in a moment, or use another model.",
                 status=status,
-                code=refusal.kind(kind) or None,
+                code=error_body.kind(kind) or None,
                 request_id=headers.get("x-amzn-requestid"),
             )
         error = error_for(status, headers, _named(body, kind), provider=provider, secrets=self.secrets)

@@ -13,7 +13,7 @@ from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.classify import error_for
 from caliban_provider.errors import BadResponse, ProviderError
 from caliban_provider.http import HttpClient
-from caliban_provider.reader import Patience, ReplyReader
+from caliban_provider.reader import ReplyReader, StreamTimeouts
 from caliban_provider.request import CompletionRequest
 from caliban_provider.sse import SSEDecoder
 from caliban_provider.stream import StreamEvent
@@ -52,8 +52,8 @@ class GoogleProvider:
         self.family = models.FAMILY
         self._transport = transport
         self._http = http
-        self._caller = Caller(http, refused=self._refused, reported=self._reported, hint=_FOREIGN)
-        self._patience = Patience(first_byte_s=first_byte_s, idle_s=idle_s, trail_s=TRAIL_S)
+        self._caller = Caller(http, error_from=self._error_from, reported=self._reported, hint=_FOREIGN)
+        self._timeouts = StreamTimeouts(first_byte_s=first_byte_s, idle_s=idle_s, trail_s=TRAIL_S)
         self._encoder = Encoder()
 
     def capabilities(self, model: str) -> Capabilities:
@@ -69,8 +69,8 @@ class GoogleProvider:
         body = self._encoder.body(request)
         prepared = await self._transport.prepare(request.model, body)
         decoder = Decoder(model=request.model, names=body.names, secrets=self._transport.secrets)
-        async with in_time(self._caller.stream(prepared), self._patience.first_byte_s) as answer:
-            yield ReplyReader(answer, SSEDecoder(), decoder, self._patience)
+        async with in_time(self._caller.stream(prepared), self._timeouts.first_byte_s) as answer:
+            yield ReplyReader(answer, SSEDecoder(), decoder, self._timeouts)
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """The models that the key may use, at most `MAX_MODELS`; the table's where there is no such list."""
@@ -95,7 +95,7 @@ class GoogleProvider:
         """Close the connections; may be called twice."""
         await self._http.aclose()
 
-    def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+    def _error_from(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
         if status == 401:
             self._transport.forget()
         return error_for(status, headers, body, provider=self.name, secrets=self._transport.secrets)

@@ -11,7 +11,7 @@ from caliban_provider.classify import error_for
 from caliban_provider.errors import InvalidRequest, ModelUnavailable, NetworkError, ProviderError
 from caliban_provider.http import HttpClient, HttpResponse
 from caliban_provider.ndjson import NDJSONDecoder
-from caliban_provider.reader import Patience, ReplyReader
+from caliban_provider.reader import ReplyReader, StreamTimeouts
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
 from caliban_provider_ollama.catalog import Catalog
@@ -46,14 +46,14 @@ class OllamaProvider:
         self._http = http
         self._caller = Caller(
             http,
-            refused=self._refused,
+            error_from=self._error_from,
             foreign=("html", "event-stream"),
             stream="a stream of JSON lines",
             hint="Check the base URL: something that is not Ollama answers there.",
         )
         self._catalog = Catalog(transport, http, known)
         self._encoder = Encoder(wishes=wishes)
-        self._patience = Patience(first_byte_s=silence_s[0], idle_s=silence_s[1])
+        self._timeouts = StreamTimeouts(first_byte_s=silence_s[0], idle_s=silence_s[1])
         self._on_status = on_status
         self._told: set[str] = set()
         self._begun = set(known or ())
@@ -76,8 +76,8 @@ class OllamaProvider:
         decoder = Decoder(model=request.model, secrets=self._transport.secrets)
         prepared = self._transport.post("/api/chat", body.data)
         opening = self._opened(prepared, request.model)
-        async with in_time(opening, self._patience.first_byte_s, hint=_SLOW) as answer:
-            yield ReplyReader(answer, NDJSONDecoder(), decoder, self._patience)
+        async with in_time(opening, self._timeouts.first_byte_s, hint=_SLOW) as answer:
+            yield ReplyReader(answer, NDJSONDecoder(), decoder, self._timeouts)
         self._encoder.learn(request.model, body, decoder.prompt_tokens)
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
@@ -116,7 +116,7 @@ class OllamaProvider:
                 raise _advised(error, model) from None
             yield answer
 
-    def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+    def _error_from(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
         return error_for(status, headers, body, provider=self.name, secrets=self._transport.secrets)
 
 

@@ -12,7 +12,7 @@ from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.classify import error_for
 from caliban_provider.errors import BadResponse, ProviderError
 from caliban_provider.http import HttpClient
-from caliban_provider.reader import Patience, ReplyReader
+from caliban_provider.reader import ReplyReader, StreamTimeouts
 from caliban_provider.request import CompletionRequest
 from caliban_provider.sse import SSEDecoder
 from caliban_provider.stream import StreamEvent
@@ -48,8 +48,8 @@ class OpenAIProvider:
         self._service = service
         self._transport = transport
         self._http = http
-        self._caller = Caller(http, refused=self._refused, reported=self._reported, hint=_FOREIGN)
-        self._patience = Patience(first_byte_s=first_byte_s, idle_s=idle_s)
+        self._caller = Caller(http, error_from=self._error_from, reported=self._reported, hint=_FOREIGN)
+        self._timeouts = StreamTimeouts(first_byte_s=first_byte_s, idle_s=idle_s)
 
     def capabilities(self, model: str) -> Capabilities:
         """What `model` can do, from a dated table."""
@@ -64,8 +64,8 @@ class OpenAIProvider:
         body = self._service.body(request)
         decoder = self._service.decoder(body, self._transport.secrets)
         opening = self._caller.stream(self._transport.prepare(body))
-        async with in_time(opening, self._patience.first_byte_s) as answer:
-            yield ReplyReader(answer, SSEDecoder(), decoder, self._patience)
+        async with in_time(opening, self._timeouts.first_byte_s) as answer:
+            yield ReplyReader(answer, SSEDecoder(), decoder, self._timeouts)
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """The models that the server lists, at most `MAX_MODELS`, with the windows it tells."""
@@ -79,7 +79,7 @@ class OpenAIProvider:
         """Close the connections; may be called twice."""
         await self._http.aclose()
 
-    def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
+    def _error_from(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
         return error_for(status, headers, body, provider=self.name, secrets=self._transport.secrets)
 
     def _reported(self, body: bytes) -> ProviderError | None:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from caliban_provider.credential import EVERY_S, duration_s
 from caliban_provider.errors import AuthenticationError, InvalidRequest
 from caliban_provider.options import LINE, VERSION, matching
 from caliban_provider.provider import ProviderOptions
-from caliban_provider.renewal import EVERY_S, duration_s
 
 BODY_VERSION = "vertex-2023-10-16"
 """What is sent as `anthropic_version`: the classic value, which every model takes."""

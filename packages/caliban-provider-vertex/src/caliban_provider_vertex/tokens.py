@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 import anyio
 
+from caliban_provider.credential import Credential
+from caliban_provider.error_body import clean
 from caliban_provider.errors import AuthenticationError, ProviderError
 from caliban_provider.http import HttpClient
-from caliban_provider.refusal import clean
-from caliban_provider.renewal import Grant
 
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 """What the token must be good for."""
@@ -26,7 +26,7 @@ _LOG_IN += "ANTHROPIC_VERTEX_TOKEN."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class GoogleToken:
     """A token, the project that its credentials belong to, and the one that pays; empty is not known."""
 
     value: str = field(repr=False)
@@ -37,7 +37,7 @@ class Token:
 class TokenSource(Protocol):
     """Gets tokens."""
 
-    async def fetch(self, refused: bool) -> Grant[Token]:
+    async def fetch(self, refused: bool) -> Credential[GoogleToken]:
         """A token that is good now; `refused` says that the one before was turned away.
 
         Raises `AuthenticationError`.
@@ -49,9 +49,9 @@ class GivenToken:
     """A token that was given, and stays."""
 
     def __init__(self, value: str) -> None:
-        self._grant = Grant(value=Token(value=value))
+        self._grant = Credential(value=GoogleToken(value=value))
 
-    async def fetch(self, refused: bool) -> Grant[Token]:
+    async def fetch(self, refused: bool) -> Credential[GoogleToken]:
         """What was given."""
         return self._grant
 
@@ -68,11 +68,11 @@ class DefaultTokens:
         self._credentials: Any = None
         self._project = ""
 
-    async def fetch(self, refused: bool) -> Grant[Token]:
+    async def fetch(self, refused: bool) -> Credential[GoogleToken]:
         """A new token. Raises `AuthenticationError` when there are no credentials or they do not serve."""
         return await anyio.to_thread.run_sync(self._look, refused, abandon_on_cancel=True)
 
-    def _look(self, refused: bool) -> Grant[Token]:
+    def _look(self, refused: bool) -> Credential[GoogleToken]:
         try:
             import google.auth
             from google.auth.exceptions import GoogleAuthError
@@ -97,21 +97,21 @@ class DefaultTokens:
             ) from error
         return self._grant()
 
-    def _grant(self) -> Grant[Token]:
+    def _grant(self) -> Credential[GoogleToken]:
         passes = getattr(self._credentials, "expiry", None)
-        token = Token(
+        token = GoogleToken(
             value=str(self._credentials.token),
             project=self._project,
             quota_project=getattr(self._credentials, "quota_project_id", None) or "",
         )
         # The library tells the end in UTC, without saying so.
-        return Grant(
+        return Credential(
             value=token, expires_at_s=None if passes is None else passes.replace(tzinfo=UTC).timestamp()
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class TokenResponse:
     """What a token service said, as the vendor's library wants it."""
 
     status: int
@@ -133,7 +133,7 @@ class LoopRequest:
         headers: Mapping[str, str] | None = None,
         timeout: float | None = None,
         **_: object,
-    ) -> Answer:
+    ) -> TokenResponse:
         """The answer, whatever its status. Raises the library's `TransportError` when there is none."""
         from google.auth.exceptions import TransportError
 
@@ -145,8 +145,8 @@ class LoopRequest:
 
     async def _ask(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, timeout: float | None
-    ) -> Answer:
+    ) -> TokenResponse:
         with anyio.fail_after(timeout or _TIMEOUT_S):
             async with self._http.stream(method, url, headers=headers, body=body) as answer:
                 data = await answer.read(MAX_ANSWER_BYTES)
-                return Answer(status=answer.status, headers=answer.headers, data=data)
+                return TokenResponse(status=answer.status, headers=answer.headers, data=data)

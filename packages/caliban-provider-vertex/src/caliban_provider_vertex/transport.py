@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 from caliban_common.codec import dumps
 from caliban_provider.call import Prepared
 from caliban_provider.classify import error_for
+from caliban_provider.credential import CredentialCache
 from caliban_provider.errors import (
     AuthenticationError,
     BadResponse,
@@ -19,13 +20,12 @@ from caliban_provider.errors import (
     ModelUnavailable,
     ProviderError,
 )
-from caliban_provider.reader import Framing
-from caliban_provider.renewal import Renewal
+from caliban_provider.reader import RecordSplitter
 from caliban_provider.sse import SSEDecoder, SSEEvent
 from caliban_provider_anthropic.encode import Body
 from caliban_provider_vertex.models import wire_id
 from caliban_provider_vertex.settings import VertexSettings, checked_project
-from caliban_provider_vertex.tokens import Token, TokenSource
+from caliban_provider_vertex.tokens import GoogleToken, TokenSource
 
 
 class VertexTransport:
@@ -38,7 +38,9 @@ class VertexTransport:
         self, settings: VertexSettings, tokens: TokenSource, *, clock: Callable[[], float] = time.time
     ) -> None:
         self._settings = settings
-        self._tokens: Renewal[Token] = Renewal(tokens.fetch, every_s=settings.refresh_s, clock=clock)
+        self._tokens: CredentialCache[GoogleToken] = CredentialCache(
+            tokens.fetch, every_s=settings.refresh_s, clock=clock
+        )
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -46,15 +48,15 @@ class VertexTransport:
         token = self._tokens.value
         return (token.value,) if token else ()
 
-    def lease(self) -> AbstractAsyncContextManager[None]:
+    def hold(self) -> AbstractAsyncContextManager[None]:
         """Around one exchange, in which the token may be renewed."""
-        return nullcontext() if self._settings.authorized else self._tokens.lease()
+        return nullcontext() if self._settings.authorized else self._tokens.hold()
 
     async def renew(self) -> bool:
         """Get another token."""
         return not self._settings.authorized and await self._tokens.renew()
 
-    def framing(self) -> Framing[SSEEvent]:
+    def framing(self) -> RecordSplitter[SSEEvent]:
         """Server-sent events, as the API itself has them."""
         return SSEDecoder()
 
@@ -116,7 +118,7 @@ class VertexTransport:
                 )
         return error
 
-    def _headers(self, token: Token | None) -> dict[str, str]:
+    def _headers(self, token: GoogleToken | None) -> dict[str, str]:
         headers = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
         if token is not None:
             headers["authorization"] = f"Bearer {token.value}"

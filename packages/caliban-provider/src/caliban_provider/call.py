@@ -36,23 +36,24 @@ def _nothing(body: bytes) -> ProviderError | None:
 class Caller:
     """Sends prepared requests; an answer that is not what was asked for is raised as a `ProviderError`.
 
-    `refused` makes the error of a failed answer from status, headers and body; `reported` that of a body in
-    JSON that came with success where a stream was asked for, if it tells one. `foreign` are words in content
-    types that no stream of this vendor has; `stream` names what it has, `hint` says what to do about another.
+    `error_from` makes the error of a failed answer from status, headers and body; `reported` that of a
+    JSON body that came with success where a stream was asked for, if it tells one. `foreign` are words in
+    content types that no stream of this vendor has; `stream` names what it has, `hint` says what to do about
+    another.
     """
 
     def __init__(
         self,
         http: HttpClient,
         *,
-        refused: Callable[[int, Mapping[str, str], bytes], ProviderError],
+        error_from: Callable[[int, Mapping[str, str], bytes], ProviderError],
         reported: Callable[[bytes], ProviderError | None] = _nothing,
         foreign: tuple[str, ...] = ("json", "html"),
         stream: str = "a stream of events",
         hint: str = "Check the base URL: something else answers there.",
     ) -> None:
         self._http = http
-        self._refused = refused
+        self._error_from = error_from
         self._reported = reported
         self._foreign = foreign
         self._stream = stream
@@ -88,7 +89,7 @@ class Caller:
             body = await answer.read(MAX_REFUSAL_BYTES)
         except ProviderError:
             body = b""  # the status says enough
-        raise self._refused(answer.status, answer.headers, body)
+        raise self._error_from(answer.status, answer.headers, body)
 
     async def _check_kind(self, answer: HttpResponse) -> None:
         kind = answer.headers.get("content-type", "").lower()

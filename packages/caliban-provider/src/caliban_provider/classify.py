@@ -11,7 +11,8 @@ import time
 from collections.abc import Collection, Mapping
 from urllib.parse import urlsplit
 
-from caliban_provider import refusal
+from caliban_provider import error_body
+from caliban_provider.error_body import ErrorBody
 from caliban_provider.errors import (
     AuthenticationError,
     BadResponse,
@@ -25,7 +26,6 @@ from caliban_provider.errors import (
     RequestTooLarge,
     ServerError,
 )
-from caliban_provider.refusal import Refusal
 from caliban_provider.retryafter import retry_after_s
 
 __all__ = ["error_for", "error_for_type", "request_id", "retry_after_s"]
@@ -69,7 +69,7 @@ def error_for(
 
     Whatever is in `secrets` is kept out of the message, should the server repeat it.
     """
-    said = refusal.read(body, secrets=secrets)
+    said = error_body.read(body, secrets=secrets)
     told_s = retry_after_s(headers, said.hidden or said.text, time.time())
     kind = _class_for(status, said)
     error = kind(
@@ -98,9 +98,9 @@ def error_for_type(kind: str, message: str, *, provider: str, secrets: Collectio
 
     A type that is a number is taken as a status. An unknown one is the server's failure: worth a retry.
     """
-    name = refusal.kind(kind)
-    said = Refusal(
-        kinds=(name,) if name else (), text=refusal.clean(message, secrets=secrets), hidden=message
+    name = error_body.kind(kind)
+    said = ErrorBody(
+        kinds=(name,) if name else (), text=error_body.clean(message, secrets=secrets), hidden=message
     )
     status = int(name) if name.isdecimal() and len(name) == 3 else None
     told_s = retry_after_s({}, message, time.time())
@@ -116,7 +116,7 @@ def error_for_type(kind: str, message: str, *, provider: str, secrets: Collectio
     )
 
 
-def _class_for(status: int | None, said: Refusal) -> type[ProviderError]:
+def _class_for(status: int | None, said: ErrorBody) -> type[ProviderError]:
     for name in said.kinds:
         if (found := _by_kind(name)) is not None:
             return found
@@ -212,14 +212,14 @@ def _by_general_kind(name: str, text: str) -> type[ProviderError] | None:
             return None
 
 
-def _told(status: int, headers: Mapping[str, str], said: Refusal) -> str:
+def _told(status: int, headers: Mapping[str, str], said: ErrorBody) -> str:
     """The server's words; for a redirect, where to, without a query that may hold a key."""
     if 300 <= status < 400 and (location := headers.get("location")):
         try:
             parts = urlsplit(location)
         except ValueError:
             return "redirects are not followed"
-        return refusal.clean(
+        return error_body.clean(
             f"redirects are not followed; it points to {parts.netloc.rpartition('@')[2]}{parts.path}"
         )
     return said.text or ", ".join(said.kinds)

@@ -15,7 +15,7 @@ import anyio
 
 from caliban_provider import faults
 from caliban_provider.errors import NetworkError
-from caliban_provider.http1 import Framing, Head, framing_of, split_head
+from caliban_provider.http1 import BodyFraming, ResponseHead, framing_of, split_head
 
 if TYPE_CHECKING:
     from anyio.abc import ByteStream
@@ -43,7 +43,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class HttpTimeouts:
     """How long to wait: for a connection, for each read, for each write."""
 
     connect_s: float
@@ -54,12 +54,12 @@ class Limits:
 class Pool:
     """Connections by origin; `context` is asked for the first one that needs TLS."""
 
-    def __init__(self, limits: Limits, context: Callable[[], ssl.SSLContext]) -> None:
+    def __init__(self, limits: HttpTimeouts, context: Callable[[], ssl.SSLContext]) -> None:
         self._limits = limits
         self._context = context
         self._idle: dict[Origin, list[Connection]] = {}
 
-    async def request(self, origin: Origin, method: str, request: bytes) -> Answer:
+    async def request(self, origin: Origin, method: str, request: bytes) -> HttpResponse:
         """Send the bytes of a request and give its answer's head. Raises `ProviderError`.
 
         A server may close a kept connection while the request is on its way. One that was closed without a
@@ -74,10 +74,10 @@ class Pool:
                     raise
         return await self._ask(await self._connect(origin), method, request)
 
-    async def _ask(self, connection: Connection, method: str, request: bytes) -> Answer:
+    async def _ask(self, connection: Connection, method: str, request: bytes) -> HttpResponse:
         try:
             await connection.send(request)
-            return Answer(self, connection, *await connection.head(method))
+            return HttpResponse(self, connection, *await connection.head(method))
         except BaseException:
             await connection.aclose()
             raise
@@ -112,7 +112,7 @@ class Pool:
                 return Connection(origin, await _stream(origin, context), self._limits)
         except _BROKEN as error:
             raise faults.unconnected(error, str(origin)) from error
-        raise faults.late(str(origin), self._limits.connect_s)
+        raise faults.connect_timeout(str(origin), self._limits.connect_s)
 
 
 async def _stream(origin: Origin, context: ssl.SSLContext | None) -> ByteStream:
@@ -126,7 +126,7 @@ async def _stream(origin: Origin, context: ssl.SSLContext | None) -> ByteStream:
 class Connection:
     """One connection, for one request at a time. `answered`: the last one got at least a byte."""
 
-    def __init__(self, origin: Origin, stream: ByteStream, limits: Limits) -> None:
+    def __init__(self, origin: Origin, stream: ByteStream, limits: HttpTimeouts) -> None:
         self.origin = origin
         self.limits = limits
         self.kept_until = 0.0
@@ -149,11 +149,13 @@ class Connection:
                 with anyio.fail_after(self.limits.write_s):
                     await self._stream.send(request[at : at + _WRITE_BYTES])
         except TimeoutError:
-            raise faults.silent(f"{self.origin} did not take the request", self.limits.write_s) from None
+            raise faults.read_timeout(
+                f"{self.origin} did not take the request", self.limits.write_s
+            ) from None
         except _BROKEN:
             pass
 
-    async def head(self, method: str) -> tuple[Head, Framing]:
+    async def head(self, method: str) -> tuple[ResponseHead, BodyFraming]:
         """The head of the answer to `method` and how its body ends; interim answers (1xx) are passed over."""
         received = b""
         self.answered = False
@@ -164,9 +166,9 @@ class Connection:
             self._received = found[1]
             return found[0], framing_of(method, found[0])
         except ValueError as error:
-            raise faults.foreign(error, str(self.origin)) from error
+            raise faults.not_http(error, str(self.origin)) from error
         except TimeoutError:
-            raise faults.silent(f"{self.origin} did not answer", self.limits.read_s) from None
+            raise faults.read_timeout(f"{self.origin} did not answer", self.limits.read_s) from None
         except _BROKEN as error:
             raise faults.broken(_named(error), str(self.origin)) from error
 
@@ -183,10 +185,10 @@ class Connection:
         await anyio.aclose_forcefully(self._stream)
 
 
-class Answer:
+class HttpResponse:
     """The head of an answer, and an iterator over its body. Pieces that arrive together come as one."""
 
-    def __init__(self, pool: Pool, connection: Connection, head: Head, framing: Framing) -> None:
+    def __init__(self, pool: Pool, connection: Connection, head: ResponseHead, framing: BodyFraming) -> None:
         self.status = head.status
         self.headers = head.headers
         self._pool = pool
@@ -194,7 +196,7 @@ class Answer:
         self._keep_alive = head.keep_alive
         self._framing = framing
 
-    def __aiter__(self) -> Answer:
+    def __aiter__(self) -> HttpResponse:
         return self
 
     async def __anext__(self) -> bytes:
@@ -221,15 +223,17 @@ class Answer:
         except anyio.EndOfStream:
             pass
         except ValueError as error:
-            raise faults.cut(error, str(connection.origin)) from error
+            raise faults.truncated(error, str(connection.origin)) from error
         except TimeoutError:
-            raise faults.silent(f"{connection.origin} did not go on", connection.limits.read_s) from None
+            raise faults.read_timeout(
+                f"{connection.origin} did not go on", connection.limits.read_s
+            ) from None
         except _BROKEN as error:
-            raise faults.cut(_named(error), str(connection.origin)) from error
+            raise faults.truncated(_named(error), str(connection.origin)) from error
         try:
             self._framing.end()
         except ValueError as error:
-            raise faults.cut(error, str(connection.origin)) from error
+            raise faults.truncated(error, str(connection.origin)) from error
         return b""
 
 

@@ -43,7 +43,7 @@ def unconnected(error: BaseException, host: str) -> NetworkError:
     )
 
 
-def late(host: str, connect_s: float) -> NetworkError:
+def connect_timeout(host: str, connect_s: float) -> NetworkError:
     """A connection that took too long to make."""
     return NetworkError(
         f"no connection to {host} within {connect_s:g} s",
@@ -51,7 +51,7 @@ def late(host: str, connect_s: float) -> NetworkError:
     )
 
 
-def silent(what: str, limit_s: float) -> StreamIdle:
+def read_timeout(what: str, limit_s: float) -> StreamIdle:
     """A server that says nothing; `what` it did not do."""
     return StreamIdle(
         f"{what} within {limit_s:g} s",
@@ -65,14 +65,14 @@ def broken(error: BaseException, host: str) -> NetworkError:
     return NetworkError(f"the connection to {host} broke before an answer: {line(error)}", hint="Try again.")
 
 
-def cut(error: BaseException, host: str) -> StreamInterrupted:
+def truncated(error: BaseException, host: str) -> StreamInterrupted:
     """A connection that broke in the body of an answer."""
     return StreamInterrupted(
         f"the connection to {host} broke in the middle of the answer: {line(error)}", hint="Try again."
     )
 
 
-def foreign(error: BaseException, host: str) -> BadResponse:
+def not_http(error: BaseException, host: str) -> BadResponse:
     """An answer that is not HTTP."""
     return BadResponse(
         f"{host} does not answer in HTTP: {line(error)}", hint="Check the base URL and its port."

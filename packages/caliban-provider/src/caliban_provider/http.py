@@ -17,11 +17,11 @@ from urllib.parse import urlsplit
 import anyio
 
 from caliban_provider import tls
-from caliban_provider.connection import Limits, Pool
-from caliban_provider.direct import LOOPBACK, direct, may_be_proxied
+from caliban_provider.connection import HttpTimeouts, Pool
 from caliban_provider.errors import InvalidRequest, ProviderError
-from caliban_provider.library import Library, Unpacked, is_packed
+from caliban_provider.httpx_client import Library, Unpacked, is_packed
 from caliban_provider.options import check_headers
+from caliban_provider.plain_request import LOOPBACK, direct, may_be_proxied
 
 _CLOSE_S = 2.0
 _DRAIN_S = 0.05
@@ -83,7 +83,7 @@ class HttpClient:
         write_s: float = 60.0,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._limits = Limits(connect_s=connect_s, read_s=read_s, write_s=write_s)
+        self._limits = HttpTimeouts(connect_s=connect_s, read_s=read_s, write_s=write_s)
         self._tls = tls
         self._pool = Pool(self._limits, self._context)
         self._library = Library(self._limits, self._pool, _HEADERS, self._context)

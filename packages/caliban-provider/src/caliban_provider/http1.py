@@ -24,7 +24,7 @@ _UNSAFE = re.compile(rb"[\r\n\0]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class ResponseHead:
     """The head of an answer. `headers` have lower-case names; repeated ones are joined by commas."""
 
     status: int
@@ -41,7 +41,7 @@ def request(method: str, target: bytes, headers: Iterable[tuple[bytes, bytes]], 
     return b"\r\n".join((*lines, b"", body))
 
 
-def split_head(data: bytes) -> tuple[Head, bytes] | None:
+def split_head(data: bytes) -> tuple[ResponseHead, bytes] | None:
     """The head at the start of `data` and what follows it; `None` while it is incomplete."""
     if (found := _HEAD_END.search(data)) is not None:
         return _head(data[: found.start()]), data[found.end() :]
@@ -53,7 +53,7 @@ def split_head(data: bytes) -> tuple[Head, bytes] | None:
     return None
 
 
-def _head(data: bytes) -> Head:
+def _head(data: bytes) -> ResponseHead:
     first, *lines = data.replace(b"\r\n", b"\n").split(b"\n")
     if (status := _STATUS.fullmatch(first)) is None:
         raise ValueError(f"its first line is {first[:80]!r}")
@@ -66,10 +66,10 @@ def _head(data: bytes) -> Head:
         headers[key] = f"{headers[key]}, {text}" if key in headers else text
     connection = headers.get("connection", "").lower()
     keep_alive = "close" not in connection if status[1] == b"1" else "keep-alive" in connection
-    return Head(status=int(status[2]), headers=headers, keep_alive=keep_alive)
+    return ResponseHead(status=int(status[2]), headers=headers, keep_alive=keep_alive)
 
 
-def framing_of(method: str, head: Head) -> Framing:
+def framing_of(method: str, head: ResponseHead) -> BodyFraming:
     """How the body that follows `head` ends (RFC 9112, 6.3). Raises `ValueError`."""
     if method == "HEAD" or head.status in (204, 304):
         return Sized(0)
@@ -200,5 +200,5 @@ class Chunked:
         return size
 
 
-Framing: TypeAlias = Sized | Unbounded | Chunked
+BodyFraming: TypeAlias = Sized | Unbounded | Chunked
 """Finds the end of a body: `done` says that it was found, `reusable` that nothing stands behind it."""

@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 import anyio
 
 from caliban_provider.capabilities import Capabilities, ModelInfo
+from caliban_provider.credential import CredentialCache, Fetch
+from caliban_provider.error_body import masked
 from caliban_provider.errors import AuthenticationError, ProviderError
 from caliban_provider.provider import Provider, make_ready
-from caliban_provider.refusal import masked
-from caliban_provider.renewal import Fetch, Renewal
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
 
@@ -49,7 +49,7 @@ class KeyedProvider:
         self, make: Callable[[str], Provider], fetch: Fetch[str], *, clock: Callable[[], float] = time.time
     ) -> None:
         self._make = make
-        self._keys: Renewal[str] = Renewal(fetch, every_s=0, least_s=0, clock=clock)
+        self._keys: CredentialCache[str] = CredentialCache(fetch, every_s=0, least_s=0, clock=clock)
         self._facts: Provider | None = None
         with suppress(AuthenticationError):
             self._facts = make(PLACEHOLDER)

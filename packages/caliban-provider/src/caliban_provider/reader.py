@@ -23,7 +23,7 @@ P_co = TypeVar("P_co", covariant=True)
 P_contra = TypeVar("P_contra", contravariant=True)
 
 
-class Answer(Protocol):
+class ResponseBody(Protocol):
     """What a reply is read from, as `http.HttpResponse` is; `headers` have lower-case names."""
 
     @property
@@ -34,7 +34,7 @@ class Answer(Protocol):
         ...
 
 
-class Framing(Protocol[P_co]):
+class RecordSplitter(Protocol[P_co]):
     """Cuts the bytes of one answer into pieces, wherever its chunks end. Raises `BadResponse`.
 
     A framing that gives out one piece after another gives what was complete before it raises.
@@ -71,7 +71,7 @@ class Decoder(Protocol[P_contra]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class StreamTimeouts:
     """How long an answer may be silent: before its first chunk, between two, and once the reply is over.
 
     Some wires say something after the end that they have told, such as counts: `trail_s` is how long that is
@@ -90,13 +90,15 @@ class ReplyReader(Generic[P]):
     A failure names the request as the answer's headers do.
     """
 
-    def __init__(self, answer: Answer, framing: Framing[P], decoder: Decoder[P], patience: Patience) -> None:
+    def __init__(
+        self, answer: ResponseBody, framing: RecordSplitter[P], decoder: Decoder[P], timeouts: StreamTimeouts
+    ) -> None:
         self._headers = answer.headers
-        self._chunks = watched(answer.chunks(), first_byte_s=patience.first_byte_s, idle_s=patience.idle_s)
+        self._chunks = watched(answer.chunks(), first_byte_s=timeouts.first_byte_s, idle_s=timeouts.idle_s)
         self._framing = framing
         self._decoder = decoder
         self._feed = decoder.feed
-        self._trail_s = patience.trail_s
+        self._trail_s = timeouts.trail_s
         self._ready: deque[StreamEvent] = deque()
         self._failure: ProviderError | None = None
         self._ended = False

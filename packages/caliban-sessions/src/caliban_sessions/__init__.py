@@ -11,14 +11,13 @@ from caliban_sessions.errors import (
     SessionWriteError,
 )
 from caliban_sessions.name import check_name, is_name
-from caliban_sessions.session import Session
-from caliban_sessions.state import Origin, SessionHead, SessionState
+from caliban_sessions.state import ForkOrigin, SessionHead, SessionState
 from caliban_sessions.store import SessionStore
+from caliban_sessions.writer import SessionWriter
 
 __all__ = [
+    "ForkOrigin",
     "InvalidSessionName",
-    "Origin",
-    "Session",
     "SessionBusy",
     "SessionCorrupt",
     "SessionError",
@@ -29,6 +28,7 @@ __all__ = [
     "SessionStore",
     "SessionUnreadable",
     "SessionWriteError",
+    "SessionWriter",
     "check_name",
     "is_name",
 ]

@@ -12,9 +12,9 @@ from caliban_common.codec import usage_from_json, usage_to_json
 from caliban_common.errors import DataError
 from caliban_common.text import clean, one_line
 from caliban_sessions import stamp
-from caliban_sessions.entry import Entry, entry_from_json, nested_beyond
+from caliban_sessions.entry import StoredMessage, entry_from_json, nested_beyond
 from caliban_sessions.errors import SessionCorrupt
-from caliban_sessions.ledger import Ledger
+from caliban_sessions.log import SessionLog
 from caliban_sessions.origin import origin_from_json, origin_to_json
 
 PREVIEW_CHARS = 80
@@ -40,7 +40,7 @@ _OWN = frozenset(
 )
 
 
-def encode(ledger: Ledger) -> bytes:
+def encode(ledger: SessionLog) -> bytes:
     """The file of `ledger`, in UTF-8. Members of a loaded file that are not ours go back into it."""
     document: dict[str, Any] = {
         "name": ledger.name,
@@ -64,7 +64,7 @@ def encode(ledger: Ledger) -> bytes:
     return (clean(text) + "\n").encode("utf-8")
 
 
-def decode(data: bytes, *, path: Path, name: str, fallback_time: datetime) -> Ledger:
+def decode(data: bytes, *, path: Path, name: str, fallback_time: datetime) -> SessionLog:
     """The ledger in a session file. Raises `SessionCorrupt`.
 
     Whatever a session can do without (a time, a count, a todo of the wrong shape) is left out with a warning;
@@ -74,7 +74,7 @@ def decode(data: bytes, *, path: Path, name: str, fallback_time: datetime) -> Le
     messages = document.get("messages")
     if not isinstance(messages, list):
         raise _corrupt(path, "it has no list of messages")
-    ledger = Ledger(
+    ledger = SessionLog(
         name=name,
         id=_text(document, "id") or name,
         created_at=stamp.from_text(document.get("created_at")) or fallback_time,
@@ -108,7 +108,7 @@ def _object(data: bytes, path: Path) -> Mapping[str, Any]:
     return document
 
 
-def _fill(ledger: Ledger, messages: list[Any], path: Path) -> None:
+def _fill(ledger: SessionLog, messages: list[Any], path: Path) -> None:
     seen: set[str] = set()
     for number, raw in enumerate(messages, 1):
         if isinstance(raw, dict) and raw.get("id") in seen:
@@ -131,7 +131,7 @@ def _free_id(number: int, seen: set[str]) -> str:
     return id
 
 
-def _preview(entries: list[Entry]) -> str:
+def _preview(entries: list[StoredMessage]) -> str:
     for entry in entries:
         if entry.message.role == "user" and entry.message.text.strip():
             return one_line(entry.message.text[: 8 * PREVIEW_CHARS], max_chars=PREVIEW_CHARS)

@@ -15,7 +15,7 @@ MAX_DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class StoredMessage:
     """A message as it is stored.
 
     `raw` is its JSON, members that we do not know included. `parent` is the id of the message that was the
@@ -31,12 +31,12 @@ class Entry:
     source: Message | None = None
 
 
-def entry_of(message: Message, *, parent: str | None, id: str) -> Entry:
+def entry_of(message: Message, *, parent: str | None, id: str) -> StoredMessage:
     """The entry of a message that was not stored before."""
     source = None
     if message.id != id:
         source, message = message, replace(message, id=id)
-    return Entry(
+    return StoredMessage(
         id=id,
         parent=parent,
         message=message,
@@ -45,7 +45,7 @@ def entry_of(message: Message, *, parent: str | None, id: str) -> Entry:
     )
 
 
-def entry_from_json(raw: object, *, parent: str | None, fallback_id: str) -> tuple[Entry, str | None]:
+def entry_from_json(raw: object, *, parent: str | None, fallback_id: str) -> tuple[StoredMessage, str | None]:
     """The entry in stored JSON, and a warning when a part of it is not understood.
 
     A block that is not understood stays in `raw`, to be written again, and is a line of text in the message.
@@ -62,7 +62,7 @@ def entry_from_json(raw: object, *, parent: str | None, fallback_id: str) -> tup
     parent = known if isinstance(known, str) else None
     message, warning = _message(raw)
     stored = {"id": id, "parent": parent, **raw, **({} if raw.get("id") == id else {"id": id})}
-    return Entry(id=id, parent=parent, message=replace(message, id=id), raw=stored), warning
+    return StoredMessage(id=id, parent=parent, message=replace(message, id=id), raw=stored), warning
 
 
 def nested_beyond(value: object, levels: int) -> bool:

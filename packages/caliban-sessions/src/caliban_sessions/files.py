@@ -11,7 +11,7 @@ from caliban_common.files import FileFailed, NotRegularFile, TooLarge, read_regu
 from caliban_sessions import document, stamp
 from caliban_sessions.errors import SessionUnreadable
 from caliban_sessions.journal import records_in, sync_directory
-from caliban_sessions.ledger import Ledger
+from caliban_sessions.log import SessionLog
 
 MAX_READ_BYTES = 1 << 30
 
@@ -35,7 +35,7 @@ class SessionFiles:
         """What the session takes, its archive left out."""
         return sum(_size(path) for path in (self.document, self.journal))
 
-    def load(self, *, fallback_time: datetime) -> Ledger | None:
+    def load(self, *, fallback_time: datetime) -> SessionLog | None:
         """The session as it stands on disk, `None` when there is none. Raises `SessionUnreadable`.
 
         The journal is read before the file: when a writer folds in between, the file has it all, and what the
@@ -49,11 +49,11 @@ class SessionFiles:
             moment = stamp.from_seconds(_mtime(self.document))
             ledger = document.decode(data, path=self.document, name=self.name, fallback_time=moment)
         else:
-            ledger = Ledger(name=self.name, id=self.name, created_at=fallback_time)
+            ledger = SessionLog(name=self.name, id=self.name, created_at=fallback_time)
         self._replay(journal or b"", ledger)
         return ledger
 
-    def save(self, ledger: Ledger) -> None:
+    def save(self, ledger: SessionLog) -> None:
         """Write the session file; the old one stands until the new one is durable. Raises `FileFailed`."""
         write_atomic(self.document, document.encode(ledger), mode=0o600)
         sync_directory(self.directory)
@@ -94,7 +94,7 @@ class SessionFiles:
                 error.message, hint="it was left as it is: move it away", path=path
             ) from error
 
-    def _replay(self, journal: bytes, ledger: Ledger) -> None:
+    def _replay(self, journal: bytes, ledger: SessionLog) -> None:
         records, damaged = records_in(journal)
         for record in records:
             try:

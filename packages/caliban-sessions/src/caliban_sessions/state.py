@@ -12,7 +12,7 @@ from caliban_common.usage import Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class ForkOrigin:
     """Where a fork left another session.
 
     `session` is that one's name and `id` its id, which a later session of the same name does not have.
@@ -47,7 +47,7 @@ class SessionState:
     total_usage: Usage = field(default_factory=Usage)
     todos: tuple[Mapping[str, Any], ...] = ()
     plan_mode: bool = False
-    forked_from: Origin | None = None
+    forked_from: ForkOrigin | None = None
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
 
@@ -66,6 +66,6 @@ class SessionHead:
     model: str = ""
     total_usage: Usage = field(default_factory=Usage)
     message_count: int | None = None
-    forked_from: Origin | None = None
+    forked_from: ForkOrigin | None = None
     preview: str = ""
     size_bytes: int = 0

@@ -12,11 +12,11 @@ from caliban_sessions import stamp
 from caliban_sessions.errors import SessionExists, SessionNotFound, SessionWriteError
 from caliban_sessions.files import SessionFiles
 from caliban_sessions.head import read_head
-from caliban_sessions.ledger import Ledger
 from caliban_sessions.lock import Lock
+from caliban_sessions.log import SessionLog
 from caliban_sessions.name import check_name, dated_name, is_name
-from caliban_sessions.session import Session
 from caliban_sessions.state import SessionHead, SessionState
+from caliban_sessions.writer import SessionWriter
 
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 
@@ -50,7 +50,7 @@ class SessionStore:
         self._new_id = new_id
         self._max_bytes = max_bytes
 
-    def open(self, name: str, *, create: bool = True, provider: str = "", model: str = "") -> Session:
+    def open(self, name: str, *, create: bool = True, provider: str = "", model: str = "") -> SessionWriter:
         """Open `name` for writing; a new session begins with `provider` and `model`.
 
         Raises `InvalidSessionName`, `SessionNotFound` when it is missing and `create` is false, `SessionBusy`
@@ -72,7 +72,7 @@ class SessionStore:
             lock.release()
             raise
 
-    def fork(self, source: str, name: str) -> Session:
+    def fork(self, source: str, name: str) -> SessionWriter:
         """Begin `name` with the history of `source`, and open it for writing.
 
         The new session is whole on disk, or not there. It knows where it came from
@@ -133,7 +133,7 @@ class SessionStore:
             if not self.exists(name):
                 return name
 
-    def _ledger(self, name: str) -> Ledger:
+    def _ledger(self, name: str) -> SessionLog:
         files = SessionFiles(self.directory, check_name(name))
         ledger = files.load(fallback_time=stamp.cut(self._clock()))
         if ledger is None:
@@ -147,8 +147,8 @@ class SessionStore:
             raise SessionWriteError(error.message, hint="use --sessions-dir DIR, or --no-save") from error
         return Lock.take(files.lock, name=files.name)
 
-    def _session(self, files: SessionFiles, lock: Lock, ledger: Ledger) -> Session:
-        return Session(
+    def _session(self, files: SessionFiles, lock: Lock, ledger: SessionLog) -> SessionWriter:
+        return SessionWriter(
             files=files,
             lock=lock,
             ledger=ledger,
@@ -157,8 +157,8 @@ class SessionStore:
             max_bytes=self._max_bytes,
         )
 
-    def _fresh(self, name: str, provider: str, model: str) -> Ledger:
-        ledger = Ledger(name=name, id=self._new_id(), created_at=stamp.cut(self._clock()))
+    def _fresh(self, name: str, provider: str, model: str) -> SessionLog:
+        ledger = SessionLog(name=name, id=self._new_id(), created_at=stamp.cut(self._clock()))
         ledger.provider = provider
         ledger.model = model
         return ledger

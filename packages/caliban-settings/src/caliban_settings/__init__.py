@@ -3,7 +3,7 @@
 from caliban_settings.errors import SettingsError
 from caliban_settings.export import json_schema
 from caliban_settings.guard import Withheld
-from caliban_settings.leaves import Origin
+from caliban_settings.leaves import ValueOrigin
 from caliban_settings.load import load_settings
 from caliban_settings.schema import SCHEMA, SCOPES, Key, Scope
 from caliban_settings.settings import Settings
@@ -12,10 +12,10 @@ __all__ = [
     "SCHEMA",
     "SCOPES",
     "Key",
-    "Origin",
     "Scope",
     "Settings",
     "SettingsError",
+    "ValueOrigin",
     "Withheld",
     "json_schema",
     "load_settings",

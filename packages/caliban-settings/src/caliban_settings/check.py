@@ -9,7 +9,7 @@ from typing import Any, Final
 from caliban_settings.parse import kind_of
 from caliban_settings.schema import Form
 
-Place = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 _NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "string": "a string",
@@ -23,12 +23,12 @@ _NAMES: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-def problem(form: Form, value: Any) -> tuple[Place, str] | None:
+def problem(form: Form, value: Any) -> tuple[KeyPath, str] | None:
     """The first thing wrong with `value`: where below it, and a sentence's end; `None` when it fits."""
     return next(problems(form, value), None)
 
 
-def problems(form: Form, value: Any) -> Iterator[tuple[Place, str]]:
+def problems(form: Form, value: Any) -> Iterator[tuple[KeyPath, str]]:
     """All that is wrong with `value`."""
     if "anyOf" in form:
         yield from _any_of(form["anyOf"], value)
@@ -49,7 +49,7 @@ def problems(form: Form, value: Any) -> Iterator[tuple[Place, str]]:
         yield from _range(form, value)
 
 
-def _any_of(forms: list[Form], value: Any) -> Iterator[tuple[Place, str]]:
+def _any_of(forms: list[Form], value: Any) -> Iterator[tuple[KeyPath, str]]:
     """The problems with the form of the right type, which say more than that none fits."""
     fitting = [form for form in forms if any(_is(value, type) for type in _types(form))]
     if not fitting:
@@ -59,7 +59,7 @@ def _any_of(forms: list[Form], value: Any) -> Iterator[tuple[Place, str]]:
         yield from problems(fitting[0], value)
 
 
-def _table(form: Form, value: dict[str, Any]) -> Iterator[tuple[Place, str]]:
+def _table(form: Form, value: dict[str, Any]) -> Iterator[tuple[KeyPath, str]]:
     known = form.get("properties", {})
     for name in form.get("required", ()):
         if name not in value:
@@ -71,12 +71,12 @@ def _table(form: Form, value: dict[str, Any]) -> Iterator[tuple[Place, str]]:
             yield (name,), f"is unknown (known: {', '.join(known)})"
 
 
-def _below(step: str | int, form: Form, value: Any) -> Iterator[tuple[Place, str]]:
+def _below(step: str | int, form: Form, value: Any) -> Iterator[tuple[KeyPath, str]]:
     for place, text in problems(form, value):
         yield (step, *place), text
 
 
-def _range(form: Form, value: float) -> Iterator[tuple[Place, str]]:
+def _range(form: Form, value: float) -> Iterator[tuple[KeyPath, str]]:
     low, high = form.get("minimum"), form.get("maximum")
     if (low is not None and value < low) or (high is not None and value > high):
         wanted = f"at least {low}" if high is None else f"between {low} and {high}"

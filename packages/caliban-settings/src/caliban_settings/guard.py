@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, assert_never
 
 from caliban_common.paths import expand_user
 from caliban_settings.environment import steers_programs
-from caliban_settings.leaves import Leaf, LeafPath, Leaves, dotted
+from caliban_settings.leaves import LeafPath, Leaves, SettingValue, dotted
 from caliban_settings.schema import PERSON, Guard, Key, Scope
 
 Objections: TypeAlias = list[tuple[Any, str]]
@@ -53,9 +53,11 @@ class Ground:
     servers: Mapping[str, frozenset[LeafPath]]
 
 
-def restrain(scope: Scope, leaves: Leaves, ground: Ground) -> tuple[dict[LeafPath, Leaf], list[Withheld]]:
+def restrain(
+    scope: Scope, leaves: Leaves, ground: Ground
+) -> tuple[dict[LeafPath, SettingValue], list[Withheld]]:
     """The leaves of `scope` that count, and those that do not."""
-    kept: dict[LeafPath, Leaf] = {}
+    kept: dict[LeafPath, SettingValue] = {}
     withheld: list[Withheld] = []
     for path, leaf in leaves.items():
         objections = _objections(scope, path, leaf, ground)
@@ -66,14 +68,14 @@ def restrain(scope: Scope, leaves: Leaves, ground: Ground) -> tuple[dict[LeafPat
     return kept, withheld
 
 
-def lock(leaves: Leaves, managed: Leaves) -> tuple[dict[LeafPath, Leaf], list[Withheld]]:
+def lock(leaves: Leaves, managed: Leaves) -> tuple[dict[LeafPath, SettingValue], list[Withheld]]:
     """The leaves of a scope below blocking managed settings: what those set is theirs alone.
 
     Denies and asks stay: they only make things stricter.
     """
     taken = {_unit(path, leaf.key) for path, leaf in managed.items()}
     grants = any(_is_rules(path) for path in managed)
-    kept: dict[LeafPath, Leaf] = {}
+    kept: dict[LeafPath, SettingValue] = {}
     withheld: list[Withheld] = []
     for path, leaf in leaves.items():
         if _is_rules(path):
@@ -87,13 +89,13 @@ def lock(leaves: Leaves, managed: Leaves) -> tuple[dict[LeafPath, Leaf], list[Wi
     return kept, withheld
 
 
-def floor(managed: Leaves) -> dict[LeafPath, Leaf]:
+def floor(managed: Leaves) -> dict[LeafPath, SettingValue]:
     """What of the managed settings holds even where the command line leaves that scope out."""
     if _says(managed, ("parent_settings_behavior",), "block") or _says(
         managed, ("permissions", "enforce"), True
     ):
         return dict(managed)
-    kept: dict[LeafPath, Leaf] = {}
+    kept: dict[LeafPath, SettingValue] = {}
     for path, leaf in managed.items():
         if path in (("permissions", "deny"), ("permissions", "ask")):
             kept[path] = leaf
@@ -109,7 +111,7 @@ def blocks(managed: Leaves) -> bool:
     return _says(managed, ("parent_settings_behavior",), "block")
 
 
-def _objections(scope: Scope, path: LeafPath, leaf: Leaf, ground: Ground) -> Objections:
+def _objections(scope: Scope, path: LeafPath, leaf: SettingValue, ground: Ground) -> Objections:
     """The value, or the items of its list, that do not count, with reasons."""
     key = leaf.key
     if key is None:
@@ -119,7 +121,7 @@ def _objections(scope: Scope, path: LeafPath, leaf: Leaf, ground: Ground) -> Obj
     return [] if scope in PERSON else _of_project(key.guard, path, leaf, ground)
 
 
-def _of_project(guard: Guard, path: LeafPath, leaf: Leaf, ground: Ground) -> Objections:
+def _of_project(guard: Guard, path: LeafPath, leaf: SettingValue, ground: Ground) -> Objections:
     waits: Objections = [] if ground.trusted else [(leaf.value, WAITS)]
     match guard:
         case "free":
@@ -140,18 +142,18 @@ def _of_project(guard: Guard, path: LeafPath, leaf: Leaf, ground: Ground) -> Obj
             assert_never(guard)
 
 
-def _only_tightens(path: LeafPath, leaf: Leaf) -> bool:
+def _only_tightens(path: LeafPath, leaf: SettingValue) -> bool:
     return (path[2] == "disabled" and leaf.value is True) or path[2:] == ("permissions", "deny")
 
 
-def _of_server(path: LeafPath, leaf: Leaf, ground: Ground) -> Objections:
+def _of_server(path: LeafPath, leaf: SettingValue, ground: Ground) -> Objections:
     """A server that a person defined takes nothing from a project but a new, harmless variable."""
     defined = ground.servers.get(path[1])
     new_variable = path[2] == "env" and not steers_programs(path[-1]) and path not in (defined or ())
     return [] if defined is None or new_variable else [(leaf.value, _DEFINED)]
 
 
-def _without(leaf: Leaf, values: list[Any]) -> Leaf | None:
+def _without(leaf: SettingValue, values: list[Any]) -> SettingValue | None:
     """`leaf` without `values`, items of its list or the whole value; `None` when nothing remains."""
     if not values:
         return leaf
@@ -190,6 +192,6 @@ def _says(leaves: Leaves, path: LeafPath, value: Any) -> bool:
     return leaf is not None and leaf.value == value
 
 
-def _withheld(path: LeafPath, leaf: Leaf, value: Any, reason: str) -> Withheld:
+def _withheld(path: LeafPath, leaf: SettingValue, value: Any, reason: str) -> Withheld:
     origin = leaf.origins[-1]
     return Withheld(key=dotted(path), scope=origin.scope, path=origin.path, value=value, reason=reason)

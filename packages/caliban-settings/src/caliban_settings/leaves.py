@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from caliban_common.text import one_line
-from caliban_settings.check import Place, problems
+from caliban_settings.check import KeyPath, problems
 from caliban_settings.errors import SettingsError
 from caliban_settings.parse import kind_of
 from caliban_settings.place import line_of
-from caliban_settings.rules import BUCKETS, Finding, clean_patterns, clean_rules
+from caliban_settings.rules import BUCKETS, RuleFinding, clean_patterns, clean_rules
 from caliban_settings.schema import Key, Scope
 from caliban_settings.source import Source
 
@@ -22,7 +22,7 @@ MAX_WARNINGS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class ValueOrigin:
     """Where a value comes from; `path` is `None` for an overlay given inline."""
 
     scope: Scope
@@ -33,15 +33,15 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaf:
+class SettingValue:
     """A value, the setting that it is (`None` for an unknown one) and who gave it, lowest first."""
 
     key: Key | None
     value: Any
-    origins: tuple[Origin, ...]
+    origins: tuple[ValueOrigin, ...]
 
 
-Leaves: TypeAlias = Mapping[LeafPath, Leaf]
+Leaves: TypeAlias = Mapping[LeafPath, SettingValue]
 
 
 class Node:
@@ -78,7 +78,7 @@ def schema_tree(keys: Iterable[Key]) -> Node:
     return root
 
 
-def read_leaves(source: Source, tree: Node) -> tuple[dict[LeafPath, Leaf], list[str]]:
+def read_leaves(source: Source, tree: Node) -> tuple[dict[LeafPath, SettingValue], list[str]]:
     """The settings of one scope, checked, and warnings about what is unknown or left out.
 
     Raises `SettingsError` that names each value of a wrong form with its file and line.
@@ -93,7 +93,7 @@ def read_leaves(source: Source, tree: Node) -> tuple[dict[LeafPath, Leaf], list[
     return reader.leaves, said + [f"{source.name}: {text}" for text in _more(reader.warnings, MAX_WARNINGS)]
 
 
-def dotted(path: Place) -> str:
+def dotted(path: KeyPath) -> str:
     """A path as a person writes it."""
     text = ""
     for step in path:
@@ -105,11 +105,11 @@ class _Reader:
     """One pass over the data of a source."""
 
     def __init__(self, source: Source) -> None:
-        self.leaves: dict[LeafPath, Leaf] = {}
+        self.leaves: dict[LeafPath, SettingValue] = {}
         self.warnings: list[str] = []
         self.problems: list[str] = []
         self._source = source
-        self._origins = (Origin(scope=source.scope, path=source.path),)
+        self._origins = (ValueOrigin(scope=source.scope, path=source.path),)
 
     def walk(self, node: Node, table: Mapping[str, Any], path: LeafPath) -> None:
         """Take in `table`, which stands at `path`, by the names that `node` knows."""
@@ -146,7 +146,7 @@ class _Reader:
 
     def _rules(self, name: str, given: LeafPath, items: list[Any]) -> list[Any]:
         kept: list[Any]
-        findings: list[Finding]
+        findings: list[RuleFinding]
         if name in BUCKETS:
             kept, findings = clean_patterns(name, items)
         else:
@@ -157,20 +157,20 @@ class _Reader:
         return kept
 
     def _add(self, path: LeafPath, key: Key | None, value: Any) -> None:
-        self.leaves[path] = Leaf(key=key, value=value, origins=self._origins)
+        self.leaves[path] = SettingValue(key=key, value=value, origins=self._origins)
 
     def _unknown(self, node: Node, path: LeafPath) -> None:
         near = _nearest(path[-1], node) if len(self.warnings) < MAX_WARNINGS else None
         self.warn(path, "is unknown and has no effect" + (f": did you mean `{near}`?" if near else ""))
 
-    def warn(self, path: Place, text: str) -> None:
+    def warn(self, path: KeyPath, text: str) -> None:
         """Say something about the value at `path`."""
         self.warnings.append(self._said(path, text) if len(self.warnings) < MAX_WARNINGS else "")
 
-    def _problem(self, path: Place, text: str) -> None:
+    def _problem(self, path: KeyPath, text: str) -> None:
         self.problems.append(self._said(path, text) if len(self.problems) < MAX_PROBLEMS else "")
 
-    def _said(self, path: Place, text: str) -> str:
+    def _said(self, path: KeyPath, text: str) -> str:
         line = line_of(self._source.text, path, toml=self._source.toml)
         place = self._source.name if line is None else f"{self._source.name}:{line}"
         return f"{place}: `{one_line(dotted(path), max_chars=120)}` {text}"

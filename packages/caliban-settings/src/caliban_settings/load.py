@@ -9,7 +9,7 @@ from typing import Any, Final
 from caliban_common.text import one_line
 from caliban_settings.errors import SettingsError
 from caliban_settings.guard import Ground, Withheld, blocks, floor, lock, restrain
-from caliban_settings.leaves import Leaf, LeafPath, Leaves, read_leaves, schema_tree
+from caliban_settings.leaves import LeafPath, Leaves, SettingValue, read_leaves, schema_tree
 from caliban_settings.merge import merge, nested
 from caliban_settings.rules import rules_of
 from caliban_settings.schema import PERSON, SCHEMA, SCOPES, Scope
@@ -136,7 +136,9 @@ def _servers(layers: Mapping[Scope, Leaves]) -> dict[str, frozenset[LeafPath]]:
 def _rules(layers: Mapping[Scope, Leaves]) -> dict[str, tuple[dict[str, Any], ...]]:
     found: dict[str, tuple[dict[str, Any], ...]] = {}
     for scope, leaves in layers.items():
-        own: dict[str, Leaf] = {path[1]: leaf for path, leaf in leaves.items() if path[0] == "permissions"}
+        own: dict[str, SettingValue] = {
+            path[1]: leaf for path, leaf in leaves.items() if path[0] == "permissions"
+        }
         rules = rules_of({name: leaf.value for name, leaf in own.items()})
         if rules:
             found[scope] = tuple(rules)

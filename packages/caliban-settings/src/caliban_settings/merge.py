@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, assert_never
 
-from caliban_settings.leaves import Leaf, LeafPath, Leaves
+from caliban_settings.leaves import LeafPath, Leaves, SettingValue
 
 
-def merge(layers: Iterable[Leaves]) -> dict[LeafPath, Leaf]:
+def merge(layers: Iterable[Leaves]) -> dict[LeafPath, SettingValue]:
     """All `layers`, lowest first, as one."""
-    merged: dict[LeafPath, Leaf] = {}
+    merged: dict[LeafPath, SettingValue] = {}
     for layer in layers:
         merged = combine(merged, layer)
     return merged
 
 
-def combine(lower: Leaves, higher: Leaves) -> dict[LeafPath, Leaf]:
+def combine(lower: Leaves, higher: Leaves) -> dict[LeafPath, SettingValue]:
     """Two layers as one; what both say is decided by the key's merge rule."""
     merged = dict(lower)
     for path, leaf in higher.items():
@@ -36,7 +36,7 @@ def nested(leaves: Leaves) -> dict[str, Any]:
     return root
 
 
-def _both(lower: Leaf, higher: Leaf) -> Leaf:
+def _both(lower: SettingValue, higher: SettingValue) -> SettingValue:
     rule = higher.key.merge if higher.key is not None else "highest"
     origins = (*lower.origins, *higher.origins)
     match rule:
@@ -52,4 +52,4 @@ def _both(lower: Leaf, higher: Leaf) -> Leaf:
             value = lower.value
         case _:
             assert_never(rule)
-    return Leaf(key=higher.key, value=value, origins=origins)
+    return SettingValue(key=higher.key, value=value, origins=origins)

@@ -18,7 +18,7 @@ _MEMBERS: Final = ("pattern", "action", "comment", "reason", "expires_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class RuleFinding:
     """Something about the rule at `index`; a `fatal` one leaves no safe reading."""
 
     index: int
@@ -26,26 +26,26 @@ class Finding:
     fatal: bool = False
 
 
-def clean_patterns(action: str, items: list[Any]) -> tuple[list[str], list[Finding]]:
+def clean_patterns(action: str, items: list[Any]) -> tuple[list[str], list[RuleFinding]]:
     """The patterns of one bucket that are any, and what is said about the others."""
     kept: list[str] = []
-    findings: list[Finding] = []
+    findings: list[RuleFinding] = []
     for index, item in enumerate(items):
         if isinstance(item, str) and item.strip():
             kept.append(item)
         elif action == "allow":
-            findings.append(Finding(index=index, text="is no pattern and is left out"))
+            findings.append(RuleFinding(index=index, text="is no pattern and is left out"))
         else:
             findings.append(
-                Finding(index=index, text="must be a pattern, for it forbids something", fatal=True)
+                RuleFinding(index=index, text="must be a pattern, for it forbids something", fatal=True)
             )
     return kept, findings
 
 
-def clean_rules(items: list[Any]) -> tuple[list[dict[str, Any]], list[Finding]]:
+def clean_rules(items: list[Any]) -> tuple[list[dict[str, Any]], list[RuleFinding]]:
     """The rules of an ordered list that can be kept, and what is said about them and about the others."""
     kept: list[dict[str, Any]] = []
-    findings: list[Finding] = []
+    findings: list[RuleFinding] = []
     for index, item in enumerate(items):
         rule, found = _clean(index, item)
         findings.extend(found)
@@ -103,16 +103,20 @@ def from_legacy(data: Mapping[str, Any]) -> dict[str, Any]:
     return permissions
 
 
-def _clean(index: int, item: Any) -> tuple[dict[str, Any] | None, list[Finding]]:
+def _clean(index: int, item: Any) -> tuple[dict[str, Any] | None, list[RuleFinding]]:
     if not isinstance(item, dict):
-        return None, [Finding(index=index, text="must be a table with `pattern` and `action`", fatal=True)]
+        return None, [
+            RuleFinding(index=index, text="must be a table with `pattern` and `action`", fatal=True)
+        ]
     action, pattern = item.get("action"), item.get("pattern")
     if action not in BUCKETS:
-        return None, [Finding(index=index, text="must have the action allow, ask or deny", fatal=True)]
+        return None, [RuleFinding(index=index, text="must have the action allow, ask or deny", fatal=True)]
     if not isinstance(pattern, str) or not pattern.strip():
         if action == "allow":
-            return None, [Finding(index=index, text="has no pattern and is left out")]
-        return None, [Finding(index=index, text="must have a pattern, for it forbids something", fatal=True)]
+            return None, [RuleFinding(index=index, text="has no pattern and is left out")]
+        return None, [
+            RuleFinding(index=index, text="must have a pattern, for it forbids something", fatal=True)
+        ]
     rule: dict[str, Any] = {"pattern": pattern, "action": action}
     doubts: list[str] = [f"has the unknown member `{name:.40}`" for name in item if name not in _MEMBERS]
     for name in ("comment", "reason"):
@@ -127,7 +131,7 @@ def _clean(index: int, item: Any) -> tuple[dict[str, Any] | None, list[Finding]]
     if not doubts:
         return rule, []
     ending = "and is left out" if action == "allow" else "which does not count"
-    return None if action == "allow" else rule, [Finding(index=index, text=f"{doubts[0]} {ending}")]
+    return None if action == "allow" else rule, [RuleFinding(index=index, text=f"{doubts[0]} {ending}")]
 
 
 def _moment(value: object) -> str | None:

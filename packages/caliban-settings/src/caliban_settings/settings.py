@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from caliban_settings.guard import Withheld
-from caliban_settings.leaves import LeafPath, Leaves, Origin
+from caliban_settings.leaves import LeafPath, Leaves, ValueOrigin
 from caliban_settings.schema import SCHEMA, Scope
 
 
@@ -45,13 +45,13 @@ class Settings:
             value = value[name]
         return value
 
-    def origins(self, path: str) -> tuple[Origin, ...]:
+    def origins(self, path: str) -> tuple[ValueOrigin, ...]:
         """Everybody who had a part in the value, or in the table, at a dotted path; lowest first."""
         names: LeafPath = tuple(path.split("."))
         found = (leaf.origins for own, leaf in self.leaves.items() if own[: len(names)] == names)
         return tuple(dict.fromkeys(origin for origins in found for origin in origins))
 
-    def origin(self, path: str) -> Origin | None:
+    def origin(self, path: str) -> ValueOrigin | None:
         """Whose value it is at a dotted path: the last who had a part in it; `None` when nobody set it."""
         found = [leaf.origins[-1] for own, leaf in self.leaves.items() if _within(own, path)]
         return max(found, key=lambda origin: self._rank(origin.scope), default=None)

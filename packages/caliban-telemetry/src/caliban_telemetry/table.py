@@ -38,7 +38,7 @@ _ROUTER = "litellm"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class TableHead:
     """What is known of all lists: the library's version, and how providers and addresses tell their list.
 
     `names`, `models` and `addresses` hold rules by list, in the order in which they are asked; `elsewhere`
@@ -55,12 +55,12 @@ class Head:
 
 
 @lru_cache(maxsize=1)
-def head() -> Head:
+def head() -> TableHead:
     """What the table says of itself and of all lists."""
     first, *rows = _lines()
     facts: dict[str, Any] = json.loads(first + b"}}")
     lists = tuple(_name(row) for row in rows)
-    return Head(lists=lists, **{key: facts[key] for key in facts if key != "lists"})
+    return TableHead(lists=lists, **{key: facts[key] for key in facts if key != "lists"})
 
 
 def rate(vendor: str, model: str, at: datetime) -> Rate | None:

@@ -18,8 +18,8 @@ from caliban_tools_builtin.specs import NAMES, spec_of
 
 if TYPE_CHECKING:
     from caliban_tools_builtin.fence import Fence
-    from caliban_tools_builtin.fs.ledger import Ledger
-    from caliban_tools_builtin.search.engine import Engine
+    from caliban_tools_builtin.fs.tracker import ReadTracker
+    from caliban_tools_builtin.search.engine import SearchEngine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,16 +93,16 @@ class _Parts:
         return Fence(options.workspace, restrict=options.restrict_paths, extra_roots=options.extra_roots)
 
     @cached_property
-    def ledger(self) -> Ledger:
-        from caliban_tools_builtin.fs.ledger import Ledger
+    def ledger(self) -> ReadTracker:
+        from caliban_tools_builtin.fs.tracker import ReadTracker
 
-        return Ledger()
+        return ReadTracker()
 
     @cached_property
-    def engine(self) -> Engine:
-        from caliban_tools_builtin.search.engine import Engine
+    def engine(self) -> SearchEngine:
+        from caliban_tools_builtin.search.engine import SearchEngine
 
-        return Engine(self.fence.workspace, self._options.runner)
+        return SearchEngine(self.fence.workspace, self._options.runner)
 
     def work(self, name: str) -> _Work:
         """The working part of the tool `name`."""

@@ -29,7 +29,7 @@ _WINDOWS_DEVICE = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class AdmittedPath:
     """A path that the fence has admitted.
 
     `path` is canonical: absolute, without links. `root` is the directory from which it is reached by
@@ -50,7 +50,7 @@ class Fence:
         self._roots = (self.workspace, *(Path(os.path.realpath(root)) for root in extra_roots))
         self._restrict = restrict
 
-    def admit(self, text: str) -> Place:
+    def admit(self, text: str) -> AdmittedPath:
         """The place that `text` names; it need not exist. Raises `PathRefused`."""
         fault = path_fault(text)
         if fault:
@@ -65,7 +65,7 @@ class Fence:
             if self._restrict:
                 raise PathRefused(f"{text!r} is outside the workspace", hint=self._where())
             root = Path(canonical).parent
-        return Place(path=Path(canonical), root=root, shown=self._shown(joined, canonical))
+        return AdmittedPath(path=Path(canonical), root=root, shown=self._shown(joined, canonical))
 
     def show(self, path: str) -> str:
         """A canonical path as people read it: relative to the workspace where it lies inside."""

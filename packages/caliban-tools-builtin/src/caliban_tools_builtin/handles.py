@@ -16,7 +16,7 @@ from pathlib import Path
 
 from caliban_common.files import BINARY, NOFOLLOW, NONBLOCK
 from caliban_tools_builtin.errors import FileMissing, FileRefused
-from caliban_tools_builtin.fence import Place
+from caliban_tools_builtin.fence import AdmittedPath
 
 NO_HANDLE = -1
 SUPPORTED = os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd and NOFOLLOW != 0
@@ -35,7 +35,7 @@ _REASONS: Mapping[int, str] = {
 
 
 @contextmanager
-def parent_of(place: Place, *, create: bool = False) -> Iterator[int]:
+def parent_of(place: AdmittedPath, *, create: bool = False) -> Iterator[int]:
     """A handle of the directory that holds `place`; with `create`, missing directories are made.
 
     Raises `FileRefused`, which is `FileMissing` when a directory is missing.
@@ -54,7 +54,7 @@ def parent_of(place: Place, *, create: bool = False) -> Iterator[int]:
 
 
 @contextmanager
-def directory(place: Place) -> Iterator[int]:
+def directory(place: AdmittedPath) -> Iterator[int]:
     """A handle of the directory that `place` names. Raises `FileRefused`."""
     if not SUPPORTED:
         yield NO_HANDLE
@@ -69,7 +69,7 @@ def directory(place: Place) -> Iterator[int]:
         os.close(handle)
 
 
-def status_of(place: Place, parent: int) -> os.stat_result | None:
+def status_of(place: AdmittedPath, parent: int) -> os.stat_result | None:
     """The status of the regular file `place` below its parent's handle, or `None` if there is nothing.
 
     A directory, device, socket or FIFO is refused without being opened. Raises `FileRefused`.
@@ -88,7 +88,7 @@ def status_of(place: Place, parent: int) -> os.stat_result | None:
     raise FileRefused(f"{place.shown} is not a regular file")
 
 
-def open_file(place: Place, parent: int, flags: int) -> int:
+def open_file(place: AdmittedPath, parent: int, flags: int) -> int:
     """Open the regular file `place` below its parent's handle, without following a link.
 
     Raises `FileRefused`.
@@ -104,7 +104,7 @@ def open_file(place: Place, parent: int, flags: int) -> int:
     raise FileRefused(f"{place.shown} is not a regular file")
 
 
-def working_directory(place: Place, handle: int) -> str:
+def working_directory(place: AdmittedPath, handle: int) -> str:
     """A path by which a child process enters the opened directory itself, where the system has one."""
     if handle == NO_HANDLE:
         return str(place.path)
@@ -112,7 +112,7 @@ def working_directory(place: Place, handle: int) -> str:
     return str(through_handle if through_handle.is_dir() else place.path)
 
 
-def refused(place: Place, error: OSError) -> FileRefused:
+def refused(place: AdmittedPath, error: OSError) -> FileRefused:
     """What the model is told when the operating system refuses."""
     if error.errno == errno.ENOENT:
         return FileMissing(f"{place.shown} does not exist")
@@ -120,19 +120,19 @@ def refused(place: Place, error: OSError) -> FileRefused:
     return FileRefused(f"{place.shown} {reason}")
 
 
-def _at(place: Place, parent: int) -> tuple[str, int | None]:
+def _at(place: AdmittedPath, parent: int) -> tuple[str, int | None]:
     """The name of `place` and the handle that it is relative to."""
     return (str(place.path), None) if parent == NO_HANDLE else (place.path.name, parent)
 
 
-def _parent(place: Place, *, create: bool) -> int:
+def _parent(place: AdmittedPath, *, create: bool) -> int:
     parts = place.path.relative_to(place.root).parts
     if parts:
         return _walk(place, parts[:-1], create=create)
     return os.open(place.root.parent, _WALK)  # a root itself, which may be a single file
 
 
-def _walk(place: Place, parts: tuple[str, ...], *, create: bool) -> int:
+def _walk(place: AdmittedPath, parts: tuple[str, ...], *, create: bool) -> int:
     handle = os.open(place.root, _WALK)
     for part in parts:
         try:

@@ -8,31 +8,31 @@ from typing import TypeVar
 
 import anyio
 
-from caliban.arrivals import SECOND_INTERRUPT, Arrivals
-from caliban.compose.stopper import alone
+from caliban.compose.cancel_target import alone
+from caliban.early_signals import SECOND_INTERRUPT, EarlySignals
 from caliban_headless.errors import Cancelled
 from caliban_headless.signals import watch_signals
 
 T = TypeVar("T")
 
 
-def run_cancellable(work: Callable[[], Awaitable[T]], arrivals: Arrivals) -> T:
+def run_cancellable(work: Callable[[], Awaitable[T]], signals: EarlySignals) -> T:
     """What `work` gives. The first signal cancels it, a second interrupt ends the process.
 
     Raises `Cancelled`, and what `work` raises.
     """
     try:
-        return anyio.run(_watched, work, arrivals)
+        return anyio.run(_watched, work, signals)
     except BaseExceptionGroup as group:
         raise alone(group) from None
     finally:
-        arrivals.listen_again()
+        signals.listen_again()
 
 
-async def _watched(work: Callable[[], Awaitable[T]], arrivals: Arrivals) -> T:
+async def _watched(work: Callable[[], Awaitable[T]], signals: EarlySignals) -> T:
     found: list[T] = []
     async with anyio.create_task_group() as group:
-        group.start_soon(watch_signals, group.cancel_scope.cancel, _leave, arrivals.numbers)
+        group.start_soon(watch_signals, group.cancel_scope.cancel, _leave, signals.numbers)
         found.append(await work())
         group.cancel_scope.cancel()
     if not found:

@@ -12,7 +12,6 @@ from typing import Any, Final, Literal, TypeAlias
 
 import anyio
 
-from caliban.arrivals import Arrivals
 from caliban.cli.options import Options
 from caliban.commands.cancel import run_cancellable
 from caliban.commands.scope import scoped_options, scoped_parser
@@ -29,8 +28,9 @@ from caliban.compose.provider import (
 )
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
+from caliban.early_signals import EarlySignals
 from caliban.errors import ConfigError, KeyFailed, MissingKey
-from caliban.streams import write_out
+from caliban.stdio import write_out
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
 from caliban_common.paths import data_dir
@@ -57,7 +57,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ProviderCheck:
     """One provider to look at. `model` must be on its list; `deep` asks servers nobody named too."""
 
     name: str
@@ -71,7 +71,7 @@ class Question:
         return provider_table(self.settings, self.name)
 
 
-def doctor(arguments: Sequence[str], arrivals: Arrivals) -> int:
+def doctor(arguments: Sequence[str], signals: EarlySignals) -> int:
     """Look at everything; the exit code is 1 when a check fails."""
     parser = scoped_parser("doctor", "Check what a run needs. Exit: 1 when a check fails.")
     parser.add_argument("--deep", action="store_true", help="ask every provider for its models")
@@ -81,7 +81,7 @@ def doctor(arguments: Sequence[str], arrivals: Arrivals) -> int:
     if "-h" in arguments or "--help" in arguments:
         return write_out(parser.format_help().encode())
     said = parser.parse_args(list(arguments))
-    checks = run_cancellable(lambda: _checks(scoped_options(said), said.deep), arrivals)
+    checks = run_cancellable(lambda: _checks(scoped_options(said), said.deep), signals)
     failed = any(check.state == "fail" for check in checks)
     text = _json(checks, ok=not failed) if said.json else _table(checks)
     return write_out(clean(text).encode()) or int(failed)
@@ -100,12 +100,12 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
     async with anyio.create_task_group() as group:
         for name in names:
             model = options.model if name == chosen else None
-            question = Question(name=name, settings=settings, deep=deep, model=model)
+            question = ProviderCheck(name=name, settings=settings, deep=deep, model=model)
             group.start_soon(partial(_keep, found, question))
     return (*rows, *(found[name] for name in names))
 
 
-async def _keep(found: dict[str, Check], question: Question) -> None:
+async def _keep(found: dict[str, Check], question: ProviderCheck) -> None:
     found[question.name] = await _provider(question)
 
 
@@ -151,7 +151,7 @@ def _writable(path: Path) -> tuple[State, str]:
     return "fail", f"{path} cannot be written"
 
 
-async def _provider(question: Question) -> Check:
+async def _provider(question: ProviderCheck) -> Check:
     """The row of a provider. Its server is asked where one is named, or with `--deep`."""
     name = question.name
     try:
@@ -176,7 +176,7 @@ async def _provider(question: Question) -> Check:
     return await _probe(question, _shown(url) if url else "its server", known)
 
 
-def _check_options(question: Question, factory: ProviderFactory) -> None:
+def _check_options(question: ProviderCheck, factory: ProviderFactory) -> None:
     """Raise `ConfigError` for options of which no provider can be made; nothing is asked or sent."""
     if question.table.get("options") or question.name == "local":
         keys = {
@@ -186,7 +186,7 @@ def _check_options(question: Question, factory: ProviderFactory) -> None:
         make_provider(question.name, question.settings, {**os.environ, **keys})
 
 
-async def _probe(question: Question, where: str, key: str | None) -> Check:
+async def _probe(question: ProviderCheck, where: str, key: str | None) -> Check:
     """Ask for the list of models; a server that repeats the `key` is not quoted in that."""
     name = question.name
     try:
@@ -209,7 +209,7 @@ async def _probe(question: Question, where: str, key: str | None) -> Check:
     return _listed(question, models, where)
 
 
-def _listed(question: Question, models: Sequence[ModelInfo], where: str) -> Check:
+def _listed(question: ProviderCheck, models: Sequence[ModelInfo], where: str) -> Check:
     if question.model is not None and models and question.model not in {model.id for model in models}:
         return _row(question.name, "fail", f"{where} does not offer the model {question.model}")
     count = f"({plural(len(models), 'model')})"

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from caliban.arrivals import Arrivals
 from caliban.cli.help import Parser
 from caliban.commands.scope import scoped_options, scoped_parser
 from caliban.compose.keys import find_place
@@ -23,8 +22,9 @@ from caliban.compose.provider import (
 )
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
+from caliban.early_signals import EarlySignals
 from caliban.errors import MissingError, UsageError
-from caliban.streams import complain, write_out
+from caliban.stdio import complain, write_out
 from caliban_common.text import clean
 from caliban_headless.errors import Cancelled
 from caliban_provider.registry import names
@@ -37,7 +37,7 @@ NO_OAUTH: Final = (
 )
 
 
-def login(arguments: Sequence[str], arrivals: Arrivals) -> int:
+def login(arguments: Sequence[str], signals: EarlySignals) -> int:
     """Read a key from the terminal without echo, or one line of standard input, and store it."""
     parser = scoped_parser("login", f"Store the API key of a provider. {NO_OAUTH}")
     parser.add_argument("words", metavar="PROVIDER", nargs="*", help="default: the one a run would use")
@@ -46,9 +46,9 @@ def login(arguments: Sequence[str], arrivals: Arrivals) -> int:
     provider, variables, settings = _named(parser, arguments)
     complain(NO_OAUTH)
     try:
-        arrivals.raises(True)
+        signals.raises(True)
         key = _read(provider)
-        arrivals.raises(False)
+        signals.raises(False)
     except KeyboardInterrupt:
         raise Cancelled("cancelled; nothing was stored") from None
     lines = [f"stored the key of {provider} in {write_key(provider, key)}"]

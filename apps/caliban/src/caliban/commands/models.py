@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from caliban.arrivals import Arrivals
 from caliban.cli.options import Options
 from caliban.commands.cancel import run_cancellable
 from caliban.commands.scope import scoped_options, scoped_parser
@@ -19,7 +18,8 @@ from caliban.compose.costs import RATES, price_book
 from caliban.compose.provider import build_provider, close_provider, list_models
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
-from caliban.streams import write_out
+from caliban.early_signals import EarlySignals
+from caliban.stdio import write_out
 from caliban_common.codec import dumps
 from caliban_common.history import is_same_model
 from caliban_common.text import clean, one_line
@@ -46,7 +46,7 @@ class Offer:
     is_default: bool
 
 
-def models(arguments: Sequence[str], arrivals: Arrivals) -> int:
+def models(arguments: Sequence[str], signals: EarlySignals) -> int:
     """List the models of a provider, one a line, or as JSON."""
     parser = scoped_parser(
         "models",
@@ -58,7 +58,7 @@ def models(arguments: Sequence[str], arrivals: Arrivals) -> int:
     if "-h" in arguments or "--help" in arguments:
         return write_out(parser.format_help().encode())
     said = parser.parse_args(list(arguments))
-    offers = run_cancellable(lambda: _offers(scoped_options(said)), arrivals)
+    offers = run_cancellable(lambda: _offers(scoped_options(said)), signals)
     if said.json:
         return write_out(b"".join(dumps(_data(offer)) + b"\n" for offer in offers))
     return write_out(clean(_table(offers)).encode())
@@ -67,20 +67,20 @@ def models(arguments: Sequence[str], arrivals: Arrivals) -> int:
 async def _offers(options: Options) -> tuple[Offer, ...]:
     """What the provider lists, priced by the time it is listed."""
     settings = build_settings(options, build_workspace(options))
-    door = build_provider(options, settings, os.environ)
+    resolved = build_provider(options, settings, os.environ)
     try:
-        await make_ready(door.provider)
+        await make_ready(resolved.provider)
         with anyio.move_on_after(LIST_S) as scope:
-            found = await list_models(door.provider)
+            found = await list_models(resolved.provider)
         if scope.cancelled_caught:
-            raise StreamIdle(f"{door.name} did not list its models in {LIST_S:.0f} s", idle_s=LIST_S)
+            raise StreamIdle(f"{resolved.name} did not list its models in {LIST_S:.0f} s", idle_s=LIST_S)
     finally:
-        await close_provider(door.provider)
-    place = (door.provider.name, door.base_url)
-    book, now = price_book(os.environ.get(RATES) or None, {door.name: place}), datetime.now(UTC)
-    chosen = _chosen([model.id for model in found], door.model)
+        await close_provider(resolved.provider)
+    place = (resolved.provider.name, resolved.base_url)
+    book, now = price_book(os.environ.get(RATES) or None, {resolved.name: place}), datetime.now(UTC)
+    chosen = _chosen([model.id for model in found], resolved.model)
     return tuple(
-        Offer(model=model, rate=book.rate(door.name, model.id, now), is_default=model.id in chosen)
+        Offer(model=model, rate=book.rate(resolved.name, model.id, now), is_default=model.id in chosen)
         for model in found
     )
 

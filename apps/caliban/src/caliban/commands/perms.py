@@ -15,7 +15,7 @@ from caliban.compose.permissions import build_rules, resolve_mode, roots_of
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
-from caliban.streams import write_out
+from caliban.stdio import write_out
 from caliban_common.permission import Action
 from caliban_common.text import clean
 from caliban_common.tool import ToolKind, ToolSpec

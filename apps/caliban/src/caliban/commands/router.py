@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from caliban.cli.help import Parser
 from caliban.cli.options import Options
-from caliban.compose.routes import MAIN, read_routing, skills
+from caliban.compose.routes import MAIN, capabilities_of, read_routing
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
-from caliban.streams import write_out
+from caliban.stdio import write_out
 from caliban_common.text import clean
-from caliban_model_router import PURPOSES, Needs
+from caliban_model_router import PURPOSES, Requirements
 from caliban_model_router.debug import explain, render
 from caliban_model_router.effort import LEVELS
 
@@ -36,12 +36,12 @@ def router(arguments: Sequence[str]) -> int:
     workspace = build_workspace(options)
     settings = build_settings(options, workspace)
     routing = read_routing(options, settings, os.environ, workspace)
-    needs = Needs(vision=said.has_vision, tool_use="basic" if said.has_tools else "none")
+    required = Requirements(vision=said.has_vision, tool_use="basic" if said.has_tools else "none")
     explanation = explain(
         routing.config,
         said.purpose,
-        needs,
-        skill=skills(routing.config, settings, os.environ),
+        required,
+        capabilities_of=capabilities_of(routing.config, settings, os.environ),
         effort=said.effort,
     )
     text = f"from {routing.source}\n{render(explanation, effort_table=said.effort_table)}"

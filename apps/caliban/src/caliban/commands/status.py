@@ -16,7 +16,7 @@ from caliban.compose.provider import (
 )
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
-from caliban.streams import complain, write_out
+from caliban.stdio import complain, write_out
 from caliban_common.text import clean, one_line
 
 

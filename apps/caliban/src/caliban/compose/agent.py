@@ -7,7 +7,7 @@ from typing import Any
 
 from caliban.cli.options import Options
 from caliban.compose.permissions import Permissions
-from caliban.compose.provider import Door
+from caliban.compose.provider import ResolvedModel
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.gate import Gate
 from caliban_agent_core.options import AgentOptions
@@ -16,15 +16,17 @@ from caliban_common.tool import Tool
 from caliban_settings import Settings
 
 
-def build_agent(door: Door, permissions: Permissions, tools: Sequence[Tool], options: AgentOptions) -> Agent:
+def build_agent(
+    resolved: ResolvedModel, permissions: Permissions, tools: Sequence[Tool], options: AgentOptions
+) -> Agent:
     """The agent behind one session."""
     return Agent(
-        door.provider,
-        door.model,
+        resolved.provider,
+        resolved.model,
         tools=tools,
         gate=Gate(rules=permissions),
         options=options,
-        compactor=door.compactor,
+        compactor=resolved.compactor,
     )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 RATES = "CALIBAN_RATES_YAML"
 SPOKEN_BY_MANY = ("anthropic", "openai")
 
-Place: TypeAlias = tuple[str, str | None]
+Endpoint: TypeAlias = tuple[str, str | None]
 """Which adapter a provider has, by its own name, and the address that settings or a flag give it."""
 
 
@@ -38,24 +38,24 @@ def build_costs(options: Options, settings: Settings, environ: Mapping[str, str]
     return costs
 
 
-def price_book(rates: str | None, places: Mapping[str, Place]) -> PriceBook:
+def price_book(rates: str | None, endpoints: Mapping[str, Endpoint]) -> PriceBook:
     """The prices that are known, those in the file `rates` first. Raises `RatesError`."""
     from caliban_telemetry import PriceBook
 
     if rates is None:
-        return PriceBook(vendors=_vendors(places))
+        return PriceBook(vendors=_vendors(endpoints))
     from caliban_telemetry.rates import read_card
 
-    return PriceBook(card=read_card(expand_user(rates)), vendors=_vendors(places))
+    return PriceBook(card=read_card(expand_user(rates)), vendors=_vendors(endpoints))
 
 
-def _vendors(places: Mapping[str, Place]) -> dict[str, str]:
+def _vendors(endpoints: Mapping[str, Endpoint]) -> dict[str, str]:
     """Whose prices the providers charge: of one that speaks another's interface its address tells."""
     from caliban_telemetry.prices import vendor_at
 
     return {
         name: (vendor_at(url) if url and kind in SPOKEN_BY_MANY else None) or kind
-        for name, (kind, url) in places.items()
+        for name, (kind, url) in endpoints.items()
     }
 
 
@@ -75,7 +75,7 @@ class RunCosts:
         self._rules = rules or {}
         self._told = told
         self._account: Account | None = None
-        self._places: dict[str, Place] = {}
+        self._endpoints: dict[str, Endpoint] = {}
         self._begun: list[tuple[str, str, int, int, str]] = []
         self._numbers: dict[int, int] = {}
 
@@ -90,14 +90,14 @@ class RunCosts:
             from caliban_telemetry import Account, parse_usd
 
             amount: Decimal | None = None if limit is None else parse_usd(limit)
-            self._account = Account(price_book(self.rates, self._places), self._budget(amount))
+            self._account = Account(price_book(self.rates, self._endpoints), self._budget(amount))
         return self._account
 
-    def know(self, name: str, place: Place) -> None:
-        """The provider at `place` is called `name`, in settings and in rates."""
-        self._places[name] = place
+    def know(self, name: str, endpoint: Endpoint) -> None:
+        """The provider at `endpoint` is called `name`, in settings and in rates."""
+        self._endpoints[name] = endpoint
         if self._account is not None:
-            self._account.book = replace(self._account.book, vendors=_vendors(self._places))
+            self._account.book = replace(self._account.book, vendors=_vendors(self._endpoints))
 
     async def before_call(
         self, *, provider: str, model: str, prompt_tokens: int, max_tokens: int, agent: str = ""

@@ -12,32 +12,32 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from caliban.arrivals import Arrivals
 from caliban.cli.options import Options
 from caliban.compose.agent import agent_options, build_agent
+from caliban.compose.cancel_target import CancelTarget, alone
 from caliban.compose.costs import build_costs
 from caliban.compose.permissions import build_permissions
 from caliban.compose.prompt import read_prompt
-from caliban.compose.provider import Door, close_provider
-from caliban.compose.router import build_door
-from caliban.compose.session import Remembered, find_session, open_session
+from caliban.compose.provider import ResolvedModel, close_provider
+from caliban.compose.router import resolve_model
+from caliban.compose.session import SessionStart, find_session, open_session
 from caliban.compose.settings import build_settings
-from caliban.compose.stopper import Stopper, alone
 from caliban.compose.system import build_system, is_default, says_system
 from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
+from caliban.early_signals import EarlySignals
 from caliban_common.event import Warned
 from caliban_common.message import Message, TextBlock
 from caliban_common.tool import Tool
 from caliban_drive.session import Session
-from caliban_headless import exit
+from caliban_headless import exit_codes
 from caliban_headless.errors import Cancelled
 from caliban_headless.frames import Init
 from caliban_headless.input import FrameSource, OnePrompt
 from caliban_headless.json import JsonEncoder
 from caliban_headless.notices import Notices
 from caliban_headless.output import Output
-from caliban_headless.run import Driver, Encoder, say
+from caliban_headless.run import Driver, OutputEncoder, print_notice
 from caliban_headless.signals import watch_signals
 from caliban_headless.stdin import Stdin
 from caliban_headless.stream import StreamEncoder, StreamOptions
@@ -49,48 +49,52 @@ if TYPE_CHECKING:
     from caliban_headless.structured import Schema
 
 
-def answer(options: Options, arrivals: Arrivals) -> int:
+def answer(options: Options, signals: EarlySignals) -> int:
     """Run the headless face; the exit code. Raises `CalibanError` for what keeps it from starting."""
     try:
-        return anyio.run(_answer, options, arrivals)
+        return anyio.run(_answer, options, signals)
     except BaseExceptionGroup as group:
         raise alone(group) from None
     finally:
-        arrivals.listen_again()
+        signals.listen_again()
 
 
-async def _answer(options: Options, arrivals: Arrivals) -> int:
-    code = exit.INTERRUPTED
-    stopper = Stopper()
+async def _answer(options: Options, signals: EarlySignals) -> int:
+    code = exit_codes.INTERRUPTED
+    target = CancelTarget()
     async with anyio.create_task_group() as group:
-        group.start_soon(watch_signals, stopper.stop, group.cancel_scope.cancel, arrivals.numbers)
-        code = await _compose(options, stopper)
+        group.start_soon(watch_signals, target.stop, group.cancel_scope.cancel, signals.numbers)
+        code = await _compose(options, target)
         group.cancel_scope.cancel()
     return code
 
 
-async def _compose(options: Options, stopper: Stopper) -> int:
+async def _compose(options: Options, target: CancelTarget) -> int:
     workspace = build_workspace(options)
     settings = build_settings(options, workspace)
     schema = _load_schema(options)
     found = find_session(options)
     for warning in (*settings.warnings, *found.warnings):
-        say(f"[caliban: {warning}]\n")
+        print_notice(f"[caliban: {warning}]\n")
     said, options = options, _as_before(options, found)
     permissions = build_permissions(options, settings, workspace)
     costs = build_costs(options, settings, os.environ)
-    asides: deque[Warned] = deque()
+    warnings: deque[Warned] = deque()
     try:
-        door = build_door(options, settings, os.environ, workspace, costs=costs, on_warning=asides.append)
+        resolved = resolve_model(
+            options, settings, os.environ, workspace, costs=costs, on_warning=warnings.append
+        )
     except UnknownProvider as error:
         raise _gone(error, said, found) from error
     try:
-        await _ready(door, stopper)
-        tools = _usable_tools(door, build_tools(options, settings, workspace, permissions))
-        prompt = await _prompt(options, workspace, stopper)
-        remembered = open_session(options, found, provider=door.name, model=door.model)
+        await _ready(resolved, target)
+        tools = _usable_tools(resolved, build_tools(options, settings, workspace, permissions))
+        prompt = await _prompt(options, workspace, target)
+        remembered = open_session(options, found, provider=resolved.name, model=resolved.model)
         shape = schema.native if schema is not None else None
-        agent = build_agent(door, permissions, tools, agent_options(options, settings, remembered.id, shape))
+        agent = build_agent(
+            resolved, permissions, tools, agent_options(options, settings, remembered.id, shape)
+        )
         session = Session(
             agent,
             id=remembered.id,
@@ -105,40 +109,40 @@ async def _compose(options: Options, stopper: Stopper) -> int:
             output=Output(),
             init=Init(
                 session_id=session.id,
-                model=f"{door.name}/{door.model}",
+                model=f"{resolved.name}/{resolved.model}",
                 tools=tuple(tool.spec.name for tool in tools),
                 setting_sources=settings.sources,
                 bare=options.bare,
                 cwd=str(workspace),
                 permission_mode=permissions.mode,
             ),
-            model=door.model,
+            model=resolved.model,
             notices=_notices(options),
             schema=schema,
             costs=costs,
-            asides=asides,
+            warnings=warnings,
         )
-        stopper.stops(driver.cancel)
+        target.stops(driver.cancel)
         return await _drive(driver, prompt)
     finally:
-        await close_provider(door.provider)
+        await close_provider(resolved.provider)
 
 
-async def _ready(door: Door, stopper: Stopper) -> None:
+async def _ready(resolved: ResolvedModel, target: CancelTarget) -> None:
     """Have the first key fetched, where a program gives it. Raises `KeyFailed` and `Cancelled`."""
     with anyio.CancelScope() as scope:
-        stopper.stops(scope.cancel)
-        await make_ready(door.provider)
+        target.stops(scope.cancel)
+        await make_ready(resolved.provider)
         return
     raise Cancelled("cancelled before there was a key")
 
 
-async def _prompt(options: Options, workspace: Path, stopper: Stopper) -> Message | None:
+async def _prompt(options: Options, workspace: Path, target: CancelTarget) -> Message | None:
     """The prompt, or `None` where frames bring the prompts. Raises `Cancelled`."""
     if options.input_format == "stream-json":
         return None
     with anyio.CancelScope() as scope:
-        stopper.stops(scope.cancel)
+        target.stops(scope.cancel)
         return await read_prompt(options, workspace)
     raise Cancelled("cancelled before there was a prompt")
 
@@ -164,7 +168,7 @@ async def _drive(driver: Driver, prompt: Message | None) -> int:
     return code
 
 
-def _as_before(options: Options, found: Remembered) -> Options:
+def _as_before(options: Options, found: SessionStart) -> Options:
     """A resumed session goes on with its provider and model unless the flags say otherwise."""
     if not found.resumed or options.provider not in (None, found.provider):
         return options
@@ -172,7 +176,7 @@ def _as_before(options: Options, found: Remembered) -> Options:
     return replace(options, provider=found.provider, model=model)
 
 
-def _gone(error: UnknownProvider, said: Options, found: Remembered) -> UnknownProvider:
+def _gone(error: UnknownProvider, said: Options, found: SessionStart) -> UnknownProvider:
     """`error`, in words that fit where nobody but the session named the provider."""
     if said.provider is not None or found.provider is None:
         return error
@@ -182,9 +186,9 @@ def _gone(error: UnknownProvider, said: Options, found: Remembered) -> UnknownPr
     )
 
 
-def _usable_tools(door: Door, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
-    if tools and not door.provider.capabilities(door.model).tools:
-        say(f"[caliban: {door.model} cannot call tools; it answers without them]\n")
+def _usable_tools(resolved: ResolvedModel, tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
+    if tools and not resolved.provider.capabilities(resolved.model).tools:
+        print_notice(f"[caliban: {resolved.model} cannot call tools; it answers without them]\n")
         return ()
     return tools
 
@@ -207,7 +211,7 @@ def _with_instruction(message: Message | None, schema: Schema) -> Message:
     return Message(role="system", content=(TextBlock(text=text),))
 
 
-def _encoder(options: Options) -> Encoder:
+def _encoder(options: Options) -> OutputEncoder:
     if options.output_format == "json":
         return JsonEncoder()
     if options.output_format == "stream-json":

@@ -7,90 +7,90 @@ from typing import Final
 
 import anyio
 
-from caliban.compose.keys import TTL_VARIABLE, Question
+from caliban.compose.keys import TTL_VARIABLE, KeyHelper
 from caliban.errors import KeyFailed
 from caliban_common.text import one_line
-from caliban_headless.run import say
+from caliban_headless.run import print_notice
 from caliban_process import Command, Completed, NotStarted, OutputLimit, OutputTooLarge, Runner
 from caliban_process.environ import program_environment
-from caliban_provider.renewal import Fetch, Grant
+from caliban_provider.credential import Credential, Fetch
 
 LIMIT: Final = OutputLimit(head_bytes=65_536, tail_bytes=0, refuse=True)
 
 
-async def ask(question: Question, runner: Runner) -> str:
+async def run_key_helper(helper: KeyHelper, runner: Runner) -> str:
     """The key that the program prints. Cancelled, it ends the program and its children first.
 
     Raises `KeyFailed` with the first line of its standard error, without the key.
     """
     async with anyio.create_task_group() as group:
-        group.start_soon(_say_when_slow, question)
-        answer = await _answer(question, runner)
+        group.start_soon(_say_when_slow, helper)
+        answer = await _answer(helper, runner)
         group.cancel_scope.cancel()
     if isinstance(answer, KeyFailed):
         raise answer
     return answer
 
 
-def key_source(question: Question, runner: Runner) -> Fetch[str]:
+def key_source(helper: KeyHelper, runner: Runner) -> Fetch[str]:
     """What gives the program's key for as long as it is said to be good; a refused one is asked for anew.
 
     Raises `KeyFailed`.
     """
 
-    async def fetch(refused: bool) -> Grant[str]:
-        key = await ask(question, runner)
-        return Grant(value=key, expires_at_s=time.time() + question.ttl_ms / 1000)
+    async def fetch(refused: bool) -> Credential[str]:
+        key = await run_key_helper(helper, runner)
+        return Credential(value=key, expires_at_s=time.time() + helper.ttl_ms / 1000)
 
     return fetch
 
 
-async def _say_when_slow(question: Question) -> None:
+async def _say_when_slow(helper: KeyHelper) -> None:
     """Tell a person what is waited for."""
-    await anyio.sleep(question.slow_ms / 1000)
-    say(
-        f"[caliban: the program {question.name} for the key of {question.provider} "
-        f"takes longer than {question.slow_ms:,} ms]\n"
+    await anyio.sleep(helper.slow_ms / 1000)
+    print_notice(
+        f"[caliban: the program {helper.name} for the key of {helper.provider} "
+        f"takes longer than {helper.slow_ms:,} ms]\n"
     )
 
 
-async def _answer(question: Question, runner: Runner) -> str | KeyFailed:
+async def _answer(helper: KeyHelper, runner: Runner) -> str | KeyFailed:
     """The key or why there is none: a task group would wrap what is raised."""
     try:
-        return _key(question, await runner.run(_command(question)))
+        return _key(helper, await runner.run(_command(helper)))
     except KeyFailed as error:
         return error
     except OutputTooLarge:
-        return _failed(question, f"printed more than {LIMIT.head_bytes:,} bytes")
+        return _failed(helper, f"printed more than {LIMIT.head_bytes:,} bytes")
     except NotStarted as error:
         reason = error.reason if error.errno is not None else "it has an impossible name"
-        return _failed(question, f"cannot be run: {reason}")
+        return _failed(helper, f"cannot be run: {reason}")
 
 
-def _command(question: Question) -> Command:
-    env = program_environment(question.environ, question.listed)
-    env |= {"CALIBAN_PROVIDER": question.provider, TTL_VARIABLE: str(question.ttl_ms)}
-    return Command(argv=question.command, env=env, timeout_s=question.limit_s, grace_s=0, output=LIMIT)
+def _command(helper: KeyHelper) -> Command:
+    env = program_environment(helper.environ, helper.listed)
+    env |= {"CALIBAN_PROVIDER": helper.provider, TTL_VARIABLE: str(helper.ttl_ms)}
+    return Command(argv=helper.command, env=env, timeout_s=helper.limit_s, grace_s=0, output=LIMIT)
 
 
-def _key(question: Question, completed: Completed) -> str:
+def _key(helper: KeyHelper, completed: Completed) -> str:
     """The key in what the program printed. Raises `KeyFailed`."""
     out, err, code = completed.stdout.kept, completed.stderr.kept, completed.exit_code
     if code is None:
-        raise _failed(question, f"did not end within {question.limit_s:g} s")
+        raise _failed(helper, f"did not end within {helper.limit_s:g} s")
     if code != 0:
         reason = _first_line(out, err)
         how = f"exit code {code}" if code > 0 else f"signal {-code}"
-        raise _failed(question, f"failed with {how}" + (f": {reason}" if reason else ""))
+        raise _failed(helper, f"failed with {how}" + (f": {reason}" if reason else ""))
     try:
         key = out.decode().rstrip("\r\n")
     except UnicodeDecodeError:
-        raise _failed(question, "printed something that is not text") from None
+        raise _failed(helper, "printed something that is not text") from None
     if not key.strip():
         reason = _first_line(b"", err)
-        raise _failed(question, "printed no key" + (f": {reason}" if reason else ""))
+        raise _failed(helper, "printed no key" + (f": {reason}" if reason else ""))
     if not key.isprintable():
-        raise _failed(question, "printed more than one line, or control characters")
+        raise _failed(helper, "printed more than one line, or control characters")
     return key
 
 
@@ -102,8 +102,8 @@ def _first_line(out: bytes, err: bytes) -> str:
     return one_line(text.splitlines()[0], max_chars=200) if text else ""
 
 
-def _failed(question: Question, what: str) -> KeyFailed:
+def _failed(helper: KeyHelper, what: str) -> KeyFailed:
     return KeyFailed(
-        f"api_key_helper: the program {question.name} for the key of {question.provider} {what}",
+        f"api_key_helper: the program {helper.name} for the key of {helper.provider} {what}",
         hint="run it by hand; it must print the key, nothing else, and exit with 0",
     )

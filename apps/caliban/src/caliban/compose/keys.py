@@ -25,11 +25,11 @@ LIMIT_S: Final = 30.0
 REFRESH_MS: Final = 300_000
 SLOW_MS: Final = 10_000
 
-Place: TypeAlias = Literal["helper", "environment", "stored"]
+KeySource: TypeAlias = Literal["helper", "environment", "stored"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class KeyHelper:
     """What is run for the key of which provider.
 
     A key is good for `ttl_ms`; after `slow_ms` a person is told what is waited for. Of `environ` the program
@@ -52,7 +52,7 @@ class Question:
 
 def find_key(
     provider: str, variables: tuple[str, ...], settings: Settings, environ: Mapping[str, str]
-) -> str | Question | None:
+) -> str | KeyHelper | None:
     """The key of a provider by the guide's precedence, or the program to ask for it.
 
     Its own helper, the helper for all, the environment, the keyring (or the 0600 file). `variables` name the
@@ -69,7 +69,7 @@ def find_key(
 
 def find_place(
     provider: str, variables: tuple[str, ...], settings: Settings, environ: Mapping[str, str]
-) -> tuple[Place, str] | None:
+) -> tuple[KeySource, str] | None:
     """Where `find_key` would take the key from, in a word and in words. Raises as it does."""
     if not variables:
         return None
@@ -82,12 +82,12 @@ def find_place(
     return ("stored", "the store of caliban login") if read_key(provider) else None
 
 
-def _question(provider: str, settings: Settings, environ: Mapping[str, str]) -> Question | None:
+def _question(provider: str, settings: Settings, environ: Mapping[str, str]) -> KeyHelper | None:
     """What to run for the key of `provider`, if anything."""
     helper = _helper(provider, settings.get("api_key_helper"))
     if helper is None:
         return None
-    return Question(
+    return KeyHelper(
         command=_command(helper),
         provider=provider,
         ttl_ms=_ttl_ms(helper, environ),

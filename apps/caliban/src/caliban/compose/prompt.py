@@ -10,7 +10,7 @@ from caliban.errors import UsageError
 from caliban_common.message import Message, TextBlock, user
 from caliban_common.text import one_line
 from caliban_headless.input import read_text
-from caliban_headless.run import say
+from caliban_headless.run import print_notice
 from caliban_headless.stdin import Stdin
 
 STDIN = "-"
@@ -28,7 +28,7 @@ async def read_prompt(options: Options, workspace: Path) -> Message:
     said = [text for text in places if text is not None]
     words = [text for text in said if text != STDIN]
     for ignored in words[1:]:
-        say(
+        print_notice(
             f"[caliban: there are several prompts; this one is not used: {one_line(ignored, max_chars=80)}]\n"
         )
     typed = words[0] if words else ""

@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 import anyio
 
 from caliban.cli.options import Options
-from caliban.compose.keys import Question, find_key
+from caliban.compose.keys import KeyHelper, find_key
 from caliban.errors import ConfigError, MissingKey
 from caliban_common.errors import CalibanError
 from caliban_common.text import one_line
-from caliban_headless.run import say
+from caliban_headless.run import print_notice
 from caliban_provider.capabilities import ModelInfo
 from caliban_provider.errors import AuthenticationError, InvalidRequest, ProviderError, UnknownProvider
 from caliban_provider.options import check_headers, refuse_unknown, under
@@ -59,7 +59,7 @@ there are three ways on:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
+class ResolvedModel:
     """A provider with the model to ask for.
 
     `name` is what the operator calls the provider: a session goes on by it. `base_url` is the address that
@@ -73,7 +73,7 @@ class Door:
     compactor: Compactor | None = None
 
 
-def build_provider(options: Options, settings: Settings, environ: Mapping[str, str]) -> Door:
+def build_provider(options: Options, settings: Settings, environ: Mapping[str, str]) -> ResolvedModel:
     """The provider and model by flag, then settings, then default.
 
     Raises `ConfigError` for a missing key, `ProviderError` for a provider that is not there.
@@ -82,7 +82,7 @@ def build_provider(options: Options, settings: Settings, environ: Mapping[str, s
     name = chosen or DEFAULT_PROVIDER
     table = placed(provider_table(settings, name), name, options.base_url)
     provider, factory = make_provider(name, settings, environ, table, explicit=chosen is not None)
-    return Door(
+    return ResolvedModel(
         provider=provider,
         model=options.model or model or factory.default_model,
         name=name,
@@ -118,7 +118,7 @@ def make_provider(
         on_status=_show_status if sys.stderr is not None and sys.stderr.isatty() else None,
     )
     try:
-        if isinstance(key, Question):
+        if isinstance(key, KeyHelper):
             return _keyed(factory, options, key), factory
         return _make(factory, options), factory
     except ProviderError as error:
@@ -179,10 +179,12 @@ async def close_provider(provider: Provider) -> None:
         with anyio.move_on_after(1, shield=True):
             await provider.aclose()
     except Exception as error:
-        say(f"[caliban: the provider could not be closed: {type(error).__name__}: {one_line(str(error))}]\n")
+        print_notice(
+            f"[caliban: the provider could not be closed: {type(error).__name__}: {one_line(str(error))}]\n"
+        )
 
 
-def _keyed(factory: ProviderFactory, options: ProviderOptions, question: Question) -> Provider:
+def _keyed(factory: ProviderFactory, options: ProviderOptions, question: KeyHelper) -> Provider:
     """The provider with the key that a program gives at the time."""
     from caliban.compose.keyprogram import key_source
     from caliban_provider.keyed import KeyedProvider
@@ -271,7 +273,7 @@ def _is_here(made: Mapping[str, Any]) -> bool:
 
 def _show_status(text: str) -> None:
     """Say on a terminal what takes long before the first word of an answer."""
-    say(f"[caliban: {text}]\n")
+    print_notice(f"[caliban: {text}]\n")
 
 
 def _missing_key(

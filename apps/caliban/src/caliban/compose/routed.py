@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from caliban.compose.costs import RunCosts
-from caliban.compose.provider import Door, make_provider, placed, provider_table
+from caliban.compose.provider import ResolvedModel, make_provider, placed, provider_table
 from caliban.compose.routes import MAIN, Routing, table_of
 from caliban.errors import ConfigError
 from caliban_agent_core.compact.summarize import Summarizer
@@ -15,10 +15,10 @@ from caliban_agent_core.ports import Compactor
 from caliban_common.event import Warned
 from caliban_common.usage import Usage
 from caliban_model_router import (
-    Budget,
     BudgetLimits,
     Purpose,
     Route,
+    RouterBudget,
     RouterConfig,
     RouterConfigError,
     RouterOptions,
@@ -38,7 +38,7 @@ PURPOSES: tuple[Purpose, ...] = (MAIN, SUMMARIES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class RouterContext:
     """What a router works in: what goes around each provider, the money, and who hears of switches.
 
     `base_url` is where a flag says that the first route's provider is.
@@ -50,9 +50,9 @@ class Surroundings:
     base_url: str | None = None
 
 
-def routed_door(
-    routing: Routing, settings: Settings, environ: Mapping[str, str], around: Surroundings
-) -> Door:
+def routed_model(
+    routing: Routing, settings: Settings, environ: Mapping[str, str], around: RouterContext
+) -> ResolvedModel:
     """The router for a run. Only providers that it can reach are made. Raises as `build_provider`."""
     config = _reachable(routing.config)
     first = config.routes_for(MAIN)[0].provider
@@ -76,7 +76,7 @@ def routed_door(
     except RouterConfigError as error:
         raise ConfigError(f"{routing.source}: {error.message}", hint=error.hint) from error
     # What a session remembers and frames show: the model that is asked first, by its provider's name.
-    return Door(provider=router, model=router.model, name=first, compactor=_compactor(router))
+    return ResolvedModel(provider=router, model=router.model, name=first, compactor=_compactor(router))
 
 
 def _reachable(config: RouterConfig) -> RouterConfig:
@@ -98,7 +98,7 @@ def _compactor(router: RouterProvider) -> Compactor | None:
     return Summarizer(view, view.model)
 
 
-def _budget(costs: RunCosts) -> Budget | None:
+def _budget(costs: RunCosts) -> RouterBudget | None:
     """What the router saves by, once the run has a limit. Nobody is there to be asked for more."""
     account = costs.account
     if account is None or account.budget.limit_usd is None:
@@ -109,7 +109,7 @@ def _budget(costs: RunCosts) -> Budget | None:
         return account.estimate(route.provider, route.model, usage)
 
     soft_usd = limit_usd * account.budget.soft_ratio
-    return Budget(
+    return RouterBudget(
         limits=BudgetLimits(limit_usd=limit_usd, soft_usd=soft_usd, ask_usd=limit_usd),
         spent_usd=lambda: account.budget.spent_usd,
         price=price,

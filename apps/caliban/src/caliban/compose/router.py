@@ -8,7 +8,7 @@ from pathlib import Path
 
 from caliban.cli.options import Options
 from caliban.compose.costs import RunCosts
-from caliban.compose.provider import Door, build_provider
+from caliban.compose.provider import ResolvedModel, build_provider
 from caliban_agent_core.metered import MeteredProvider
 from caliban_common.event import Warned
 from caliban_common.paths import config_dir
@@ -20,14 +20,14 @@ VARIABLE = "CALIBAN_ROUTER_CONFIG"
 SETTINGS = ("router", "fallback_model", "model_overrides")
 
 
-def build_door(
+def resolve_model(
     options: Options,
     settings: Settings,
     environ: Mapping[str, str],
     workspace: Path,
     costs: RunCosts,
     on_warning: Callable[[Warned], None],
-) -> Door:
+) -> ResolvedModel:
     """The provider behind a run: plain, or routed where routes, a fallback or overrides are configured.
 
     Each call of a model is asked for and settled with `costs`; `on_warning` is told what they have to say,
@@ -40,17 +40,17 @@ def build_door(
         return MeteredProvider(provider, costs, name=name, on_warning=on_warning)
 
     if _may_be_routed(options, settings, environ, workspace):
-        from caliban.compose.routed import Surroundings, routed_door
+        from caliban.compose.routed import RouterContext, routed_model
         from caliban.compose.routes import read_routing
 
         routing = read_routing(options, settings, environ, workspace)
         if routing.is_configured:
-            surroundings = Surroundings(
+            surroundings = RouterContext(
                 wrap=metered, costs=costs, on_warning=on_warning, base_url=options.base_url
             )
-            return routed_door(routing, settings, environ, surroundings)
-    door = build_provider(options, settings, environ)
-    return replace(door, provider=metered(door.name, door.provider, door.base_url))
+            return routed_model(routing, settings, environ, surroundings)
+    resolved = build_provider(options, settings, environ)
+    return replace(resolved, provider=metered(resolved.name, resolved.provider, resolved.base_url))
 
 
 def _may_be_routed(options: Options, settings: Settings, environ: Mapping[str, str], workspace: Path) -> bool:

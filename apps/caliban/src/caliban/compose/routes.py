@@ -19,7 +19,7 @@ from caliban.compose.router import FILE_NAME, VARIABLE
 from caliban.errors import ConfigError
 from caliban_common.errors import CalibanError
 from caliban_common.paths import config_dir, expand_user
-from caliban_headless.run import say
+from caliban_headless.run import print_notice
 from caliban_model_router import (
     Purpose,
     Route,
@@ -71,7 +71,7 @@ def read_routing(
     return Routing(config=config, source=source, is_configured=configured)
 
 
-def skills(
+def capabilities_of(
     config: RouterConfig, settings: Settings, environ: Mapping[str, str]
 ) -> Callable[[Route], Capabilities]:
     """What the models of routes can do; it is known without a key, so none is needed."""
@@ -113,7 +113,7 @@ def _places(options: Options, environ: Mapping[str, str], workspace: Path) -> It
         if path.is_file():
             yield path
         else:
-            say(f"[caliban: {VARIABLE} names no file: {path}]\n")
+            print_notice(f"[caliban: {VARIABLE} names no file: {path}]\n")
     if options.bare:
         return
     project = find_config(workspace, expand_user("~").resolve())
@@ -121,7 +121,7 @@ def _places(options: Options, environ: Mapping[str, str], workspace: Path) -> It
         yield project
     elif project is not None:
         # Its routes say where prompts and keys go to: a repository may not, unless a person trusts it.
-        say(f"[caliban: {project} is not used without --trust-project]\n")
+        print_notice(f"[caliban: {project} is not used without --trust-project]\n")
     own = config_dir() / FILE_NAME
     if own.is_file():
         yield own

@@ -16,7 +16,7 @@ EPHEMERAL = "ephemeral"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remembered:
+class SessionStart:
     """What is known of the conversation before this run. Without a `store` nothing will be remembered."""
 
     id: str
@@ -33,7 +33,7 @@ class Remembered:
         return bool(self.messages)
 
 
-def find_session(options: Options) -> Remembered:
+def find_session(options: Options) -> SessionStart:
     """The session to continue or to fork, read without a lock: who it was with decides the provider.
 
     Raises `MissingError` when it is not there, and the store's errors.
@@ -43,13 +43,13 @@ def find_session(options: Options) -> Remembered:
         check_name(options.session)
     name = _existing(options, store)
     if name is None:
-        return Remembered(id=options.session or EPHEMERAL)
+        return SessionStart(id=options.session or EPHEMERAL)
     if options.fork_session:
         _check_free(options, store)
     return _remembered(name, store.load(name))
 
 
-def open_session(options: Options, found: Remembered, *, provider: str, model: str) -> Remembered:
+def open_session(options: Options, found: SessionStart, *, provider: str, model: str) -> SessionStart:
     """`found` with its store open for writing, or a new session; `--no-save` leaves it in memory.
 
     A fork leaves `found` as it is and begins a session that goes on from it.
@@ -65,7 +65,7 @@ def open_session(options: Options, found: Remembered, *, provider: str, model: s
         name = options.session or old or store.fresh_name()
         session = store.open(name, create=True, provider=provider, model=model)
     session.note(provider=provider, model=model)  # the next run goes on with what was used last
-    return Remembered(
+    return SessionStart(
         id=name,
         messages=session.state.messages,
         store=session,
@@ -108,8 +108,8 @@ def _existing(options: Options, store: SessionStore) -> str | None:
     return None
 
 
-def _remembered(name: str, state: SessionState) -> Remembered:
-    return Remembered(
+def _remembered(name: str, state: SessionState) -> SessionStart:
+    return SessionStart(
         id=name,
         messages=state.messages,
         provider=state.provider,

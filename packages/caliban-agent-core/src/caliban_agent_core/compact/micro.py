@@ -29,7 +29,7 @@ Bash is not here: the same command asks something else each time.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ResultRef:
     """Where a result stands: message and block number, and the question it answers."""
 
     message: int
@@ -61,9 +61,9 @@ def supersede(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     )
 
 
-def _places(messages: tuple[Message, ...]) -> list[Place]:
+def _places(messages: tuple[Message, ...]) -> list[ResultRef]:
     """The results of calls that ask a question, in order; ids count for the reply just before only."""
-    places: list[Place] = []
+    places: list[ResultRef] = []
     calls: dict[str, ToolUseBlock] = {}
     for number, message in enumerate(messages):
         if message.role == "assistant":
@@ -73,7 +73,7 @@ def _places(messages: tuple[Message, ...]) -> list[Place]:
             call = calls.get(block.tool_use_id) if isinstance(block, ToolResultBlock) else None
             if call is not None and call.name in ARGUMENTS and call.raw_input is None:
                 question, label = _question(call)
-                places.append(Place(message=number, block=index, question=question, label=label))
+                places.append(ResultRef(message=number, block=index, question=question, label=label))
     return places
 
 

@@ -45,7 +45,7 @@ Quote names, paths and numbers exactly. Write only the summary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class SummaryPlan:
     """A history in its parts: `older` is to be summarised, the others stay in this order."""
 
     lead: tuple[Message, ...]
@@ -93,13 +93,13 @@ class Summarizer:
         return drop_oldest(result, target_tokens=target_tokens)
 
 
-def _plan(messages: tuple[Message, ...], target_tokens: int) -> Plan:
+def _plan(messages: tuple[Message, ...], target_tokens: int) -> SummaryPlan:
     plans = [_split(messages, len(messages) - kept) for kept in KEPT_MESSAGES]
     room = target_tokens - SUMMARY_TOKENS
     return next((plan for plan in plans if plan.kept_tokens <= room), plans[-1])
 
 
-def _split(messages: tuple[Message, ...], start: int) -> Plan:
+def _split(messages: tuple[Message, ...], start: int) -> SummaryPlan:
     """The parts around the cut nearest before `start`, at a request if one is not much further back."""
     length = lead_length(messages)
     lead = tuple(message for message in messages[:length] if not is_summary(message))
@@ -110,7 +110,7 @@ def _split(messages: tuple[Message, ...], start: int) -> Plan:
     cut = max(at_request or positions, default=length)
     request = request_at_work(asked, cut)
     older = tuple(messages[number] for number in range(length, cut) if number != request)
-    return Plan(
+    return SummaryPlan(
         lead=lead,
         older=(*earlier, *older) if older else (),
         request=() if request is None else (messages[request],),

@@ -23,7 +23,7 @@ _EXPANDED_IN_BODY = re.compile(r"`|\$[({\[]")
 _ESCAPED_IN_GLOB = frozenset("*?[]\\")
 
 
-class Token(NamedTuple):
+class LexToken(NamedTuple):
     """A word, an operator or a redirection operator; `descriptor` is the number before the latter."""
 
     kind: Literal["word", "operator", "redirect"]
@@ -48,7 +48,7 @@ class Lexer:
     def __init__(self, text: str) -> None:
         self.text = text
         self.position = 0
-        self.tokens: list[Token] = []
+        self.tokens: list[LexToken] = []
         self.bodies: dict[int, str] = {}
         self.doubts: list[Opacity] = []
         self._pending: list[HereDocument] = []
@@ -81,7 +81,7 @@ class Lexer:
         start = self.position
         self.position += len(operator)
         if operator not in _REDIRECTS:
-            self.tokens.append(Token("operator", operator, start))
+            self.tokens.append(LexToken("operator", operator, start))
             if operator == "\n":
                 self._read_bodies()
             return
@@ -92,14 +92,14 @@ class Lexer:
                 descriptor = self.tokens.pop().text
             elif last.word.raw.startswith("{") and last.word.raw.endswith("}"):
                 self.doubts.append(Opacity("named descriptor", last.word.raw))
-        self.tokens.append(Token("redirect", operator, start, None, descriptor))
+        self.tokens.append(LexToken("redirect", operator, start, None, descriptor))
         if operator in ("<<", "<<-"):
             self._awaited = len(self.tokens) - 1
 
     def _word(self) -> None:
         word = _WordReader(self.text, self.position).read()
         self.position = word.end
-        self.tokens.append(Token("word", word.text, word.start, word))
+        self.tokens.append(LexToken("word", word.text, word.start, word))
         if self._awaited is not None:
             operator = self.tokens[self._awaited].text
             self._pending.append(HereDocument(self._awaited, word.text, word.quoted, operator == "<<-"))

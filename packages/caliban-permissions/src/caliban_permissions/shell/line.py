@@ -62,7 +62,7 @@ class Redirect(NamedTuple):
         return self.op in (">&", "<&") and self.target.text.rstrip("-").isdigit() | (self.target.text == "-")
 
 
-class Leaf(NamedTuple):
+class SimpleCommand(NamedTuple):
     """One simple command: assignments, words and redirects, with what is opaque in it.
 
     `raw` is its text as typed, redirects and quotes included.
@@ -80,14 +80,14 @@ class Leaf(NamedTuple):
         return tuple(word.text for word in self.words)
 
 
-class Line(NamedTuple):
+class ParsedLine(NamedTuple):
     """A whole command. `redirects` are those of groups; `opaque` holds the doubts about the structure.
 
     With doubts the leaves are a guess.
     """
 
     text: str
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[SimpleCommand, ...]
     redirects: tuple[Redirect, ...] = ()
     opaque: tuple[Opacity, ...] = ()
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 
 from caliban_permissions.gate import MAX_CHECKED_CHARS, hidden_character
-from caliban_permissions.shell.lex import Lexer, Token
-from caliban_permissions.shell.line import HOLE, Leaf, Line, Opacity, Redirect, Word
+from caliban_permissions.shell.lex import Lexer, LexToken
+from caliban_permissions.shell.line import HOLE, Opacity, ParsedLine, Redirect, SimpleCommand, Word
 
 _SEPARATORS = frozenset({";", "&", "&&", "||", "|", "|&", "\n"})
 _NEED_A_COMMAND = frozenset({"&&", "||", "|", "|&"})
@@ -32,7 +32,7 @@ INERT_VARIABLES = frozenset(
 """Variables that may stand before an allowed command: they change looks, not what runs."""
 
 
-def parse_line(text: str) -> Line:
+def parse_line(text: str) -> ParsedLine:
     """Read a command. Total and linear: it raises nothing and looks at each character a few times."""
     doubts: list[Opacity] = []
     hidden = hidden_character(text)
@@ -40,7 +40,7 @@ def parse_line(text: str) -> Line:
         doubts.append(Opacity("hidden character", hidden, runs=True))
     if len(text) > MAX_CHECKED_CHARS:
         doubts.append(Opacity(f"length above {MAX_CHECKED_CHARS} characters", runs=True))
-        return Line(text, (), (), tuple(doubts))
+        return ParsedLine(text, (), (), tuple(doubts))
     return _Parser(Lexer(text).run(), doubts).parse()
 
 
@@ -50,14 +50,14 @@ class _Parser:
     def __init__(self, lexer: Lexer, doubts: list[Opacity]) -> None:
         self.lexer = lexer
         self.doubts = doubts + lexer.doubts
-        self.leaves: list[Leaf] = []
+        self.leaves: list[SimpleCommand] = []
         self.group_redirects: list[Redirect] = []
         self.groups: list[str] = []
         self._required: str | None = None
         self._closed = False
         self._draft = _Draft()
 
-    def parse(self) -> Line:
+    def parse(self) -> ParsedLine:
         tokens = self.lexer.tokens
         index = 0
         while index < len(tokens):
@@ -78,7 +78,9 @@ class _Parser:
             self._doubt("unclosed group", self.groups[-1])
         if not self.leaves and not self.doubts:
             self._doubt("no command")
-        return Line(self.lexer.text, tuple(self.leaves), tuple(self.group_redirects), tuple(self.doubts))
+        return ParsedLine(
+            self.lexer.text, tuple(self.leaves), tuple(self.group_redirects), tuple(self.doubts)
+        )
 
     def _doubt(self, what: str, text: str = "", *, runs: bool = True) -> None:
         self.doubts.append(Opacity(what, text, runs))
@@ -114,7 +116,7 @@ class _Parser:
             return False
         return True
 
-    def _redirect(self, token: Token, index: int, target: Word | None) -> None:
+    def _redirect(self, token: LexToken, index: int, target: Word | None) -> None:
         if target is None:
             self._doubt("a redirect without a target", token.text)
             return
@@ -126,7 +128,7 @@ class _Parser:
         self._draft.redirects.append(redirect)
         self._draft.extend(token.start - len(token.descriptor), target.end)
 
-    def _operator(self, token: Token, following: Token | None) -> None:
+    def _operator(self, token: LexToken, following: LexToken | None) -> None:
         if token.text == "(":
             self._open(token, following)
         elif token.text == ")":
@@ -151,7 +153,7 @@ class _Parser:
             self._doubt("background job", "&", runs=False)
         self._required = operator if operator in _NEED_A_COMMAND else None
 
-    def _open(self, token: Token, following: Token | None) -> None:
+    def _open(self, token: LexToken, following: LexToken | None) -> None:
         if not self._draft.empty or self._closed:
             self._finish()
             self._doubt("function or pattern", "(")
@@ -195,7 +197,7 @@ class _Draft:
         self.start = start if self.start < 0 else min(self.start, start)
         self.end = end
 
-    def leaf(self, text: str) -> Leaf:
+    def leaf(self, text: str) -> SimpleCommand:
         opaque = [opacity for word in (*self.assigns, *self.words) for opacity in word.opaque]
         opaque += [opacity for redirect in self.redirects for opacity in _target_opacity(redirect)]
         opaque += [
@@ -210,7 +212,9 @@ class _Draft:
         else:
             opaque += [Opacity("assignment", word.raw) for word in self.assigns if _inert(word)]
         raw = text[self.start : self.end]
-        return Leaf(tuple(self.words), tuple(self.assigns), tuple(self.redirects), raw, tuple(opaque))
+        return SimpleCommand(
+            tuple(self.words), tuple(self.assigns), tuple(self.redirects), raw, tuple(opaque)
+        )
 
 
 def _program_opacity(word: Word) -> list[Opacity]:

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 import anyio
 
-from caliban_provider.renewal import Grant
+from caliban_provider.credential import Credential
 from caliban_provider_bedrock.credentials import Access
 
 
 class FakeAccess:
     """An `AccessSource` that gives out what it was given, the last for ever; `asked` is how it was asked."""
 
-    def __init__(self, grants: Sequence[Grant[Access] | Access]) -> None:
-        self._grants = [Grant(value=entry) if isinstance(entry, Access) else entry for entry in grants]
+    def __init__(self, grants: Sequence[Credential[Access] | Access]) -> None:
+        self._grants = [Credential(value=entry) if isinstance(entry, Access) else entry for entry in grants]
         self.asked: list[bool] = []
         self._waiting: list[tuple[int, anyio.Event]] = []
 
-    async def fetch(self, refused: bool) -> Grant[Access]:
+    async def fetch(self, refused: bool) -> Credential[Access]:
         """The next of the grants."""
         self.asked.append(refused)
         for times, event in self._waiting:

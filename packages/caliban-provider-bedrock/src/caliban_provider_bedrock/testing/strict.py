@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from caliban_provider.testing.exchange import Request
 from caliban_provider_anthropic.testing.refusal import Refused, need
 from caliban_provider_anthropic.testing.strict import check_body
-from caliban_provider_bedrock.sigv4 import Keys
+from caliban_provider_bedrock.sigv4 import AwsKeys
 
 _PATH = re.compile(r"/model/([A-Za-z0-9%._~-]+)/invoke-with-response-stream")
 _SIGNED = re.compile(
@@ -29,7 +29,7 @@ class StrictValidator:
     Without either, any bearer token is.
     """
 
-    def __init__(self, *, keys: Keys | None = None, region: str = "us-east-1", token: str = "") -> None:
+    def __init__(self, *, keys: AwsKeys | None = None, region: str = "us-east-1", token: str = "") -> None:
         self._keys = keys
         self._region = region
         self._token = token
@@ -55,7 +55,7 @@ class StrictValidator:
         need(request.headers.get("content-type") == "application/json", "content-type: no JSON")
         check_invocation(unquote(path[1]), json.loads(request.body))
 
-    def _check_signature(self, request: Request, keys: Keys) -> None:
+    def _check_signature(self, request: Request, keys: AwsKeys) -> None:
         from botocore.auth import SigV4Auth  # type: ignore[import-untyped]
         from botocore.awsrequest import AWSRequest  # type: ignore[import-untyped]
         from botocore.credentials import Credentials  # type: ignore[import-untyped]

@@ -30,7 +30,7 @@ from caliban_provider.stream import (
 )
 from caliban_provider_openai.chat.calls import Calls
 from caliban_provider_openai.received import count, mapping, objects, parse, stream_error, string
-from caliban_provider_openai.shape import Shape
+from caliban_provider_openai.template import DeltaTemplate
 
 STOP_REASONS: Mapping[str, StopReason] = MappingProxyType(
     {
@@ -99,7 +99,7 @@ class ChatDecoder:
         self._finish: str | None = None
         self._usage = Usage()
         self._refused = False
-        self._shape = Shape()
+        self._shape = DeltaTemplate()
         self._piece: _Piece = TextDelta
         self._index = 0
 

@@ -23,9 +23,9 @@ from caliban_provider_openai.body import (
 from caliban_provider_openai.chat.messages import message_json
 from caliban_provider_openai.models import FAMILY, Level, ModelFacts, facts
 from caliban_provider_openai.names import wire_name
+from caliban_provider_openai.parameters import effort, output_tokens, reply_format, temperature
 from caliban_provider_openai.quirks import Quirks
 from caliban_provider_openai.schema import tool_schema
-from caliban_provider_openai.wishes import effort, output_tokens, reply_format, temperature
 
 _OURS = frozenset({"model", "stream", "messages"})
 

@@ -26,7 +26,7 @@ from caliban_provider.stream import (
 )
 from caliban_provider_openai.received import count, mapping, objects, parse, stream_error, string
 from caliban_provider_openai.responses.output import Numbers, OutputItem
-from caliban_provider_openai.shape import Shape
+from caliban_provider_openai.template import DeltaTemplate
 
 INCOMPLETE: Mapping[str, StopReason] = MappingProxyType(
     {"max_output_tokens": "max_tokens", "content_filter": "content_filter"}
@@ -68,7 +68,7 @@ class ResponsesDecoder:
         self._done: set[int] = set()
         self._called = False
         self._refused = False
-        self._shape = Shape()
+        self._shape = DeltaTemplate()
         self._piece: _Piece = TextDelta
         self._index = 0
         self._note: Callable[[str], None] | None = None

@@ -21,9 +21,9 @@ from caliban_provider_openai.body import (
 )
 from caliban_provider_openai.models import FAMILY, ModelFacts, facts
 from caliban_provider_openai.names import wire_name
+from caliban_provider_openai.parameters import effort, output_tokens, reply_format, temperature
 from caliban_provider_openai.responses.items import message_items
 from caliban_provider_openai.schema import tool_schema
-from caliban_provider_openai.wishes import effort, output_tokens, reply_format, temperature
 
 MIN_OUTPUT_TOKENS = 16
 """The smallest bound on a reply that this wire takes."""

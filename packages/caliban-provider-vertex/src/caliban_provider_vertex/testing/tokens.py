@@ -6,22 +6,22 @@ from collections.abc import Sequence
 
 import anyio
 
-from caliban_provider.renewal import Grant
-from caliban_provider_vertex.tokens import Token
+from caliban_provider.credential import Credential
+from caliban_provider_vertex.tokens import GoogleToken
 
 
 class FakeTokens:
     """A `TokenSource` that gives out what it was given, the last for ever; `asked` is how it was asked."""
 
-    def __init__(self, grants: Sequence[Grant[Token] | str]) -> None:
+    def __init__(self, grants: Sequence[Credential[GoogleToken] | str]) -> None:
         self._grants = [
-            Grant(value=Token(value=entry, project="p-1")) if isinstance(entry, str) else entry
+            Credential(value=GoogleToken(value=entry, project="p-1")) if isinstance(entry, str) else entry
             for entry in grants
         ]
         self.asked: list[bool] = []
         self._waiting: list[tuple[int, anyio.Event]] = []
 
-    async def fetch(self, refused: bool) -> Grant[Token]:
+    async def fetch(self, refused: bool) -> Credential[GoogleToken]:
         """The next of the grants."""
         self.asked.append(refused)
         for times, event in self._waiting:

@@ -10,12 +10,12 @@ from caliban_common.text import clean, plural
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin.answer import off_loop
 from caliban_tools_builtin.errors import EditRefused, FileMissing
-from caliban_tools_builtin.fence import Fence, Place
+from caliban_tools_builtin.fence import AdmittedPath, Fence
 from caliban_tools_builtin.fs.file import Snapshot, load, store
-from caliban_tools_builtin.fs.ledger import Ledger
-from caliban_tools_builtin.fs.match import Found, TooMany, apply, find, line_range
+from caliban_tools_builtin.fs.match import Matches, TooMany, apply, find, line_range
 from caliban_tools_builtin.fs.nearmiss import nearest
 from caliban_tools_builtin.fs.text import decode, encode
+from caliban_tools_builtin.fs.tracker import ReadTracker
 from caliban_tools_builtin.fs.write import file_key, in_format_of, unicode_text
 
 MAX_BYTES = 5_000_000
@@ -27,7 +27,7 @@ _SHOWN_RANGES = 20
 class Edit:
     """The tool Edit."""
 
-    def __init__(self, fence: Fence, ledger: Ledger) -> None:
+    def __init__(self, fence: Fence, ledger: ReadTracker) -> None:
         self._fence = fence
         self._ledger = ledger
 
@@ -64,7 +64,7 @@ class Edit:
             details={"path": str(place.path), "tier": found.tier, "replacements": count},
         )
 
-    def _fill(self, place: Place, file: Snapshot | None, new: str) -> ToolOutput:
+    def _fill(self, place: AdmittedPath, file: Snapshot | None, new: str) -> ToolOutput:
         """An empty old text means "this file is empty or missing"; it never wipes anything."""
         if file is not None and file.data and decode(file.data, place.shown).text:
             raise EditRefused(f"old_string is empty, but {place.shown} is not", hint="replace it with Write")
@@ -77,7 +77,9 @@ class Edit:
         )
 
 
-def edited(place: Place, data: bytes, old: str, new: str, *, replace_all: bool) -> tuple[bytes, Found]:
+def edited(
+    place: AdmittedPath, data: bytes, old: str, new: str, *, replace_all: bool
+) -> tuple[bytes, Matches]:
     """The file's bytes after the edit, and what was found. Raises `EditRefused` and `FileRefused`."""
     decoded = decode(data, place.shown)
     try:
@@ -95,7 +97,7 @@ def edited(place: Place, data: bytes, old: str, new: str, *, replace_all: bool) 
     return result, found
 
 
-def _ambiguous(place: Place, whole: str, found: Found) -> EditRefused:
+def _ambiguous(place: AdmittedPath, whole: str, found: Matches) -> EditRefused:
     ranges = (line_range(whole, span) for span in found.spans[:_SHOWN_RANGES])
     lines = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in ranges)
     if len(found.spans) > _SHOWN_RANGES:
@@ -111,7 +113,7 @@ def _ambiguous(place: Place, whole: str, found: Found) -> EditRefused:
     )
 
 
-def _not_found(place: Place, whole: str, old: str) -> EditRefused:
+def _not_found(place: AdmittedPath, whole: str, old: str) -> EditRefused:
     near = nearest(whole, old)
     if near is None:
         return EditRefused(

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from caliban_common.files import BINARY, NOFOLLOW
 from caliban_tools_builtin import handles
 from caliban_tools_builtin.errors import FileMissing, FileRefused
-from caliban_tools_builtin.fence import Place
+from caliban_tools_builtin.fence import AdmittedPath
 from caliban_tools_builtin.fs import named
 
 NEW_FILE_MODE = 0o644
@@ -38,7 +38,7 @@ class Snapshot:
         return status is not None and _version(status) == _version(self.status)
 
 
-def load(place: Place, *, max_bytes: int) -> Snapshot | None:
+def load(place: AdmittedPath, *, max_bytes: int) -> Snapshot | None:
     """The file, or `None` when there is none. Raises `FileRefused`, also for more than `max_bytes`."""
     if not handles.SUPPORTED:
         read = named.load(place, max_bytes=max_bytes)
@@ -64,7 +64,7 @@ def load(place: Place, *, max_bytes: int) -> Snapshot | None:
     return Snapshot(data=data, status=status)
 
 
-def store(place: Place, data: bytes, *, old: Snapshot | None) -> None:
+def store(place: AdmittedPath, data: bytes, *, old: Snapshot | None) -> None:
     """Make `data` the content of the file; `old` is what `load` gave. Missing directories are made.
 
     Raises `FileRefused` when the file is no longer what `old` says, or the system refuses; the file then has
@@ -89,7 +89,7 @@ def store(place: Place, data: bytes, *, old: Snapshot | None) -> None:
             raise handles.refused(place, error) from error
 
 
-def too_large(place: Place, size_bytes: int, max_bytes: int) -> FileRefused:
+def too_large(place: AdmittedPath, size_bytes: int, max_bytes: int) -> FileRefused:
     """The refusal of a file that is above a bound."""
     return FileRefused(f"{place.shown} is too large: {size_bytes:,} bytes, the limit is {max_bytes:,}")
 
@@ -107,7 +107,7 @@ def _read(descriptor: int, bound: int) -> bytes:
     return b"".join(parts)
 
 
-def _replaced(place: Place, parent: int, data: bytes, old: Snapshot) -> bool:
+def _replaced(place: AdmittedPath, parent: int, data: bytes, old: Snapshot) -> bool:
     """Replace the file by an equal twin; False when no such twin can be made."""
     try:
         _replace(place, parent, data, old=old)
@@ -118,7 +118,7 @@ def _replaced(place: Place, parent: int, data: bytes, old: Snapshot) -> bool:
     return True
 
 
-def _replace(place: Place, parent: int, data: bytes, *, old: Snapshot | None) -> None:
+def _replace(place: AdmittedPath, parent: int, data: bytes, *, old: Snapshot | None) -> None:
     twin = f".caliban-{os.urandom(6).hex()}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | BINARY
     descriptor = os.open(twin, flags, NEW_FILE_MODE if old is None else 0o600, dir_fd=parent)
@@ -135,7 +135,7 @@ def _replace(place: Place, parent: int, data: bytes, *, old: Snapshot | None) ->
         raise
 
 
-def _dress(descriptor: int, place: Place, parent: int, status: os.stat_result) -> None:
+def _dress(descriptor: int, place: AdmittedPath, parent: int, status: os.stat_result) -> None:
     """Give the twin the owner, attributes and mode of the file, in the order that never widens access."""
     fresh = os.fstat(descriptor)
     if (fresh.st_uid, fresh.st_gid) != (status.st_uid, status.st_gid):
@@ -145,7 +145,7 @@ def _dress(descriptor: int, place: Place, parent: int, status: os.stat_result) -
     os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
 
 
-def _copy_attributes(descriptor: int, place: Place, parent: int) -> None:
+def _copy_attributes(descriptor: int, place: AdmittedPath, parent: int) -> None:
     source = handles.open_file(place, parent, os.O_RDONLY)
     try:
         for name in _attributes(source):
@@ -165,7 +165,7 @@ def _attributes(descriptor: int) -> list[str]:
         return []
 
 
-def _overwrite(place: Place, parent: int, data: bytes, old: Snapshot) -> None:
+def _overwrite(place: AdmittedPath, parent: int, data: bytes, old: Snapshot) -> None:
     descriptor = handles.open_file(place, parent, os.O_WRONLY)
     try:
         if not old.is_still(os.fstat(descriptor)):

@@ -39,7 +39,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Matches:
     """The spans of one tier in file order; they never overlap.
 
     `overlapping`: there is one span, and another that overlaps it. `mixed`: the spans differ in their indent
@@ -57,7 +57,7 @@ class TooMany(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class TextLine:
     """A line of the file: its text without the line end, and where it and its line end stop."""
 
     text: str
@@ -66,7 +66,7 @@ class Line:
     full_end: int
 
 
-def find(text: str, old: str, new: str) -> Found | None:
+def find(text: str, old: str, new: str) -> Matches | None:
     """Where `old` stands in `text`, by the first tier that finds it; `None` when none does.
 
     Raises `TooMany`.
@@ -93,21 +93,21 @@ def line_range(text: str, span: Span) -> tuple[int, int]:
     return first, first + text.count("\n", span.start, max(span.start, span.end - 1))
 
 
-def split_lines(text: str) -> list[Line]:
+def split_lines(text: str) -> list[TextLine]:
     """The lines of `text` with their places; a final line end opens no further line."""
-    lines: list[Line] = []
+    lines: list[TextLine] = []
     start = 0
     for piece in text.split("\n"):
         full_end = min(start + len(piece) + 1, len(text))
         content = piece.removesuffix("\r") if start + len(piece) < len(text) else piece
-        lines.append(Line(text=content, start=start, end=start + len(content), full_end=full_end))
+        lines.append(TextLine(text=content, start=start, end=start + len(content), full_end=full_end))
         start = full_end
     if lines[-1].start == len(text):
         lines.pop()
     return lines
 
 
-def _exact(text: str, old: str, new: str) -> Found | None:
+def _exact(text: str, old: str, new: str) -> Matches | None:
     count = text.count(old)
     if not count:
         return None
@@ -120,7 +120,7 @@ def _exact(text: str, old: str, new: str) -> Found | None:
         spans.append(Span(start=at, end=end, new=new if "\r" in new else ends.give(new, at, end)))
         at = text.find(old, end)
     overlapping = len(spans) == 1 and text.find(old, first + 1) >= 0
-    return Found(tier="exact", spans=tuple(spans), overlapping=overlapping)
+    return Matches(tier="exact", spans=tuple(spans), overlapping=overlapping)
 
 
 class LineEnds:
@@ -156,7 +156,7 @@ def _bound(count: int, new: str) -> None:
         raise TooMany(f"the new text at {count:,} places would be above {MAX_NEW_CHARS:,} characters")
 
 
-def _but_for_line_ends(text: str, old: str, new: str) -> Found | None:
+def _but_for_line_ends(text: str, old: str, new: str) -> Matches | None:
     wanted = with_line_end(old, "\n")
     if "\n" not in wanted or ("\r" not in text and wanted == old):
         return None
@@ -172,7 +172,7 @@ def _but_for_line_ends(text: str, old: str, new: str) -> Found | None:
         start, end = plain.origin(at), plain.origin(at + len(wanted))
         spans.append(Span(start=start, end=end, new=ends.give(with_line_end(new, "\n"), start, end)))
         at = plain.text.find(wanted, at + len(wanted))
-    return Found(tier="whitespace", spans=tuple(spans))
+    return Matches(tier="whitespace", spans=tuple(spans))
 
 
 class Plain:
@@ -190,7 +190,7 @@ class Plain:
         return place + bisect_left(self._pairs, place)
 
 
-def _but_for_blanks(text: str, old: str, new: str) -> Found | None:
+def _but_for_blanks(text: str, old: str, new: str) -> Matches | None:
     wanted = with_line_end(old, "\n").split("\n")
     closed = wanted[-1] == "" and len(wanted) > 1
     if closed:
@@ -204,7 +204,7 @@ def _but_for_blanks(text: str, old: str, new: str) -> Found | None:
     _bound(len(hits), new)
     ends = LineEnds(text)
     spans = tuple(_shifted(ends, window, shift, new, closed=closed) for window, shift in hits)
-    return Found(tier="whitespace", spans=spans, mixed=len({shift for _, shift in hits}) > 1)
+    return Matches(tier="whitespace", spans=spans, mixed=len({shift for _, shift in hits}) > 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +215,7 @@ class Shift:
     less: bool = False
 
 
-def _windows(lines: list[Line], wanted: list[str]) -> Iterator[tuple[list[Line], Shift]]:
+def _windows(lines: list[TextLine], wanted: list[str]) -> Iterator[tuple[list[TextLine], Shift]]:
     """The runs of lines that equal `wanted` but for blanks, with their shift; they never overlap."""
     anchor = next((index for index, line in enumerate(wanted) if line), None)
     if anchor is None:
@@ -236,7 +236,7 @@ def _windows(lines: list[Line], wanted: list[str]) -> Iterator[tuple[list[Line],
         first += 1
 
 
-def _shift(window: list[Line], wanted: list[str]) -> tuple[Shift | None, int]:
+def _shift(window: list[TextLine], wanted: list[str]) -> tuple[Shift | None, int]:
     """The one shift that makes the lines equal, if there is one, and how many lines were compared."""
     shift: Shift | None = None
     for count, (line, want) in enumerate(zip(window, wanted, strict=True), 1):
@@ -255,7 +255,7 @@ def _shift(window: list[Line], wanted: list[str]) -> tuple[Shift | None, int]:
     return shift, len(wanted)
 
 
-def _shifted(ends: LineEnds, window: list[Line], shift: Shift, new: str, *, closed: bool) -> Span:
+def _shifted(ends: LineEnds, window: list[TextLine], shift: Shift, new: str, *, closed: bool) -> Span:
     """The span of a window. `closed` says that the wanted text ended with a line end."""
     start, last = window[0].start, window[-1]
     end = last.full_end if closed else last.end

@@ -11,13 +11,13 @@ import os
 from caliban_common.errors import CalibanError
 from caliban_common.files import FileFailed, read_regular, write_atomic
 from caliban_tools_builtin.errors import FileRefused
-from caliban_tools_builtin.fence import Place, canonical_name
+from caliban_tools_builtin.fence import AdmittedPath, canonical_name
 from caliban_tools_builtin.handles import refused
 
 NEW_FILE_MODE = 0o644
 
 
-def load(place: Place, *, max_bytes: int) -> tuple[bytes, os.stat_result] | None:
+def load(place: AdmittedPath, *, max_bytes: int) -> tuple[bytes, os.stat_result] | None:
     """The file's bytes and status, or `None` when there is none. Raises `FileRefused`."""
     try:
         data = read_regular(place.path, max_bytes=max_bytes)
@@ -34,7 +34,7 @@ def load(place: Place, *, max_bytes: int) -> tuple[bytes, os.stat_result] | None
     return data, status
 
 
-def store(place: Place, data: bytes, *, exists: bool) -> None:
+def store(place: AdmittedPath, data: bytes, *, exists: bool) -> None:
     """Make `data` the content of the file. Missing directories are made. Raises `FileRefused`."""
     try:
         place.path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,6 +47,6 @@ def store(place: Place, data: bytes, *, exists: bool) -> None:
         raise FileRefused(error.message) from error
 
 
-def _unmoved(place: Place) -> None:
+def _unmoved(place: AdmittedPath) -> None:
     if canonical_name(str(place.path)) != str(place.path):
         raise FileRefused(f"{place.shown} was replaced by a link meanwhile")

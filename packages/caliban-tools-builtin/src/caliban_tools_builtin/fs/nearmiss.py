@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from caliban_tools_builtin.fs.match import BLANKS, Line, split_lines
+from caliban_tools_builtin.fs.match import BLANKS, TextLine, split_lines
 
 MAX_LINES = 20_000
 SHOWN_LINES = 40
@@ -88,7 +88,7 @@ def _diff(wanted: list[str], window: list[str]) -> str:
     return "\n".join(rows)
 
 
-def _indent_reason(window: list[Line], wanted: list[str]) -> str:
+def _indent_reason(window: list[TextLine], wanted: list[str]) -> str:
     """Tabs against blanks: the one difference that a diff hides."""
     for line, want in zip(window, wanted, strict=False):
         if line.text.strip(BLANKS) != want.strip(BLANKS):

@@ -13,11 +13,11 @@ from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin import handles
 from caliban_tools_builtin.answer import off_loop
 from caliban_tools_builtin.errors import FileMissing, FileRefused
-from caliban_tools_builtin.fence import Fence, Place
+from caliban_tools_builtin.fence import AdmittedPath, Fence
 from caliban_tools_builtin.fs import image
 from caliban_tools_builtin.fs.file import Snapshot, load, too_large
-from caliban_tools_builtin.fs.ledger import Ledger
 from caliban_tools_builtin.fs.text import decode, lines_of
+from caliban_tools_builtin.fs.tracker import ReadTracker
 from caliban_tools_builtin.fs.window import Window, window
 
 MAX_BYTES = 5_000_000
@@ -32,7 +32,7 @@ _CHUNK_BYTES = 1 << 20
 class Read:
     """The tool Read."""
 
-    def __init__(self, fence: Fence, ledger: Ledger) -> None:
+    def __init__(self, fence: Fence, ledger: ReadTracker) -> None:
         self._fence = fence
         self._ledger = ledger
 
@@ -62,13 +62,13 @@ class Read:
         return _picture(place, snapshot) or _page(place, snapshot.data, offset, limit)
 
 
-def _size(place: Place) -> int:
+def _size(place: AdmittedPath) -> int:
     with handles.parent_of(place) as parent:
         status = handles.status_of(place, parent)
     return 0 if status is None else status.st_size
 
 
-def _picture(place: Place, snapshot: Snapshot) -> ToolOutput | None:
+def _picture(place: AdmittedPath, snapshot: Snapshot) -> ToolOutput | None:
     """The file as an image block if it is an image that providers take."""
     data = snapshot.data
     media = image.media_type(data)
@@ -84,7 +84,7 @@ def _picture(place: Place, snapshot: Snapshot) -> ToolOutput | None:
     return ToolOutput(content=(title, picture), details={"path": str(place.path), "media_type": media})
 
 
-def _page(place: Place, data: bytes, offset: int, limit: int) -> ToolOutput:
+def _page(place: AdmittedPath, data: bytes, offset: int, limit: int) -> ToolOutput:
     kind = image.other_kind(data)
     try:
         decoded = decode(data, place.shown)
@@ -97,7 +97,7 @@ def _page(place: Place, data: bytes, offset: int, limit: int) -> ToolOutput:
     return _numbered(place, lines[offset - 1 : offset - 1 + limit], offset, str(len(lines)))
 
 
-def _numbered(place: Place, lines: list[str], offset: int, total: str) -> ToolOutput:
+def _numbered(place: AdmittedPath, lines: list[str], offset: int, total: str) -> ToolOutput:
     details = {"path": str(place.path)}
     if not lines:
         if total == "0":
@@ -115,7 +115,7 @@ def _cut(line: str) -> str:
     return f"{line[:MAX_LINE_CHARS]}… [{len(line) - MAX_LINE_CHARS} more characters]"
 
 
-def _page_of_large(place: Place, offset: int, limit: int) -> ToolOutput:
+def _page_of_large(place: AdmittedPath, offset: int, limit: int) -> ToolOutput:
     limit = min(limit, DEFAULT_LIMIT)
     try:
         page, complete = _scan(place, offset, offset + limit - 1)
@@ -131,7 +131,7 @@ def _page_of_large(place: Place, offset: int, limit: int) -> ToolOutput:
     return _numbered(place, decoded.text.replace("\r\n", "\n").split("\n"), offset, total)
 
 
-def _scan(place: Place, first: int, last: int) -> tuple[Window, bool]:
+def _scan(place: AdmittedPath, first: int, last: int) -> tuple[Window, bool]:
     with handles.parent_of(place) as parent:
         handles.status_of(place, parent)
         descriptor = handles.open_file(place, parent, os.O_RDONLY)

@@ -9,10 +9,10 @@ from caliban_common.arguments import ArgumentError, Arguments
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin.answer import off_loop
 from caliban_tools_builtin.errors import FileRefused, PathRefused
-from caliban_tools_builtin.fence import Fence, Place
+from caliban_tools_builtin.fence import AdmittedPath, Fence
 from caliban_tools_builtin.fs.file import Snapshot, load, store
-from caliban_tools_builtin.fs.ledger import Ledger
 from caliban_tools_builtin.fs.text import Decoded, TextFormat, decode, encode, with_line_end
+from caliban_tools_builtin.fs.tracker import ReadTracker
 
 MAX_BYTES = 10_000_000
 """Of the content, and of an existing file that is written over."""
@@ -21,7 +21,7 @@ MAX_BYTES = 10_000_000
 class Write:
     """The tool Write."""
 
-    def __init__(self, fence: Fence, ledger: Ledger) -> None:
+    def __init__(self, fence: Fence, ledger: ReadTracker) -> None:
         self._fence = fence
         self._ledger = ledger
 
@@ -73,7 +73,7 @@ def unicode_text(given: Arguments, name: str) -> str:
     return value
 
 
-def in_format_of(old: Snapshot | None, content: str, place: Place) -> bytes:
+def in_format_of(old: Snapshot | None, content: str, place: AdmittedPath) -> bytes:
     """`content` as bytes, in the format of the file that it replaces; UTF-8 as it stands without one."""
     form = None if old is None or not old.data else _format_of(old, place)
     if form is None:
@@ -85,7 +85,7 @@ def in_format_of(old: Snapshot | None, content: str, place: Place) -> bytes:
     return encode(content, form, place.shown)
 
 
-def _format_of(old: Snapshot, place: Place) -> TextFormat | None:
+def _format_of(old: Snapshot, place: AdmittedPath) -> TextFormat | None:
     try:
         decoded: Decoded = decode(old.data, place.shown)
     except FileRefused:

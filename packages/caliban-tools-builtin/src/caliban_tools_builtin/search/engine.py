@@ -45,7 +45,7 @@ class Query:
     columns: int = 500
 
 
-class Engine:
+class SearchEngine:
     """Writes the command lines of queries, and runs them.
 
     `ripgrep` is the program's path; empty means to search in Python, `None` to look for it when needed.

@@ -15,9 +15,9 @@ from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin import handles
 from caliban_tools_builtin.answer import answered
 from caliban_tools_builtin.errors import FileRefused, SearchFailed
-from caliban_tools_builtin.fence import Fence, Place
-from caliban_tools_builtin.search.engine import Engine, Query
-from caliban_tools_builtin.search.globs import Plan, compiled, plan
+from caliban_tools_builtin.fence import AdmittedPath, Fence
+from caliban_tools_builtin.search.engine import Query, SearchEngine
+from caliban_tools_builtin.search.globs import GlobPlan, compiled, plan
 
 MAX_FILES = 200
 DEADLINE_S = 4.0
@@ -27,7 +27,7 @@ MAX_LISTING_BYTES = 64_000_000
 class Glob:
     """The tool Glob. `readable` says of a canonical path whether its name may be shown."""
 
-    def __init__(self, fence: Fence, engine: Engine, readable: Callable[[str], bool] | None) -> None:
+    def __init__(self, fence: Fence, engine: SearchEngine, readable: Callable[[str], bool] | None) -> None:
         self._fence = fence
         self._engine = engine
         self._readable = readable
@@ -55,7 +55,7 @@ class Glob:
         first = heapq.nsmallest(MAX_FILES, listing.paths)
         return _report(pattern, [self._fence.show(root + path) for path in first], listing)
 
-    async def _list(self, base: Place, order: Plan, listing: Listing) -> Listing:
+    async def _list(self, base: AdmittedPath, order: GlobPlan, listing: Listing) -> Listing:
         query = Query(name=order.name, depth=order.depth, hidden=order.hidden)
         with handles.directory(base) as handle:
             cwd = handles.working_directory(base, handle)
@@ -75,7 +75,7 @@ class Glob:
 class Listing:
     """The listed files that fit a pattern, relative to `root`, taken piece by piece while the search runs."""
 
-    def __init__(self, root: str, order: Plan, readable: Callable[[str], bool] | None) -> None:
+    def __init__(self, root: str, order: GlobPlan, readable: Callable[[str], bool] | None) -> None:
         self._root = root
         self._fits = None if order.exact else compiled(order.rest).fullmatch
         self._readable = readable
@@ -97,7 +97,7 @@ class Listing:
         return self.size_bytes < MAX_LISTING_BYTES
 
 
-async def all_ignored(engine: Engine, query: Query, cwd: str) -> bool:
+async def all_ignored(engine: SearchEngine, query: Query, cwd: str) -> bool:
     """Whether nothing at all may be searched there, for ignore files above say so.
 
     A directory that is named outright is then searched all the same: what was asked for beats a rule that

@@ -21,7 +21,7 @@ _EMPTY_ALTERNATIVE = re.compile(r"[{,](?=[,}])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class GlobPlan:
     """A glob split into the directory that it names outright and what is matched below it.
 
     `name` is the file name part, `depth` the number of directory levels, where they are plain enough for
@@ -36,7 +36,7 @@ class Plan:
     exact: bool
 
 
-def plan(pattern: str) -> Plan:
+def plan(pattern: str) -> GlobPlan:
     """How to search for `pattern`. Raises `SearchFailed` for what is no glob."""
     checked(pattern)
     parts = pattern.split("/")
@@ -51,7 +51,7 @@ def plan(pattern: str) -> Plan:
     plain = "{" not in "/".join(below[:-1])
     anywhere = below[0] == "**"
     name = name_for_rg(below[-1]) if plain and below[-1] not in ("*", "**") else None
-    return Plan(
+    return GlobPlan(
         base=base,
         rest=rest,
         hidden=bool(_DOT_NAME.search(rest)),

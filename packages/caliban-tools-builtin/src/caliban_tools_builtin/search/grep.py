@@ -14,9 +14,9 @@ from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin import handles
 from caliban_tools_builtin.answer import answered
 from caliban_tools_builtin.errors import FileMissing, SearchFailed
-from caliban_tools_builtin.fence import Fence, Place
+from caliban_tools_builtin.fence import AdmittedPath, Fence
 from caliban_tools_builtin.fs.text import readable
-from caliban_tools_builtin.search.engine import Engine, Query
+from caliban_tools_builtin.search.engine import Query, SearchEngine
 from caliban_tools_builtin.search.glob import all_ignored
 from caliban_tools_builtin.search.globs import checked, compiled, name_for_rg
 
@@ -29,7 +29,7 @@ _MAX_PENDING_BYTES = 1 << 20
 class Grep:
     """The tool Grep. `readable` says of a canonical path whether its lines may be shown."""
 
-    def __init__(self, fence: Fence, engine: Engine, readable: Callable[[str], bool] | None) -> None:
+    def __init__(self, fence: Fence, engine: SearchEngine, readable: Callable[[str], bool] | None) -> None:
         self._fence = fence
         self._engine = engine
         self._readable = readable
@@ -57,7 +57,7 @@ class Grep:
             raise FileMissing(f"{place.shown} does not exist")
         return _report(pattern, found, wanted)
 
-    async def _below(self, place: Place, query: Query, fits: Fits, wanted: int) -> Found:
+    async def _below(self, place: AdmittedPath, query: Query, fits: Fits, wanted: int) -> MatchCollector:
         with handles.directory(place) as handle:
             cwd = handles.working_directory(place, handle)
             found = await self._search(query, cwd, place, fits, wanted)
@@ -65,15 +65,17 @@ class Grep:
                 return await self._search(replace(query, parents=False), cwd, place, fits, wanted)
             return found
 
-    async def _within(self, place: Place, query: Query, fits: Fits, wanted: int) -> Found:
+    async def _within(self, place: AdmittedPath, query: Query, fits: Fits, wanted: int) -> MatchCollector:
         """Search one file, from the directory that holds it."""
-        base = Place(path=place.path.parent, root=place.root, shown=place.shown)
+        base = AdmittedPath(path=place.path.parent, root=place.root, shown=place.shown)
         with handles.parent_of(place) as handle:
             handles.status_of(place, handle)
             query = replace(query, target=f"./{place.path.name}")
             return await self._search(query, handles.working_directory(base, handle), base, fits, wanted)
 
-    async def _search(self, query: Query, cwd: str, base: Place, fits: Fits, wanted: int) -> Found:
+    async def _search(
+        self, query: Query, cwd: str, base: AdmittedPath, fits: Fits, wanted: int
+    ) -> MatchCollector:
         root = str(base.path).rstrip(os.sep) + os.sep
 
         def shown(path: str) -> str | None:
@@ -82,7 +84,7 @@ class Grep:
                 return None
             return self._fence.show(whole_path) if fits is None or fits(path) else None
 
-        found = Found(wanted=wanted, shown=shown)
+        found = MatchCollector(wanted=wanted, shown=shown)
         completed = await self._engine.search(
             query, cwd=cwd, deadline_s=self._engine.deadline_s, feed=found.feed
         )
@@ -97,7 +99,7 @@ Fits = Callable[[str], object] | None
 
 
 @dataclass(slots=True, kw_only=True)
-class Found:
+class MatchCollector:
     """Matching lines as they come in: `path NUL number:text LF`. One more than `wanted` is enough."""
 
     wanted: int
@@ -177,7 +179,7 @@ def _explained(errors: str) -> str:
     return kept.removeprefix("rg: ")
 
 
-def _report(pattern: str, found: Found, wanted: int) -> ToolOutput:
+def _report(pattern: str, found: MatchCollector, wanted: int) -> ToolOutput:
     rows = sorted(found.rows[:wanted])
     more = len(found.rows) > wanted
     if not rows:

@@ -27,7 +27,7 @@ CUT = " [... omitted end of long line]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class IgnoreRules:
     """The ignore rules of one directory; `top` says that a git work tree begins here."""
 
     directory: str
@@ -94,7 +94,9 @@ def _targets(arguments: dict[str, Any]) -> Iterator[str]:
     return _walk(".", rules, arguments, 1)
 
 
-def _walk(directory: str, rules: tuple[Rules, ...], arguments: dict[str, Any], depth: int) -> Iterator[str]:
+def _walk(
+    directory: str, rules: tuple[IgnoreRules, ...], arguments: dict[str, Any], depth: int
+) -> Iterator[str]:
     """The files below `directory`; links are not followed. `rules` are those of the directories above."""
     if arguments["depth"] is not None and depth > arguments["depth"]:
         return
@@ -122,7 +124,7 @@ def _walk(directory: str, rules: tuple[Rules, ...], arguments: dict[str, Any], d
         yield from _walk(path, rules, arguments, depth + 1)
 
 
-def _ignored(path: str, is_directory: bool, rules: tuple[Rules, ...]) -> bool:
+def _ignored(path: str, is_directory: bool, rules: tuple[IgnoreRules, ...]) -> bool:
     """Whether the nearest rule that speaks of `path` ignores it; plain ignore files beat git's."""
     verdict: bool | None = None
     for rule in reversed(rules):
@@ -145,14 +147,14 @@ def _verdict(specs: tuple[GitIgnoreSpec, ...], directory: str, path: str, is_dir
     return None
 
 
-def _parent_rules() -> Iterator[Rules]:
+def _parent_rules() -> Iterator[IgnoreRules]:
     """The rules of the directories above the working directory, the outermost first."""
     for directory in reversed(Path.cwd().parents):
         yield _rules(str(directory))
 
 
-def _rules(directory: str) -> Rules:
-    return Rules(
+def _rules(directory: str) -> IgnoreRules:
+    return IgnoreRules(
         directory=directory,
         plain=_specs(directory, IGNORE_FILES),
         git=_specs(directory, GIT_FILES),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from caliban_permissions.delegation.row import LOADS, READS, RUNS, WRITES, Row
+from caliban_permissions.side_effects.row import LOADS, READS, RUNS, WRITES, ArgumentRule
 
 TAKES: Mapping[str, str] = {
     "sort": "kStT",
@@ -43,8 +43,8 @@ TAKES: Mapping[str, str] = {
 }
 """Short options that have a value, so that the letters after them are not options."""
 
-ROWS: tuple[Row, ...] = (
-    Row(
+ROWS: tuple[ArgumentRule, ...] = (
+    ArgumentRule(
         "sort",
         WRITES,
         short="o",
@@ -52,25 +52,27 @@ ROWS: tuple[Row, ...] = (
         hits=("sort -o x a", "sort -ox a", "sort -no x", "sort --outp=x a", "sort a --output x"),
         misses=("sort -k2,2n a", "sort -t o a", "sort --reverse a", "sort -- -o"),
     ),
-    Row(
+    ArgumentRule(
         "sort",
         RUNS,
         long="compress-program",
         hits=("sort -S 1K --compress-prog=./p.sh",),
         misses=("sort --check a",),
     ),
-    Row("sort wc du", READS, long="files0-from", hits=("wc --files0-from=x",), misses=("wc -l a",)),
-    Row(
+    ArgumentRule("sort wc du", READS, long="files0-from", hits=("wc --files0-from=x",), misses=("wc -l a",)),
+    ArgumentRule(
         "uniq",
         WRITES,
         operands=2,
         hits=("uniq a b", "uniq -c a b"),
         misses=("uniq a", "uniq -c", "uniq -f 1 a"),
     ),
-    Row("xxd", WRITES, operands=2, hits=("xxd a b", "xxd -r a b"), misses=("xxd a", "xxd -l 16 a")),
-    Row("xxd", WRITES, short="r", words="-revert", hits=("xxd -r a", "xxd -revert a"), misses=("xxd -p a",)),
-    Row("shuf", WRITES, short="o", long="output", hits=("shuf -o x a",), misses=("shuf -n 3 a",)),
-    Row(
+    ArgumentRule("xxd", WRITES, operands=2, hits=("xxd a b", "xxd -r a b"), misses=("xxd a", "xxd -l 16 a")),
+    ArgumentRule(
+        "xxd", WRITES, short="r", words="-revert", hits=("xxd -r a", "xxd -revert a"), misses=("xxd -p a",)
+    ),
+    ArgumentRule("shuf", WRITES, short="o", long="output", hits=("shuf -o x a",), misses=("shuf -n 3 a",)),
+    ArgumentRule(
         "base64 base32 basenc iconv",
         WRITES,
         short="o",
@@ -78,7 +80,7 @@ ROWS: tuple[Row, ...] = (
         hits=("base64 --output=x a", "base64 -o x", "iconv -o x a"),
         misses=("base64 -d a", "base64 -w0 a", "iconv -f utf8 -t ascii a"),
     ),
-    Row(
+    ArgumentRule(
         "rg",
         RUNS,
         short="z",
@@ -86,7 +88,7 @@ ROWS: tuple[Row, ...] = (
         hits=("rg -z a x.gz", "rg -iz a", "rg --pre ./p.sh a", "rg --pre=./p a", "rg --hostname-bin=./p a"),
         misses=("rg -n a src", "rg -e z a", "rg --pretty a", "rg -tpy a", "rg -g '*.z' a"),
     ),
-    Row(
+    ArgumentRule(
         "ag ack",
         RUNS,
         short="z",
@@ -94,15 +96,15 @@ ROWS: tuple[Row, ...] = (
         hits=("ag -z a", "ack --pager=x a"),
         misses=("ag a",),
     ),
-    Row("ack", LOADS, long="ackrc output", hits=("ack --ackrc=x a",), misses=("ack -i a",)),
-    Row(
+    ArgumentRule("ack", LOADS, long="ackrc output", hits=("ack --ackrc=x a",), misses=("ack -i a",)),
+    ArgumentRule(
         "rg grep egrep fgrep ag",
         READS,
         long="ignore-file exclude-from",
         hits=("rg --ignore-file=x a",),
         misses=("grep -r a .",),
     ),
-    Row(
+    ArgumentRule(
         "zgrep zegrep zfgrep bzgrep xzgrep zcat zless zmore zdiff lesspipe less more most pg lv w3m "
         "lynx links",
         RUNS,
@@ -112,29 +114,31 @@ ROWS: tuple[Row, ...] = (
         hits=("less +!id a", "less -o x a", "less --log-file=x a", "more +/x a"),
         misses=("less a", "less -N a", "zgrep -n a x.gz"),
     ),
-    Row(
+    ArgumentRule(
         "w3m lynx links elinks",
         RUNS,
         words="-cfg* -cmd_script* -editor* -o*",
         hits=("lynx -cfg=x",),
         misses=("lynx -dump u",),
     ),
-    Row(
+    ArgumentRule(
         "find gfind",
         RUNS,
         words="-exec -execdir -ok -okdir",
         hits=("find . -exec a ;", "find . -execdir a ;", "find . -ok a ;", "find . -okdir a ;"),
         misses=("find . -name -x", "find . -executable"),
     ),
-    Row(
+    ArgumentRule(
         "find gfind",
         WRITES,
         words="-delete -fprint -fprint0 -fprintf -fls",
         hits=("find . -name x -delete", "find . -fprintf x y", "find . -fls x"),
         misses=("find . -print", "find . -printf x"),
     ),
-    Row("find gfind", READS, words="-files0-from", hits=("find -files0-from x",), misses=("find . -type f",)),
-    Row(
+    ArgumentRule(
+        "find gfind", READS, words="-files0-from", hits=("find -files0-from x",), misses=("find . -type f",)
+    ),
+    ArgumentRule(
         "fd fdfind",
         RUNS,
         short="xX",
@@ -142,9 +146,9 @@ ROWS: tuple[Row, ...] = (
         hits=("fd -x a", "fd -HX a", "fd --exec=a", "fd --exec-batch a"),
         misses=("fd a", "fd -e x", "fd --extension x"),
     ),
-    Row("tree", WRITES, short="o", long="output", hits=("tree -o x",), misses=("tree -L 2",)),
-    Row("locate", READS, short="d", long="database", hits=("locate -d x a",), misses=("locate a",)),
-    Row(
+    ArgumentRule("tree", WRITES, short="o", long="output", hits=("tree -o x",), misses=("tree -L 2",)),
+    ArgumentRule("locate", READS, short="d", long="database", hits=("locate -d x a",), misses=("locate a",)),
+    ArgumentRule(
         "date",
         READS,
         short="f",
@@ -152,10 +156,10 @@ ROWS: tuple[Row, ...] = (
         hits=("date -f x", "date --file=x", "date --fi=x"),
         misses=("date +%F", "date -d yesterday", "date -u"),
     ),
-    Row(
+    ArgumentRule(
         "date", "changes the clock", short="s", long="set", hits=("date -s now",), misses=("date -Iseconds",)
     ),
-    Row(
+    ArgumentRule(
         "hostname",
         "changes the host name",
         short="F",
@@ -164,7 +168,7 @@ ROWS: tuple[Row, ...] = (
         hits=("hostname -F x", "hostname a"),
         misses=("hostname",),
     ),
-    Row(
+    ArgumentRule(
         "file",
         WRITES,
         short="C",
@@ -172,10 +176,10 @@ ROWS: tuple[Row, ...] = (
         hits=("file -C -m a.txt", "file --compile"),
         misses=("file a", "file -b a"),
     ),
-    Row(
+    ArgumentRule(
         "file", LOADS, short="mf", long="magic-file files-from", hits=("file -m x a",), misses=("file -i a",)
     ),
-    Row(
+    ArgumentRule(
         "jq gojq jaq yq",
         READS,
         short="fL",
@@ -183,36 +187,38 @@ ROWS: tuple[Row, ...] = (
         hits=("jq -n -f e.jq", "jq --rawfile x /etc/shadow .", "jq -L d ."),
         misses=("jq .a b.json", "jq -r .a", "jq --arg a b ."),
     ),
-    Row(
+    ArgumentRule(
         "jq gojq jaq",
         READS,
         match=r"\$ENV|\b(?:include|import|input_filename|env|input|inputs|get_search_list)\b",
         hits=("jq 'import \"a\" as a; .'", "jq env", "jq -n '$ENV.X'"),
         misses=("jq .a b.json",),
     ),
-    Row("yq", WRITES, short="is", long="inplace split-exp", hits=("yq -i .a=1 f",), misses=("yq .a f",)),
-    Row(
+    ArgumentRule(
+        "yq", WRITES, short="is", long="inplace split-exp", hits=("yq -i .a=1 f",), misses=("yq .a f",)
+    ),
+    ArgumentRule(
         "yq",
         READS,
         match=r"\b(?:load|env|envsubst|strenv|load_str)\b",
         hits=("yq 'load(\"x\")'",),
         misses=("yq .a f",),
     ),
-    Row(
+    ArgumentRule(
         "xmllint xsltproc",
         WRITES,
         words="--output --output=* -o --shell",
         hits=("xmllint --output x a",),
         misses=("xmllint a",),
     ),
-    Row(
+    ArgumentRule(
         "split csplit",
         RUNS,
         long="filter",
         hits=("split --filter=x a", "split --filt x a"),
         misses=("split -l 9 a",),
     ),
-    Row(
+    ArgumentRule(
         "split csplit",
         WRITES,
         operands=2,
@@ -221,7 +227,7 @@ ROWS: tuple[Row, ...] = (
         hits=("split a /tmp/x",),
         misses=("split -n 3 a",),
     ),
-    Row(
+    ArgumentRule(
         "diff sdiff diff3 zdiff",
         RUNS,
         short="l",
@@ -229,9 +235,9 @@ ROWS: tuple[Row, ...] = (
         hits=("diff -l a b", "sdiff --diff-program=./p a b", "diff3 --diff-program=./p a b c"),
         misses=("diff -u a b", "diff -r a b", "diff --color a b"),
     ),
-    Row("sdiff", WRITES, short="o", long="output", hits=("sdiff -o x a b",), misses=("sdiff a b",)),
-    Row("hexdump od", READS, short="f", hits=("hexdump -f x a",), misses=("hexdump -C a",)),
-    Row(
+    ArgumentRule("sdiff", WRITES, short="o", long="output", hits=("sdiff -o x a b",), misses=("sdiff a b",)),
+    ArgumentRule("hexdump od", READS, short="f", hits=("hexdump -f x a",), misses=("hexdump -C a",)),
+    ArgumentRule(
         "pandoc",
         LOADS,
         short="Fo",
@@ -239,7 +245,7 @@ ROWS: tuple[Row, ...] = (
         hits=("pandoc -o x a",),
         misses=("pandoc a.md",),
     ),
-    Row(
+    ArgumentRule(
         "man apropos whatis info",
         RUNS,
         short="PHCXTZt",
@@ -247,7 +253,7 @@ ROWS: tuple[Row, ...] = (
         hits=("man -P ./p.sh ls", "man --pager=./p ls", "man -H./p ls", "man -C x ls"),
         misses=("man ls", "man 3 printf", "man -k x"),
     ),
-    Row(
+    ArgumentRule(
         "tar gtar bsdtar star",
         RUNS,
         short="IF",
@@ -262,7 +268,7 @@ ROWS: tuple[Row, ...] = (
         ),
         misses=("tar -xzf a", "tar tvf a", "tar -cf a.tar b"),
     ),
-    Row(
+    ArgumentRule(
         "tar gtar bsdtar",
         WRITES,
         short="P",
@@ -270,8 +276,8 @@ ROWS: tuple[Row, ...] = (
         hits=("tar -xPf a",),
         misses=("tar -xf a",),
     ),
-    Row("tar gtar bsdtar", READS, match=r"^@", hits=("tar -cf a @b",), misses=("tar -xf a",)),
-    Row(
+    ArgumentRule("tar gtar bsdtar", READS, match=r"^@", hits=("tar -cf a @b",), misses=("tar -xf a",)),
+    ArgumentRule(
         "cpio pax",
         RUNS,
         long="rsh-command to-stdout absolute-filenames",
@@ -279,16 +285,18 @@ ROWS: tuple[Row, ...] = (
         hits=("cpio --rsh-command=x",),
         misses=("cpio -i",),
     ),
-    Row(
+    ArgumentRule(
         "zip",
         RUNS,
         words="-TT* -T* --test --unzip-command*",
         hits=("zip a b -T -TT 'sh #'", "zip a b --unzip-command x"),
         misses=("zip -r a b",),
     ),
-    Row("7z 7za 7zr rar unrar", WRITES, words="-o* -si* -so*", hits=("7z x a -o/x",), misses=("7z l a",)),
-    Row("unzip", WRITES, short="d", hits=("unzip a -d /x",), misses=("unzip -l a",)),
-    Row(
+    ArgumentRule(
+        "7z 7za 7zr rar unrar", WRITES, words="-o* -si* -so*", hits=("7z x a -o/x",), misses=("7z l a",)
+    ),
+    ArgumentRule("unzip", WRITES, short="d", hits=("unzip a -d /x",), misses=("unzip -l a",)),
+    ArgumentRule(
         "gzip bzip2 xz zstd lz4",
         WRITES,
         short="o",
@@ -296,7 +304,7 @@ ROWS: tuple[Row, ...] = (
         hits=("zstd -o x a",),
         misses=("gzip -k a",),
     ),
-    Row(
+    ArgumentRule(
         "gpg gpg2 openssl age",
         WRITES,
         short="o",
@@ -305,23 +313,25 @@ ROWS: tuple[Row, ...] = (
         hits=("gpg -o x -d a", "openssl enc -out x"),
         misses=("gpg --verify a", "openssl version"),
     ),
-    Row(
+    ArgumentRule(
         "gpg gpg2",
         RUNS,
         long="photo-viewer exec-path keyserver-options homedir options agent-program dirmngr-program",
         hits=("gpg --photo-viewer x",),
         misses=("gpg -d a",),
     ),
-    Row(
+    ArgumentRule(
         "openssl",
         LOADS,
         words="-engine* -provider* -config* -keyform* s_client s_server req",
         hits=("openssl enc -engine x", "openssl s_client -connect x"),
         misses=("openssl version",),
     ),
-    Row("dig host nslookup", READS, short="f", hits=("dig -f x",), misses=("dig example.com",)),
-    Row("tcpdump tshark", RUNS, short="zwrF", long="", hits=("tcpdump -z ./p -w x",), misses=("tcpdump -n",)),
-    Row(
+    ArgumentRule("dig host nslookup", READS, short="f", hits=("dig -f x",), misses=("dig example.com",)),
+    ArgumentRule(
+        "tcpdump tshark", RUNS, short="zwrF", long="", hits=("tcpdump -z ./p -w x",), misses=("tcpdump -n",)
+    ),
+    ArgumentRule(
         "nmap",
         RUNS,
         long="script datadir iL resume",
@@ -329,7 +339,7 @@ ROWS: tuple[Row, ...] = (
         hits=("nmap --script x",),
         misses=("nmap -p 80 h",),
     ),
-    Row(
+    ArgumentRule(
         "sysctl",
         "changes the kernel's settings",
         short="wpfF",
@@ -338,7 +348,7 @@ ROWS: tuple[Row, ...] = (
         hits=("sysctl -w a=1", "sysctl a=1"),
         misses=("sysctl -a",),
     ),
-    Row(
+    ArgumentRule(
         "dmesg journalctl",
         WRITES,
         short="CcD",
@@ -346,14 +356,14 @@ ROWS: tuple[Row, ...] = (
         hits=("dmesg -C",),
         misses=("journalctl -u x",),
     ),
-    Row(
+    ArgumentRule(
         "ln cp mv install",
         RUNS,
         long="strip-program",
         hits=("install --strip-program=x a b",),
         misses=("cp a b", "mv a b"),
     ),
-    Row(
+    ArgumentRule(
         "ffmpeg ffprobe convert magick identify mogrify montage gs ghostscript exiftool inkscape soffice "
         "libreoffice nginx apache2 httpd run-parts logrotate cpulimit choom genie logsave pidstat ssh-keygen "
         "ssh-keyscan ssh-add ssh-copy-id xdotool unsquashfs groff troff nroff tbl eqn pic ptx rpmquery "
@@ -365,7 +375,7 @@ ROWS: tuple[Row, ...] = (
         hits=("convert a b", "run-parts d", "ffmpeg -i a b"),
         misses=("ffmpeg --version",),
     ),
-    Row(
+    ArgumentRule(
         "pg_dump mysqldump",
         WRITES,
         short="fr",

@@ -13,16 +13,16 @@ from caliban_common.files import FileFailed
 from caliban_common.message import Message
 from caliban_common.usage import Usage
 from caliban_sessions import stamp
-from caliban_sessions.entry import Entry, entry_of
+from caliban_sessions.entry import StoredMessage, entry_of
 from caliban_sessions.errors import SessionWriteError
 from caliban_sessions.files import SessionFiles
 from caliban_sessions.journal import Journal, line_of
-from caliban_sessions.ledger import Ledger
 from caliban_sessions.lock import Lock
+from caliban_sessions.log import SessionLog
 from caliban_sessions.state import SessionState
 
 
-class Session:
+class SessionWriter:
     """A session that this process writes to; made by `SessionStore.open`, ended by `close`.
 
     Not for use by two threads at once. A method that raises `SessionWriteError` has changed the state in
@@ -34,7 +34,7 @@ class Session:
         *,
         files: SessionFiles,
         lock: Lock,
-        ledger: Ledger,
+        ledger: SessionLog,
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
         max_bytes: int,
@@ -147,7 +147,7 @@ class Session:
             self._archive.close()
             lock.release()
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> SessionWriter:
         return self
 
     def __exit__(
@@ -155,9 +155,9 @@ class Session:
     ) -> None:
         self.close()
 
-    def _entries_of(self, messages: tuple[Message, ...]) -> list[Entry]:
+    def _entries_of(self, messages: tuple[Message, ...]) -> list[StoredMessage]:
         ledger = self._ledger
-        entries: list[Entry] = []
+        entries: list[StoredMessage] = []
         taken: set[str] = set()
         newest: str | None = None
         for message in messages:

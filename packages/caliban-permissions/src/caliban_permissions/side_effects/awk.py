@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from caliban_permissions.delegation.row import LOADS, Evidence, whole
+from caliban_permissions.side_effects.row import LOADS, Evidence, whole
 
 _DOES_MORE = "uses awk features that run programs or touch files"
 _NAMED = re.compile(r"system|getline|fflush|close|@|/inet|ENVIRON|PROCINFO|popen|\bload\b|include")

@@ -9,7 +9,7 @@ from caliban_common.event import AgentEvent, MessageAdded, RunEnd, ToolCallEnd, 
 from caliban_common.message import ToolUseBlock
 from caliban_common.stop import Stop
 from caliban_common.usage import Usage
-from caliban_headless.exit import Subtype, ending
+from caliban_headless.exit_codes import Subtype, ending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class Costs(Protocol):
 
 
 @dataclass(slots=True, kw_only=True)
-class Summary:
+class RunTotals:
     """The sum of the events of one or more runs."""
 
     model: str

@@ -8,7 +8,7 @@ _VARYING = ('"sequence_number":', '"obfuscation":"')
 _LEARNINGS = 24
 
 
-class Shape:
+class DeltaTemplate:
     """The form of the events that came last, learned from one of them that was read in full.
 
     `read` gives the text of an event that differs from it in its text, its number and its padding only;

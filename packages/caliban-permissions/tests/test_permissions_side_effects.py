@@ -1,4 +1,4 @@
-"""The delegation table: every example of every row, and the readers of git, sed, awk and interpreters."""
+"""The table of side effects: every example of every row, and the readers of git, sed, awk, interpreters."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from caliban_permissions.delegation import ROWS, Row, delegations
-from caliban_permissions.delegation.awk import prints_only as awk_prints_only
-from caliban_permissions.delegation.sed import prints_only as sed_prints_only
+from caliban_permissions.side_effects import ROWS, ArgumentRule, side_effects
+from caliban_permissions.side_effects.awk import prints_only as awk_prints_only
+from caliban_permissions.side_effects.sed import prints_only as sed_prints_only
 from caliban_permissions.wrappers import inner_start, program
 
 HITS = [(row, command) for row in ROWS for command in row.hits]
@@ -25,15 +25,15 @@ def test_every_row_has_examples_of_both_kinds() -> None:
 
 
 @pytest.mark.parametrize(("row", "command"), HITS, ids=[command for _, command in HITS])
-def test_a_dangerous_argument_is_found(row: Row, command: str) -> None:
+def test_a_dangerous_argument_is_found(row: ArgumentRule, command: str) -> None:
     assert program(argv(command)[0]) in row.of.split()
-    assert any(item.why == row.why for item in delegations(argv(command)))
+    assert any(item.why == row.why for item in side_effects(argv(command)))
 
 
 @pytest.mark.parametrize(("row", "command"), MISSES, ids=[command for _, command in MISSES])
-def test_an_everyday_argument_is_not(row: Row, command: str) -> None:
+def test_an_everyday_argument_is_not(row: ArgumentRule, command: str) -> None:
     assert program(argv(command)[0]) in row.of.split()
-    assert delegations(argv(command)) == ()
+    assert side_effects(argv(command)) == ()
 
 
 def test_no_hit_of_the_table_is_covered_by_a_wildcard(scene: Any) -> None:
@@ -109,7 +109,7 @@ def test_no_hit_of_the_table_is_covered_by_a_wildcard(scene: Any) -> None:
     ],
 )
 def test_programs_that_run_what_they_are_given_are_known(command: str) -> None:
-    assert delegations(argv(command))
+    assert side_effects(argv(command))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_programs_that_run_what_they_are_given_are_known(command: str) -> None:
     ],
 )
 def test_programs_that_do_what_they_say_are_free(command: str) -> None:
-    assert delegations(argv(command)) == ()
+    assert side_effects(argv(command)) == ()
 
 
 @pytest.mark.parametrize(
@@ -318,4 +318,4 @@ def test_programs_are_known_by_their_plain_name(word: str, name: str) -> None:
 
 def test_a_chain_of_wrappers_deeper_than_any_bound_is_not_covered() -> None:
     chain = ("nice",) * 40 + ("git", "status")
-    assert delegations(chain)[-1].word == len(chain) - 1
+    assert side_effects(chain)[-1].word == len(chain) - 1

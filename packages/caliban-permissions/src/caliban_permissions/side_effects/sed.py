@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from caliban_permissions.delegation.row import LOADS, WRITES, Evidence, whole
+from caliban_permissions.side_effects.row import LOADS, WRITES, Evidence, whole
 
 _DOES_MORE = "uses sed commands that run programs or touch files"
 _ADDRESS = re.compile(r"(?:\d+(?:~\d+)?|\$|[+~]\d+)")

@@ -8,19 +8,19 @@ a file and changes nothing is no change, and reading the file again always heals
 from __future__ import annotations
 
 from caliban_tools_builtin.errors import EditRefused
-from caliban_tools_builtin.fence import Place
+from caliban_tools_builtin.fence import AdmittedPath
 
 REMEMBERED = 4096
 """How many files are remembered; the one seen longest ago is forgotten first."""
 
 
-class Ledger:
+class ReadTracker:
     """The digest of each file as the model last saw it. One ledger serves all file tools of a session."""
 
     def __init__(self) -> None:
         self._seen: dict[str, bytes] = {}
 
-    def saw(self, place: Place, data: bytes) -> None:
+    def saw(self, place: AdmittedPath, data: bytes) -> None:
         """The model has read `data` in the file, or has written it."""
         key = str(place.path)
         self._seen.pop(key, None)
@@ -28,7 +28,7 @@ class Ledger:
         while len(self._seen) > REMEMBERED:
             self._seen.pop(next(iter(self._seen)), None)
 
-    def check(self, place: Place, data: bytes) -> None:
+    def check(self, place: AdmittedPath, data: bytes) -> None:
         """Raise `EditRefused` if the model saw other bytes than `data`."""
         seen = self._seen.get(str(place.path))
         if seen is not None and seen != _digest(data):

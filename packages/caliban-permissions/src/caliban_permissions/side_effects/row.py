@@ -1,4 +1,4 @@
-"""The shape of the delegation table and how a row is compared with the arguments of a program.
+"""The shape of the table of side effects and how a row is compared with the arguments of a program.
 
 A row is data: what is dangerous in the arguments of a program, and commands that it must and must not hit.
 The tests replay every example.
@@ -29,7 +29,7 @@ class Evidence(NamedTuple):
     text: str
 
 
-class Row(NamedTuple):
+class ArgumentRule(NamedTuple):
     """Dangerous arguments of the programs `of`, several names separated by blanks.
 
     `short` are option letters, `long` option names (abbreviations count, unless it ends in `!`),
@@ -98,7 +98,7 @@ def scan(argv: tuple[str, ...], takes: str = "", takes_long: frozenset[str] = fr
     return Scanned(argv, tuple(options), tuple(operands))
 
 
-def evidence(row: Row, scanned: Scanned) -> list[Evidence]:
+def evidence(row: ArgumentRule, scanned: Scanned) -> list[Evidence]:
     """What of the row is found in the arguments."""
     argv = scanned.argv
     sub = argv[scanned.operands[0]] if scanned.operands else ""
@@ -141,7 +141,7 @@ def _names(name: str, long: str) -> bool:
     )
 
 
-def _is(word: str, row: Row) -> bool:
+def _is(word: str, row: ArgumentRule) -> bool:
     for wanted in row.words.split():
         if word == wanted or (wanted.endswith("*") and word.startswith(wanted[:-1])):
             return True

@@ -35,18 +35,18 @@ _UNITS_S = MappingProxyType({"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 360
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grant(Generic[T]):
+class Credential(Generic[T]):
     """Credentials and when they pass, in seconds since the epoch; `None` is not known."""
 
     value: T = field(repr=False)
     expires_at_s: float | None = None
 
 
-Fetch: TypeAlias = Callable[[bool], Awaitable[Grant[T]]]
+Fetch: TypeAlias = Callable[[bool], Awaitable[Credential[T]]]
 """Gets credentials; told whether those at hand were refused. Raises `ProviderError`."""
 
 
-class Renewal(Generic[T]):
+class CredentialCache(Generic[T]):
     """Keeps one grant; any number of tasks of one event loop may use it.
 
     A grant that is older than `every_s` seconds, or passes within ten minutes, is renewed beside the next
@@ -67,7 +67,7 @@ class Renewal(Generic[T]):
         self._every_s = every_s
         self._least_s = least_s
         self._clock = clock
-        self._grant: Grant[T] | None = None
+        self._grant: Credential[T] | None = None
         self._fetched_at_s = 0.0
         self._try_at_s = 0.0
         self._failures = 0
@@ -79,7 +79,7 @@ class Renewal(Generic[T]):
         return None if self._grant is None else self._grant.value
 
     @asynccontextmanager
-    async def lease(self) -> AsyncIterator[None]:
+    async def hold(self) -> AsyncIterator[None]:
         """Around one exchange: entering waits for credentials that last. Raises `ProviderError`."""
         await self.ready()
         if not self._is_due():

@@ -12,7 +12,7 @@ def alone(error: BaseException) -> BaseException:
     return error
 
 
-class Stopper:
+class CancelTarget:
     """Passes a stop on to the last that said it can be stopped, at once where the stop came first."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ CANCELLED = 124
 SECOND_INTERRUPT = 130
 
 
-class Arrivals:
+class EarlySignals:
     """The signals that came so far. One that comes again ends the process at once."""
 
     def __init__(self) -> None:

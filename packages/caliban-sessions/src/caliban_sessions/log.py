@@ -14,16 +14,16 @@ from caliban_common.errors import DataError
 from caliban_common.message import Message
 from caliban_common.usage import Usage
 from caliban_sessions import stamp
-from caliban_sessions.entry import Entry, entry_from_json
+from caliban_sessions.entry import StoredMessage, entry_from_json
 from caliban_sessions.origin import origin_from_json
-from caliban_sessions.state import Origin, SessionState
+from caliban_sessions.state import ForkOrigin, SessionState
 
 MAX_PARTS: Final = 1000
 MAX_PART_CHARS: Final = 300
 """Of the table of what prompts begin with: a larger one is not ours."""
 
 
-class Ledger:
+class SessionLog:
     """The mutable state of one session. Adding a message costs the same however long the history is."""
 
     def __init__(self, *, name: str, id: str, created_at: datetime) -> None:
@@ -37,25 +37,25 @@ class Ledger:
         self.usage = Usage()
         self.todos: tuple[Mapping[str, Any], ...] = ()
         self.plan_mode = False
-        self.forked_from: Origin | None = None
+        self.forked_from: ForkOrigin | None = None
         self.extra: dict[str, Any] = {}
         self.sequence = 0
         self.warnings: list[str] = []
-        self.entries: list[Entry] = []
-        self._by_id: dict[str, Entry] = {}
-        self._by_object: dict[int, Entry] = {}
+        self.entries: list[StoredMessage] = []
+        self._by_id: dict[str, StoredMessage] = {}
+        self._by_object: dict[int, StoredMessage] = {}
 
     @property
     def leaf(self) -> str | None:
         """The id of the last message."""
         return self.entries[-1].id if self.entries else None
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: StoredMessage) -> None:
         """The history grows by `entry`."""
         self.entries.append(entry)
         self._index(entry)
 
-    def swap(self, entries: Sequence[Entry]) -> None:
+    def swap(self, entries: Sequence[StoredMessage]) -> None:
         """`entries` are the whole history from now on."""
         self.entries = list(entries)
         self._by_id, self._by_object = {}, {}
@@ -66,7 +66,7 @@ class Ledger:
         """Whether a live message has this id."""
         return id in self._by_id
 
-    def entry_for(self, message: Message) -> Entry | None:
+    def entry_for(self, message: Message) -> StoredMessage | None:
         """The live entry of this very message, if it is one of the history and unchanged."""
         entry = self._by_object.get(id(message))
         if entry is None and message.id is not None:
@@ -80,13 +80,13 @@ class Ledger:
         known = self._by_id.get(message.id) if message.id is not None else None
         return known.parent if known is not None else self.leaf
 
-    def fork(self, *, name: str, id: str, created_at: datetime) -> Ledger:
+    def fork(self, *, name: str, id: str, created_at: datetime) -> SessionLog:
         """A new session that begins with this one's history; what this one has spent stays with it."""
-        made = Ledger(name=name, id=id, created_at=created_at)
+        made = SessionLog(name=name, id=id, created_at=created_at)
         made.provider, made.model, made.prefix = self.provider, self.model, self.prefix
         made.todos, made.plan_mode = self.todos, self.plan_mode
         made.extra = dict(self.extra)
-        made.forked_from = Origin(session=self.name, id=self.id, entry=self.leaf)
+        made.forked_from = ForkOrigin(session=self.name, id=self.id, entry=self.leaf)
         made.swap(self.entries)
         return made
 
@@ -154,7 +154,7 @@ class Ledger:
         if "usage" in record:
             self.usage += usage_from_json(record["usage"])
 
-    def _kept_or_new(self, record: Mapping[str, Any]) -> Iterable[Entry]:
+    def _kept_or_new(self, record: Mapping[str, Any]) -> Iterable[StoredMessage]:
         items = record.get("messages")
         if not isinstance(items, list):
             raise DataError(f"record {record['seq']} replaces the history by something that is no list")
@@ -167,13 +167,13 @@ class Ledger:
             else:
                 yield self._entry(item, f"{record['seq']}.{position}")
 
-    def _entry(self, raw: object, number: object) -> Entry:
+    def _entry(self, raw: object, number: object) -> StoredMessage:
         entry, warning = entry_from_json(raw, parent=self.leaf, fallback_id=f"m{number}")
         if warning is not None:
             self.warnings.append(f"message {entry.id}: {warning}")
         return entry
 
-    def _index(self, entry: Entry) -> None:
+    def _index(self, entry: StoredMessage) -> None:
         self._by_id[entry.id] = entry
         self._by_object[id(entry.message)] = entry
         if entry.source is not None:

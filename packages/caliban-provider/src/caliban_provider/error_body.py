@@ -21,7 +21,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class ErrorBody:
     """The body of a failed answer.
 
     `kinds` are the vendor's types and codes in snake case, the most specific first. `text` is for a person:
@@ -34,7 +34,7 @@ class Refusal:
     request_id: str | None = None
 
 
-def read(body: bytes, *, secrets: Collection[str] = ()) -> Refusal:
+def read(body: bytes, *, secrets: Collection[str] = ()) -> ErrorBody:
     """Understand a body: JSON of any known shape, HTML, plain text or nothing."""
     raw = body[:_MAX_BODY_BYTES].decode("utf-8", "replace").strip()
     try:
@@ -49,7 +49,7 @@ def read(body: bytes, *, secrets: Collection[str] = ()) -> Refusal:
         from html import unescape
 
         raw = unescape(_HTML.sub(" ", raw))
-    return Refusal(text=clean(raw, secrets=secrets))
+    return ErrorBody(text=clean(raw, secrets=secrets))
 
 
 def kind(value: object) -> str:
@@ -77,7 +77,7 @@ def masked(text: str, secrets: Collection[str]) -> str:
     return text
 
 
-def _of_json(value: Mapping[str, Any], raw: str, secrets: Collection[str]) -> Refusal:
+def _of_json(value: Mapping[str, Any], raw: str, secrets: Collection[str]) -> ErrorBody:
     error = value.get("error")
     inner: Mapping[str, Any] = error if isinstance(error, Mapping) else value
     # The outer "type" of the common envelope says only that this is an error.
@@ -85,7 +85,7 @@ def _of_json(value: Mapping[str, Any], raw: str, secrets: Collection[str]) -> Re
     found += [kind(detail.get("reason")) for detail in _mappings(inner.get("details"))]
     text = error if isinstance(error, str) else _text(inner)
     request_id = value.get("request_id")
-    return Refusal(
+    return ErrorBody(
         kinds=tuple(dict.fromkeys(name for name in found if name and name != "error")),
         text=clean(text, secrets=secrets),
         hidden=raw,

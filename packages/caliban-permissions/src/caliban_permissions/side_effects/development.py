@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from caliban_permissions.delegation.row import FETCHES, LOADS, READS, RUNS, WRITES, Row
+from caliban_permissions.side_effects.row import FETCHES, LOADS, READS, RUNS, WRITES, ArgumentRule
 
 TAKES: Mapping[str, str] = {
     "make": "CfIjlOWo",
@@ -30,8 +30,8 @@ TAKES_LONG: Mapping[str, str] = {
 
 _C_COMPILERS = "gcc g++ cc c++ clang clang++ cpp tcc icc nvcc gfortran"
 
-ROWS: tuple[Row, ...] = (
-    Row(
+ROWS: tuple[ArgumentRule, ...] = (
+    ArgumentRule(
         "make gmake bmake remake",
         RUNS,
         short="E",
@@ -39,7 +39,7 @@ ROWS: tuple[Row, ...] = (
         hits=("make -f /dev/null --eval=x x", "make -E x"),
         misses=("make test", "make -j4 build", "make -k all"),
     ),
-    Row(
+    ArgumentRule(
         "make gmake bmake remake",
         LOADS,
         short="fCI",
@@ -48,7 +48,7 @@ ROWS: tuple[Row, ...] = (
         hits=("make -f x", "make -C ../x", "make SHELL=./p.sh", "make --file=x", "make CC:=./p"),
         misses=("make test", "make -n", "make --always-make"),
     ),
-    Row(
+    ArgumentRule(
         "just task rake invoke fab doit ninja scons waf mage",
         LOADS,
         short="fCdcm",
@@ -57,7 +57,7 @@ ROWS: tuple[Row, ...] = (
         hits=("just --justfile x", "ninja -C x", "rake -f x", "just --shell ./p x"),
         misses=("just test", "task build", "ninja"),
     ),
-    Row(
+    ArgumentRule(
         "cargo",
         LOADS,
         short="ZC",
@@ -71,7 +71,7 @@ ROWS: tuple[Row, ...] = (
         ),
         misses=("cargo build", "cargo test -p a", "cargo clippy --all-targets"),
     ),
-    Row(
+    ArgumentRule(
         "cargo",
         FETCHES,
         subs="install publish login yank owner add new init vendor script",
@@ -79,7 +79,7 @@ ROWS: tuple[Row, ...] = (
         hits=("cargo install x", "cargo publish", "cargo vendor"),
         misses=("cargo build", "cargo add serde", "cargo doc"),
     ),
-    Row(
+    ArgumentRule(
         "go",
         RUNS,
         words="-exec -exec=* --exec* -toolexec* --toolexec* -vettool* --vettool* -o -o=* -overlay* -modfile* "
@@ -88,7 +88,7 @@ ROWS: tuple[Row, ...] = (
         hits=("go test -exec ./p.sh", "go vet -vettool=./p", "go build -toolexec x", "go build -o /x"),
         misses=("go test ./...", "go build ./...", "go vet ./..."),
     ),
-    Row(
+    ArgumentRule(
         "go",
         RUNS,
         subs="run generate tool install get env work telemetry",
@@ -96,7 +96,7 @@ ROWS: tuple[Row, ...] = (
         hits=("go run x", "go generate ./...", "go install x@latest", "go env -w CC=x"),
         misses=("go test ./...", "go env", "go version"),
     ),
-    Row(
+    ArgumentRule(
         _C_COMPILERS,
         RUNS,
         words="-wrapper -wrapper=* -fplugin* -B* -specs* --specs* -Xclang -load --config* "
@@ -105,21 +105,21 @@ ROWS: tuple[Row, ...] = (
         hits=("gcc -wrapper ./p a.c", "clang -fplugin=./x a.c", "gcc -B. a.c", "gcc @x"),
         misses=("gcc -Wall -c a.c", "gcc -O2 -g a.c"),
     ),
-    Row(
+    ArgumentRule(
         _C_COMPILERS + " ld as ar rustc ocamlopt ghc",
         WRITES,
         words="-o* --output* -MF* --out-dir* -fprofile*",
         hits=("gcc -o /x a.c", "rustc -o x a.rs"),
         misses=("gcc -c a.c",),
     ),
-    Row(
+    ArgumentRule(
         "ld gold lld ar rustc",
         LOADS,
         words="-plugin* --plugin* -C -C* --extern* -Z* -T* -dynamic-linker* -L*",
         hits=("ld -plugin x", "rustc -Clinker=x a.rs"),
         misses=("ar t a.a",),
     ),
-    Row(
+    ArgumentRule(
         "cmake ctest cpack",
         RUNS,
         words="-P* -E -C* -S* --build --install --open --workflow --script* -D* --toolchain* --preset* "
@@ -128,7 +128,7 @@ ROWS: tuple[Row, ...] = (
         hits=("cmake -P x", "cmake -E touch x", "ctest -S x", "cmake --build b"),
         misses=("cmake --version", "ctest"),
     ),
-    Row(
+    ArgumentRule(
         "mvn mvnw gradle gradlew ant sbt lein mill buck bazel bazelisk pants meson",
         RUNS,
         short="fIbscplgDPj",
@@ -138,7 +138,7 @@ ROWS: tuple[Row, ...] = (
         hits=("mvn -f x test", "gradle -I x build", "bazel run //x", "mvn exec:exec"),
         misses=("mvn test", "gradle build", "bazel build //x"),
     ),
-    Row(
+    ArgumentRule(
         "patch",
         RUNS,
         operands=1,
@@ -147,7 +147,7 @@ ROWS: tuple[Row, ...] = (
         hits=("patch a x.diff", "patch -i x", "patch -o x a"),
         misses=("patch --version",),
     ),
-    Row(
+    ArgumentRule(
         "pytest py.test nose2 nosetests",
         LOADS,
         short="co",
@@ -157,14 +157,14 @@ ROWS: tuple[Row, ...] = (
         hits=("pytest -c x", "pytest -o addopts=x", "pytest -pevil", "pytest -p evil", "pytest --rootdir=/x"),
         misses=("pytest -q", "pytest -k 'a and not b'", "pytest -pno:cacheprovider", "pytest -p no:x"),
     ),
-    Row(
+    ArgumentRule(
         "pytest py.test",
         WRITES,
         long="junitxml junit-xml log-file result-log resultlog debug! pastebin html! cov-report!",
         hits=("pytest --junitxml=/x",),
         misses=("pytest --tb=short", "pytest --cov"),
     ),
-    Row(
+    ArgumentRule(
         "tox nox pre-commit lefthook husky lint-staged overcommit",
         RUNS,
         short="cfe",
@@ -173,14 +173,14 @@ ROWS: tuple[Row, ...] = (
         hits=("tox -c x", "nox -f x", "pre-commit run", "tox exec -- id"),
         misses=("tox", "nox --list"),
     ),
-    Row(
+    ArgumentRule(
         "coverage trace cProfile memray scalene py-spy austin kernprof",
         RUNS,
         words="run record live top dump",
         hits=("coverage run x.py", "py-spy record -- x"),
         misses=("coverage report",),
     ),
-    Row(
+    ArgumentRule(
         "coverage",
         LOADS,
         long="rcfile data-file",
@@ -188,7 +188,7 @@ ROWS: tuple[Row, ...] = (
         hits=("coverage --rcfile=x report",),
         misses=("coverage report -m",),
     ),
-    Row(
+    ArgumentRule(
         "mypy pylint flake8 ruff black isort pyright bandit pyflakes autopep8 yapf pydocstyle vulture",
         LOADS,
         long="config config-file rcfile load-plugins init-hook python-executable plugins append-config "
@@ -203,8 +203,8 @@ ROWS: tuple[Row, ...] = (
         ),
         misses=("mypy src", "ruff check src", "black --check src", "flake8 src", "isort --check src"),
     ),
-    Row("pyright mypy pylint", READS, match=r"^@", hits=("pylint @x",), misses=("pylint a.py",)),
-    Row(
+    ArgumentRule("pyright mypy pylint", READS, match=r"^@", hits=("pylint @x",), misses=("pylint a.py",)),
+    ArgumentRule(
         "eslint prettier stylelint tsc jest vitest mocha ava tap karma cypress playwright webpack vite "
         "rollup "
         "esbuild parcel babel swc gulp grunt nyc c8 markdownlint biome turbo nx lerna",
@@ -225,7 +225,7 @@ ROWS: tuple[Row, ...] = (
         ),
         misses=("eslint .", "eslint --fix src", "prettier --check .", "jest", "tsc --noEmit", "vitest run"),
     ),
-    Row(
+    ArgumentRule(
         "sphinx-build mkdocs jekyll hugo pdflatex latex xelatex lualatex tex latexmk",
         RUNS,
         operands=1,
@@ -235,7 +235,7 @@ ROWS: tuple[Row, ...] = (
         hits=("pdflatex x", "latexmk -e x"),
         misses=("mkdocs --version",),
     ),
-    Row(
+    ArgumentRule(
         "gunicorn uvicorn hypercorn flask django-admin celery streamlit jupyter ipython alembic locust "
         "scrapy airflow",
         RUNS,
@@ -243,7 +243,7 @@ ROWS: tuple[Row, ...] = (
         hits=("flask run", "jupyter nbconvert --execute x"),
         misses=("flask --version",),
     ),
-    Row(
+    ArgumentRule(
         "apt apt-get aptitude dpkg yum dnf rpm pacman apk brew port snap flatpak zypper emerge nix-env "
         "choco winget scoop",
         RUNS,
@@ -254,14 +254,14 @@ ROWS: tuple[Row, ...] = (
         hits=("apt-get install x", "apt-get -o APT::x=y update", "brew install x", "dpkg -i x.deb"),
         misses=("apt list", "brew list", "brew info x"),
     ),
-    Row(
+    ArgumentRule(
         "node-gyp electron deno",
         RUNS,
         operands=1,
         hits=("deno run x.ts", "deno eval x", "electron ."),
         misses=("deno --version",),
     ),
-    Row(
+    ArgumentRule(
         "code cursor subl idea atom zed codium",
         RUNS,
         operands=1,
@@ -269,7 +269,7 @@ ROWS: tuple[Row, ...] = (
         hits=("code --install-extension x", "code ."),
         misses=("code --version",),
     ),
-    Row(
+    ArgumentRule(
         "claude codex gemini aider goose caliban copilot cursor-agent opencode llm",
         RUNS,
         operands=1,
@@ -278,7 +278,7 @@ ROWS: tuple[Row, ...] = (
         hits=("claude -p x", "caliban x"),
         misses=("claude --version",),
     ),
-    Row(
+    ArgumentRule(
         "hg svn bzr fossil jj p4 cvs",
         RUNS,
         short="",

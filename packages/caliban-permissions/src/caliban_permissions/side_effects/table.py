@@ -6,16 +6,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from caliban_permissions.delegation import development, network, packages, text_tools
-from caliban_permissions.delegation.awk import awk_evidence
-from caliban_permissions.delegation.builtins import builtin_evidence
-from caliban_permissions.delegation.git import git_evidence
-from caliban_permissions.delegation.interpreters import interpreter_evidence, wrapper_start
-from caliban_permissions.delegation.row import RUNS, WRITES, Evidence, Option, Row, evidence, scan, whole
-from caliban_permissions.delegation.sed import sed_evidence
+from caliban_permissions.side_effects import development, network, packages, text_tools
+from caliban_permissions.side_effects.awk import awk_evidence
+from caliban_permissions.side_effects.builtins import builtin_evidence
+from caliban_permissions.side_effects.git import git_evidence
+from caliban_permissions.side_effects.interpreters import interpreter_evidence, wrapper_start
+from caliban_permissions.side_effects.row import (
+    RUNS,
+    WRITES,
+    ArgumentRule,
+    Evidence,
+    Option,
+    evidence,
+    scan,
+    whole,
+)
+from caliban_permissions.side_effects.sed import sed_evidence
 from caliban_permissions.wrappers import program
 
-ROWS: tuple[Row, ...] = (*text_tools.ROWS, *network.ROWS, *development.ROWS, *packages.ROWS)
+ROWS: tuple[ArgumentRule, ...] = (*text_tools.ROWS, *network.ROWS, *development.ROWS, *packages.ROWS)
 """Every row; the readers of git, sed, awk, interpreters and builtins are code."""
 
 _MAX_NESTING = 16
@@ -37,8 +46,8 @@ _GENERIC: Mapping[str, str] = {
 }
 
 
-def _indexed() -> dict[str, tuple[Row, ...]]:
-    index: dict[str, list[Row]] = {}
+def _indexed() -> dict[str, tuple[ArgumentRule, ...]]:
+    index: dict[str, list[ArgumentRule]] = {}
     for row in ROWS:
         for name in row.of.split():
             index.setdefault(name, []).append(row)
@@ -48,7 +57,7 @@ def _indexed() -> dict[str, tuple[Row, ...]]:
 _INDEX = _indexed()
 
 
-def delegations(argv: tuple[str, ...]) -> tuple[Evidence, ...]:
+def side_effects(argv: tuple[str, ...]) -> tuple[Evidence, ...]:
     """Everything in the arguments that a wildcard allow rule does not cover, inner commands included."""
     found: list[Evidence] = []
     offset = 0

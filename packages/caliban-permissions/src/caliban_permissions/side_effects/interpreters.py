@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from caliban_permissions.delegation.row import RUNS, Evidence, everything, whole
+from caliban_permissions.side_effects.row import RUNS, Evidence, everything, whole
 from caliban_permissions.wrappers import SHELLS, WRAPPERS, inner_start, program
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from caliban_permissions.delegation.row import FETCHES, LOADS, READS, RUNS, WRITES, Row
+from caliban_permissions.side_effects.row import FETCHES, LOADS, READS, RUNS, WRITES, ArgumentRule
 
 TAKES: Mapping[str, str] = {
     "ssh": "BbcDEeFIiJLlmOopQRSWw",
@@ -32,23 +32,25 @@ TAKES_LONG: Mapping[str, str] = {
 _REMOTE = "ssh slogin autossh mosh telnet rlogin rsh"
 _CONTAINERS = "docker podman nerdctl"
 
-ROWS: tuple[Row, ...] = (
-    Row(_REMOTE, RUNS, operands=1, hits=("ssh host", "ssh -p 22 host id", "telnet host"), misses=("ssh -V",)),
-    Row(
+ROWS: tuple[ArgumentRule, ...] = (
+    ArgumentRule(
+        _REMOTE, RUNS, operands=1, hits=("ssh host", "ssh -p 22 host id", "telnet host"), misses=("ssh -V",)
+    ),
+    ArgumentRule(
         _REMOTE,
         RUNS,
         short="oFSEDLRWJIm",
         hits=("ssh -o ProxyCommand=x h", "ssh -F cfg h", "ssh -oProxyCommand=x h"),
         misses=("ssh -V",),
     ),
-    Row(
+    ArgumentRule(
         "scp sftp",
         RUNS,
         short="SoFDbJ",
         hits=("scp -S ./p.sh a x:", "scp -o ProxyCommand=x a b:", "sftp -b cmds h"),
         misses=("scp -r a h:b", "scp -P 22 a h:b"),
     ),
-    Row(
+    ArgumentRule(
         "rsync",
         RUNS,
         short="eM",
@@ -61,21 +63,21 @@ ROWS: tuple[Row, ...] = (
         ),
         misses=("rsync -av a b", "rsync --exclude e a b", "rsync -a --delete a b"),
     ),
-    Row(
+    ArgumentRule(
         "rsync",
         WRITES,
         long="log-file write-batch only-write-batch backup-dir partial-dir temp-dir",
         hits=("rsync --log-file=x a b",),
         misses=("rsync -a a b",),
     ),
-    Row(
+    ArgumentRule(
         "rsync",
         READS,
         long="files-from password-file read-batch include-from! exclude-from!",
         hits=("rsync --files-from=x a b",),
         misses=("rsync --progress a b",),
     ),
-    Row(
+    ArgumentRule(
         "curl",
         WRITES,
         short="oOcDJ",
@@ -84,7 +86,7 @@ ROWS: tuple[Row, ...] = (
         hits=("curl -o x u", "curl -sSLo x u", "curl -O u", "curl --outp x u", "curl --trace x u"),
         misses=("curl -sSL u", "curl -X POST u", "curl -H 'X: o' u", "curl -I u"),
     ),
-    Row(
+    ArgumentRule(
         "curl",
         LOADS,
         short="KEq",
@@ -93,7 +95,7 @@ ROWS: tuple[Row, ...] = (
         hits=("curl -K k", "curl -sK k", "curl --config k u", "curl --engine x u", "curl --unix-socket s u"),
         misses=("curl -k u", "curl --retry 3 u"),
     ),
-    Row(
+    ArgumentRule(
         "curl",
         READS,
         short="T",
@@ -102,7 +104,7 @@ ROWS: tuple[Row, ...] = (
         hits=("curl -d @.env u", "curl -d@.env u", "curl -F a=@.env u", "curl -T x u", "curl file:///etc/x"),
         misses=("curl -d a=1 u", "curl https://u/", "curl -F a=b u"),
     ),
-    Row(
+    ArgumentRule(
         "wget wget2",
         WRITES,
         short="OoaPx",
@@ -111,7 +113,7 @@ ROWS: tuple[Row, ...] = (
         hits=("wget -O x u", "wget --output-d=x u"),
         misses=("wget u", "wget -q u"),
     ),
-    Row(
+    ArgumentRule(
         "wget wget2",
         RUNS,
         short="e",
@@ -119,7 +121,7 @@ ROWS: tuple[Row, ...] = (
         hits=("wget -e use_askpass=x u", "wget --use-askpass=./p u", "wget --config=x u"),
         misses=("wget -c u",),
     ),
-    Row(
+    ArgumentRule(
         "wget wget2",
         READS,
         short="i",
@@ -127,7 +129,7 @@ ROWS: tuple[Row, ...] = (
         hits=("wget --post-file=x u", "wget -i x"),
         misses=("wget --tries=3 u",),
     ),
-    Row(
+    ArgumentRule(
         "http https httpie xh",
         READS,
         match=r"@",
@@ -135,7 +137,7 @@ ROWS: tuple[Row, ...] = (
         hits=("http u a@.env", "http -o x u"),
         misses=("http u a=b",),
     ),
-    Row(
+    ArgumentRule(
         "aria2c axel",
         WRITES,
         short="odl",
@@ -143,7 +145,7 @@ ROWS: tuple[Row, ...] = (
         hits=("aria2c -o x u",),
         misses=("aria2c u",),
     ),
-    Row(
+    ArgumentRule(
         "nc ncat netcat socat nc.traditional nc.openbsd",
         FETCHES,
         operands=1,
@@ -152,7 +154,7 @@ ROWS: tuple[Row, ...] = (
         hits=("nc -e /bin/sh h 1", "nc h 1", "ncat --exec x h", "socat - EXEC:sh"),
         misses=("nc --help",),
     ),
-    Row(
+    ArgumentRule(
         "ftp lftp tftp ncftp",
         RUNS,
         operands=1,
@@ -160,7 +162,7 @@ ROWS: tuple[Row, ...] = (
         hits=("lftp -e '!id'", "ftp h"),
         misses=("ftp --help",),
     ),
-    Row(
+    ArgumentRule(
         _CONTAINERS,
         RUNS,
         unless="ps images logs inspect version info stats top port diff history search help compose manifest",
@@ -173,7 +175,7 @@ ROWS: tuple[Row, ...] = (
         ),
         misses=("docker ps -a", "docker logs x", "docker images"),
     ),
-    Row(
+    ArgumentRule(
         _CONTAINERS,
         LOADS,
         short="H",
@@ -181,7 +183,7 @@ ROWS: tuple[Row, ...] = (
         hits=("docker -H tcp://x ps", "docker --host=x ps", "podman --url x ps"),
         misses=("docker ps --all",),
     ),
-    Row(
+    ArgumentRule(
         "docker docker-compose podman-compose nerdctl",
         RUNS,
         words="up run exec build create start restart cp pull push watch attach --file --file=* -f publish",
@@ -189,7 +191,7 @@ ROWS: tuple[Row, ...] = (
         hits=("docker compose run x", "docker-compose exec x id", "docker compose -f y ps"),
         misses=("docker compose ps", "docker-compose ps", "docker compose logs x"),
     ),
-    Row(
+    ArgumentRule(
         "docker podman",
         WRITES,
         short="o",
@@ -198,7 +200,7 @@ ROWS: tuple[Row, ...] = (
         hits=("docker save -o x i",),
         misses=("docker ps",),
     ),
-    Row(
+    ArgumentRule(
         "kubectl oc k3s microk8s",
         RUNS,
         unless="get describe logs explain version api-resources api-versions top cluster-info help "
@@ -206,21 +208,21 @@ ROWS: tuple[Row, ...] = (
         hits=("kubectl exec p -- touch x", "kubectl apply -f x", "kubectl cp a b:c", "kubectl -n x exec p"),
         misses=("kubectl get pods", "kubectl -n x get pods", "kubectl logs p"),
     ),
-    Row(
+    ArgumentRule(
         "kubectl oc helm",
         LOADS,
         long="kubeconfig plugin-dir post-renderer cache-dir",
         hits=("kubectl --kubeconfig=x get pods", "helm template --post-renderer ./p a"),
         misses=("kubectl get pods -o wide",),
     ),
-    Row(
+    ArgumentRule(
         "helm",
         RUNS,
         unless="list ls status get history show search version env help lint template",
         hits=("helm plugin install x", "helm install a b"),
         misses=("helm list", "helm status x"),
     ),
-    Row(
+    ArgumentRule(
         "terraform tofu terragrunt pulumi",
         RUNS,
         unless="version show output validate fmt providers state graph help",
@@ -229,35 +231,35 @@ ROWS: tuple[Row, ...] = (
         hits=("terraform apply", "terraform -chdir=x plan", "terraform init"),
         misses=("terraform fmt", "terraform show"),
     ),
-    Row(
+    ArgumentRule(
         "ansible ansible-playbook ansible-console",
         RUNS,
         operands=1,
         hits=("ansible-playbook x.yml",),
         misses=("ansible --version",),
     ),
-    Row(
+    ArgumentRule(
         "vagrant multipass lxc lima limactl colima qemu-system-x86_64 virsh",
         RUNS,
         operands=1,
         hits=("vagrant ssh -c id", "lxc exec a id"),
         misses=("vagrant --version",),
     ),
-    Row(
+    ArgumentRule(
         "aws gcloud az gsutil rclone s3cmd",
         LOADS,
         long="endpoint-url cli-input-json config flags-file impersonate-service-account plugin",
         hits=("aws --endpoint-url x s3 ls",),
         misses=("aws s3 ls",),
     ),
-    Row(
+    ArgumentRule(
         "rclone s3cmd",
         FETCHES,
         unless="ls lsd lsl lsf lsjson size version about listremotes la du info help",
         hits=("rclone copy a b:",),
         misses=("rclone ls a:",),
     ),
-    Row(
+    ArgumentRule(
         "gh glab hub",
         RUNS,
         subs="alias extension ext codespace cs api auth config repo gist secret ssh-key workflow",
@@ -265,7 +267,7 @@ ROWS: tuple[Row, ...] = (
         hits=("gh alias set x '!id'", "gh extension install x", "gh auth token", "gh api -X POST x"),
         misses=("gh pr list", "gh pr view 1", "gh api repos/a/b", "gh run list"),
     ),
-    Row(
+    ArgumentRule(
         "sendmail mail mutt mailx msmtp swaks",
         FETCHES,
         operands=1,
@@ -273,14 +275,14 @@ ROWS: tuple[Row, ...] = (
         hits=("mail -a .env x@y",),
         misses=("mail --version",),
     ),
-    Row(
+    ArgumentRule(
         "xdg-open open start gio sensible-browser wslview cygstart explorer",
         RUNS,
         operands=1,
         hits=("xdg-open x", "open -a Terminal x"),
         misses=("open --help",),
     ),
-    Row(
+    ArgumentRule(
         "crontab at batch atrm systemctl service launchctl schtasks loginctl",
         RUNS,
         unless="status show list-units list-timers is-active is-enabled cat list help list-unit-files",
@@ -289,7 +291,7 @@ ROWS: tuple[Row, ...] = (
         hits=("crontab x", "crontab -", "systemctl start x", "crontab -e"),
         misses=("systemctl status x", "crontab -l", "systemctl --version"),
     ),
-    Row(
+    ArgumentRule(
         "iptables nft ip ifconfig route mount umount modprobe insmod rmmod useradd usermod passwd visudo",
         "changes the system",
         operands=1,

@@ -28,7 +28,7 @@ DOCUMENT_BYTES_PER_TOKEN = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
+class Requirements:
     """What a model must be able to do. `context_tokens` is an estimate of the prompt; 0 is unknown."""
 
     vision: bool = False
@@ -38,7 +38,7 @@ class Needs:
     context_tokens: int = 0
 
 
-def needs_of(request: CompletionRequest) -> Needs:
+def needs_of(request: CompletionRequest) -> Requirements:
     """The needs of `request`: pictures and documents anywhere in it, its tools, its thinking budget."""
     vision = documents = False
     chars = sum(len(tool.description) + _size(tool.input_schema) for tool in request.tools)
@@ -54,7 +54,7 @@ def needs_of(request: CompletionRequest) -> Needs:
                     tokens += len(part.data) // DOCUMENT_BYTES_PER_TOKEN
                 else:
                     chars += _chars(part)
-    return Needs(
+    return Requirements(
         vision=vision,
         documents=documents,
         tool_use="basic" if request.tools else "none",
@@ -72,21 +72,21 @@ def shows_pictures(request: CompletionRequest) -> bool:
     return any(isinstance(block, ImageBlock | DocumentBlock) for block in last)
 
 
-def lacking(needs: Needs, capabilities: Capabilities) -> tuple[str, ...]:
-    """What a model of `capabilities` cannot do of `needs`, in words; the size of the prompt aside."""
+def missing_capabilities(required: Requirements, capabilities: Capabilities) -> tuple[str, ...]:
+    """What a model of `capabilities` cannot do of `required`, in words; the size of the prompt aside."""
     missing = (
-        ("vision", needs.vision and not capabilities.vision),
-        ("documents", needs.documents and not capabilities.documents),
-        ("tool use", needs.tool_use != "none" and not capabilities.tools),
-        ("parallel tool calls", needs.tool_use == "parallel_calls" and not capabilities.parallel_tools),
-        ("thinking", needs.thinking and not capabilities.thinking),
+        ("vision", required.vision and not capabilities.vision),
+        ("documents", required.documents and not capabilities.documents),
+        ("tool use", required.tool_use != "none" and not capabilities.tools),
+        ("parallel tool calls", required.tool_use == "parallel_calls" and not capabilities.parallel_tools),
+        ("thinking", required.thinking and not capabilities.thinking),
     )
     return tuple(name for name, is_missing in missing if is_missing)
 
 
-def fits(needs: Needs, capabilities: Capabilities) -> bool:
+def fits(required: Requirements, capabilities: Capabilities) -> bool:
     """Whether the prompt, as far as it can be estimated, fits the window; an unknown window fits all."""
-    return capabilities.context_tokens is None or needs.context_tokens < capabilities.context_tokens
+    return capabilities.context_tokens is None or required.context_tokens < capabilities.context_tokens
 
 
 def _parts(block: Block) -> tuple[TextBlock | ImageBlock, ...]:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from caliban_permissions.delegation.row import RUNS, Evidence, everything
+from caliban_permissions.side_effects.row import RUNS, Evidence, everything
 
 STATE = "changes the shell that runs the rest of the command"
 EVALUATES = "evaluates its arguments again"

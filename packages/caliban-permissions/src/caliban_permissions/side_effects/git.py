@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from caliban_permissions.delegation.row import LOADS, READS, RUNS, WRITES, Evidence, whole
+from caliban_permissions.side_effects.row import LOADS, READS, RUNS, WRITES, Evidence, whole
 
 _KNOWN = frozenset(
     "add am apply archive bisect blame branch bundle cat-file check-attr check-ignore check-mailmap "

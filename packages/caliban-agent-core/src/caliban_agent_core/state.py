@@ -8,7 +8,7 @@ from caliban_common.message import Message
 from caliban_common.usage import Usage
 
 
-class Trace:
+class RunState:
     """The growing record of one run.
 
     `messages` is the history, `generation` how often it was rewritten (also by earlier runs of the same

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from caliban_permissions.delegation.row import FETCHES, LOADS, RUNS, Row
+from caliban_permissions.side_effects.row import FETCHES, LOADS, RUNS, ArgumentRule
 
 TAKES: Mapping[str, str] = {"npm": "wC", "pnpm": "CF", "yarn": "", "pip": "rceit", "uv": "p", "nix": "I"}
 
@@ -19,8 +19,8 @@ TAKES_LONG: Mapping[str, str] = {
 
 _NODE_MANAGERS = "npm pnpm yarn bun cnpm"
 
-ROWS: tuple[Row, ...] = (
-    Row(
+ROWS: tuple[ArgumentRule, ...] = (
+    ArgumentRule(
         _NODE_MANAGERS,
         RUNS,
         subs="exec x dlx create init explore edit node repl bin",
@@ -28,7 +28,7 @@ ROWS: tuple[Row, ...] = (
         hits=("npm exec a", "npm x a", "pnpm dlx a", "yarn dlx a", "npm init evil", "bun x a"),
         misses=("npm test", "npm run build", "yarn build"),
     ),
-    Row(
+    ArgumentRule(
         _NODE_MANAGERS,
         RUNS,
         short="c",
@@ -38,7 +38,7 @@ ROWS: tuple[Row, ...] = (
         hits=("npm test --script-shell=./p.sh", "npm --node-options=x test", "npm -c x", "yarn --cwd ../x"),
         misses=("npm test", "npm run lint -- --fix", "npm ci --silent"),
     ),
-    Row(
+    ArgumentRule(
         _NODE_MANAGERS,
         LOADS,
         subs="config c set get publish link ln unlink adopt login token profile owner access hook "
@@ -47,7 +47,7 @@ ROWS: tuple[Row, ...] = (
         hits=("npm config set script-shell x", "npm publish", "npm set a=b", "yarn plugin import x"),
         misses=("npm ls", "npm outdated"),
     ),
-    Row(
+    ArgumentRule(
         _NODE_MANAGERS,
         FETCHES,
         subs="install i add in ins isntall update up upgrade global",
@@ -55,7 +55,7 @@ ROWS: tuple[Row, ...] = (
         hits=("npm install evil", "npm i evil", "yarn add evil", "pnpm add evil"),
         misses=("npm install", "npm ci", "yarn install"),
     ),
-    Row(
+    ArgumentRule(
         "pip pipx easy_install pip-compile pip-sync",
         FETCHES,
         subs="install download wheel inject run runpip upgrade-all reinstall config cache",
@@ -63,14 +63,14 @@ ROWS: tuple[Row, ...] = (
         hits=("pip install x", "pip install -r x", "pip3 download x", "pip wheel .", "pip config set a b"),
         misses=("pip list", "pip freeze", "pip show x", "pip check"),
     ),
-    Row(
+    ArgumentRule(
         "pip",
         LOADS,
         long="python log config-settings global-option target root prefix",
         hits=("pip --python x list", "pip --log x list"),
         misses=("pip list --outdated",),
     ),
-    Row(
+    ArgumentRule(
         "uv",
         RUNS,
         subs="run tool x add sync pip init build publish python self venv lock remove",
@@ -78,7 +78,7 @@ ROWS: tuple[Row, ...] = (
         hits=("uv run a", "uv tool run a", "uv pip install a", "uv add a"),
         misses=("uv sync", "uv lock", "uv --version"),
     ),
-    Row(
+    ArgumentRule(
         "uv",
         LOADS,
         long="config-file directory project python with with-requirements env-file extra-index-url "
@@ -86,7 +86,7 @@ ROWS: tuple[Row, ...] = (
         hits=("uv --directory x sync",),
         misses=("uv sync",),
     ),
-    Row(
+    ArgumentRule(
         "poetry pipenv pdm hatch rye pixi",
         RUNS,
         subs="run shell env exec install add self script python init new publish config source",
@@ -94,7 +94,7 @@ ROWS: tuple[Row, ...] = (
         hits=("poetry run a", "pipenv run a", "hatch run a", "poetry config a b", "poetry add a"),
         misses=("poetry install", "poetry show", "poetry check"),
     ),
-    Row(
+    ArgumentRule(
         "poetry pipenv pdm hatch",
         LOADS,
         short="CPp",
@@ -102,7 +102,7 @@ ROWS: tuple[Row, ...] = (
         hits=("poetry -C x install",),
         misses=("poetry show --tree",),
     ),
-    Row(
+    ArgumentRule(
         "bundle gem bundler",
         RUNS,
         subs="exec install console open config gem plugin env init fetch push build unpack cleanup add",
@@ -110,7 +110,7 @@ ROWS: tuple[Row, ...] = (
         hits=("bundle exec a", "gem install x", "bundle config set a b", "bundle open x"),
         misses=("bundle install", "gem list", "bundle check"),
     ),
-    Row(
+    ArgumentRule(
         "composer",
         RUNS,
         unless="show validate outdated licenses diagnose status check-platform-reqs install",
@@ -119,14 +119,14 @@ ROWS: tuple[Row, ...] = (
         hits=("composer exec x", "composer require x", "composer run-script x", "composer -d x show"),
         misses=("composer show", "composer install"),
     ),
-    Row(
+    ArgumentRule(
         "rustup",
         RUNS,
         unless="show check which help doc",
         hits=("rustup run nightly x", "rustup toolchain link a b"),
         misses=("rustup show",),
     ),
-    Row(
+    ArgumentRule(
         "npx bunx pnpx uvx tsx ts-node esno tldx pipx zx",
         RUNS,
         short="cep",
@@ -135,7 +135,7 @@ ROWS: tuple[Row, ...] = (
         hits=("npx -c x", "npx evil", "uvx evil", "npx --package=x y", "ts-node x.ts"),
         misses=("npx --version",),
     ),
-    Row(
+    ArgumentRule(
         "nix nix-shell nix-build guix direnv mise asdf devbox dotenv",
         RUNS,
         operands=1,

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from caliban_provider import faults, http1
-from caliban_provider.connection import PORTS, Answer, Limits, Origin, Pool
-from caliban_provider.direct import LOOPBACK
+from caliban_provider.connection import PORTS, HttpResponse, HttpTimeouts, Origin, Pool
 from caliban_provider.errors import BadResponse, InvalidRequest, NetworkError, ProviderError
+from caliban_provider.plain_request import LOOPBACK
 
 if TYPE_CHECKING:
     import httpx
@@ -26,7 +26,11 @@ class Library:
     """
 
     def __init__(
-        self, limits: Limits, pool: Pool, headers: Mapping[str, str], context: Callable[[], ssl.SSLContext]
+        self,
+        limits: HttpTimeouts,
+        pool: Pool,
+        headers: Mapping[str, str],
+        context: Callable[[], ssl.SSLContext],
     ) -> None:
         self._limits = limits
         self._pool = pool
@@ -37,7 +41,7 @@ class Library:
 
     async def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, *, host: str
-    ) -> Answer | Unpacked:
+    ) -> HttpResponse | Unpacked:
         """Send a request and give its answer's head. Raises `ProviderError`, which names `host`."""
         if self._client is None:
             self._client = self._build()
@@ -49,7 +53,7 @@ class Library:
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
             raise _failed(error, host, self._limits, proxied=self._proxied) from None
         own = response.extensions.get("answer")
-        if isinstance(own, Answer) and not is_packed(own):
+        if isinstance(own, HttpResponse) and not is_packed(own):
             return own
         return Unpacked(response, host, self._limits)
 
@@ -97,7 +101,7 @@ class Library:
 class Unpacked:
     """An answer whose body the library reads: over its own connections, or because it is compressed."""
 
-    def __init__(self, response: httpx.Response, host: str, limits: Limits) -> None:
+    def __init__(self, response: httpx.Response, host: str, limits: HttpTimeouts) -> None:
         self.status = response.status_code
         self.headers = {name.lower(): value for name, value in response.headers.items()}
         self._response = response
@@ -106,7 +110,7 @@ class Unpacked:
         self._limits = limits
 
     @classmethod
-    def of(cls, answer: Answer, host: str, limits: Limits) -> Unpacked:
+    def of(cls, answer: HttpResponse, host: str, limits: HttpTimeouts) -> Unpacked:
         """The same answer, its body decompressed."""
         return cls(_response(answer), host, limits)
 
@@ -123,16 +127,16 @@ class Unpacked:
                 f"the answer of {self._host} cannot be decompressed: {faults.line(error)}"
             ) from error
         except httpx.ReadTimeout:
-            raise faults.silent(f"{self._host} did not go on", self._limits.read_s) from None
+            raise faults.read_timeout(f"{self._host} did not go on", self._limits.read_s) from None
         except (httpx.HTTPError, ssl.SSLError, OSError) as error:
-            raise faults.cut(error, self._host) from error
+            raise faults.truncated(error, self._host) from error
 
     async def aclose(self) -> None:
         """Give the connection back, or close it."""
         await self._response.aclose()
 
 
-def is_packed(answer: Answer) -> bool:
+def is_packed(answer: HttpResponse) -> bool:
     """Whether the body is compressed, although nobody asked for that."""
     return answer.headers.get("content-encoding", "identity") != "identity"
 
@@ -166,7 +170,7 @@ def _transport(pool: Pool) -> httpx.AsyncBaseTransport:
     return Transport()
 
 
-def _response(answer: Answer) -> httpx.Response:
+def _response(answer: HttpResponse) -> httpx.Response:
     """`answer` as the library has it."""
     _without_command_line()
     import httpx
@@ -196,15 +200,15 @@ def _useless(error: Exception) -> InvalidRequest:
     )
 
 
-def _failed(error: Exception, host: str, limits: Limits, *, proxied: bool) -> ProviderError:
+def _failed(error: Exception, host: str, limits: HttpTimeouts, *, proxied: bool) -> ProviderError:
     """What a failure of the library before the head of the answer means."""
     import httpx
 
     match error:
         case httpx.ConnectTimeout() | httpx.PoolTimeout():
-            return faults.late(host, limits.connect_s)
+            return faults.connect_timeout(host, limits.connect_s)
         case httpx.ReadTimeout():
-            return faults.silent(f"{host} did not answer", limits.read_s)
+            return faults.read_timeout(f"{host} did not answer", limits.read_s)
         case httpx.ProxyError():
             return NetworkError(
                 f"the proxy refused the connection to {host}: {faults.line(error)}",
@@ -217,6 +221,6 @@ def _failed(error: Exception, host: str, limits: Limits, *, proxied: bool) -> Pr
                 f"the request to {host} cannot be sent", hint="Check the base URL and the configured headers."
             )
         case httpx.RemoteProtocolError() if "disconnected" not in str(error):
-            return faults.foreign(error, host)
+            return faults.not_http(error, host)
         case _:
             return faults.broken(error, host)

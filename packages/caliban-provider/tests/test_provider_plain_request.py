@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caliban_provider import direct as module
-from caliban_provider.connection import Limits, Origin, Pool
-from caliban_provider.direct import direct
-from caliban_provider.library import Library
+from caliban_provider import plain_request as module
+from caliban_provider.connection import HttpTimeouts, Origin, Pool
+from caliban_provider.httpx_client import Library
+from caliban_provider.plain_request import direct
 
 HEADERS = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "caliban"}
-LIMITS = Limits(connect_s=1, read_s=1, write_s=1)
+LIMITS = HttpTimeouts(connect_s=1, read_s=1, write_s=1)
 
 
 class Sent(Exception):
