@@ -16,12 +16,12 @@ EndReason: TypeAlias = Literal["exited", "timeout", "enough"]
 class Command(Struct, frozen=True, kw_only=True):
     """A program to run: the whole argument list, where, with exactly which environment, within which bounds.
 
-    `stdin` is what it is sent; `None` gives it no input at all, and `b""` with `Runner.start` opens a pipe for
-    `Process.send`. Without a time limit it runs to its end. `grace_s` lies between SIGTERM and SIGKILL when it
-    is ended; zero means SIGKILL at once. With `session` it has a session of its own; otherwise only a group:
-    Linux schedules sessions against each other, which slows a short program beside a busy terminal by a third.
-    `marker` names a variable that marks everything it starts, so that nothing escapes by leaving the session.
-    `max_processes` bounds, roughly, how many processes and threads it may have.
+    `stdin` is what it is sent; `None` gives it no input at all, and `b""` with `Runner.start` opens a pipe
+    for `Process.send`. Without a time limit it runs to its end. `grace_s` lies between SIGTERM and SIGKILL
+    when it is ended; zero means SIGKILL at once. With `session` it has a session of its own, otherwise only a
+    group: Linux schedules sessions against each other, which slows a short program beside a busy terminal by
+    a third. `marker` names a variable that marks everything it starts, so that nothing escapes by leaving the
+    session. `max_processes` bounds, roughly, how many processes and threads it may have.
     """
 
     argv: tuple[str, ...]

@@ -1,10 +1,10 @@
 """What can go wrong with another program.
 
-    CalibanError
-    └── ProcessError         a program that could not do what it was started for
-        ├── NotStarted       the system would not start it
-        ├── InputClosed      it reads no input any more
-        └── OutputTooLarge   it printed more than its command allows, and was ended
+CalibanError
+└── ProcessError         a program that could not do what it was started for
+    ├── NotStarted       the system would not start it
+    ├── InputClosed      it reads no input any more
+    └── OutputTooLarge   it printed more than its command allows, and was ended
 """
 
 from __future__ import annotations

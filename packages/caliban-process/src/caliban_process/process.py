@@ -77,8 +77,8 @@ class Process:
     async def stop(self) -> None:
         """End it and all that it has started: SIGTERM, SIGKILL after `grace_s`.
 
-        If it has ended by itself, what it left in its session is stopped. A process that moved to a session of
-        its own is then a daemon that was wanted: the watchdog ends it with us.
+        If it has ended by itself, what it left in its session is stopped. A process that moved to a session
+        of its own is then a daemon that was wanted: the watchdog ends it with us.
         """
         if self._is_stopped:
             return

@@ -87,11 +87,17 @@ async def _to_end(process: Process, command: Command, take: Callable[[bytes], bo
             return  # it has all that it wanted
         process.end_input()
 
-    async with anyio.create_task_group() as group:
-        group.start_soon(receive)
-        group.start_soon(watch_stderr)
-        if command.stdin is not None:
-            group.start_soon(send, command.stdin)
-        await process.exited()
-        group.cancel_scope.deadline = anyio.current_time() + PIPE_GRACE_S
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(receive)
+            group.start_soon(watch_stderr)
+            if command.stdin is not None:
+                group.start_soon(send, command.stdin)
+            await process.exited()
+            group.cancel_scope.deadline = anyio.current_time() + PIPE_GRACE_S
+    except BaseExceptionGroup as errors:
+        # What `take` raises arrives wrapped by the task group; hand it on as it was raised.
+        if len(errors.exceptions) == 1:
+            raise errors.exceptions[0] from None
+        raise
     return reason

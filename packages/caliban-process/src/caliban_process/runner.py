@@ -24,8 +24,8 @@ _IS_POSIX = os.name == "posix"
 class Runner:
     """Starts programs through one wrapper, under one watchdog. Make one per host process.
 
-    However a call ends, nothing that it has started is left, but for daemons of marked programs: they end with
-    the host, at the latest when it is killed.
+    However a call ends, nothing that it has started is left, but for daemons: those of marked programs end
+    with the host, even where it is killed.
     """
 
     def __init__(self, wrapper: Wrapper | None = None) -> None:
@@ -65,8 +65,8 @@ class Runner:
     def start(self, command: Command) -> AbstractAsyncContextManager[Process]:
         """A program to talk with, for the length of an `async with` block; POSIX only.
 
-        At the end of the block it is closed in order, with all that it has started. The time limit of `command`
-        is not looked at. Raises `NotStarted`.
+        At the end of the block it is closed in order, with all that it has started. The time limit of
+        `command` is not looked at. Raises `NotStarted`.
         """
         if not _IS_POSIX:
             raise NotStarted(command.argv[0], "talking with a program needs a POSIX system")
