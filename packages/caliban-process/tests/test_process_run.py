@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import time
@@ -54,13 +55,12 @@ async def test_output_beyond_any_other_limit_is_counted(runner, sh):
     assert (done.stdout, done.stderr, done.stdout.omitted_bytes) == (kept, kept, 3885)
 
 
-@pytest.mark.parametrize("session", [True, False])
-@pytest.mark.parametrize("grace_s", [0, 0.2])
+@pytest.mark.parametrize(("session", "grace_s"), [(True, 0.2), (False, 0)])
 async def test_at_the_time_limit_the_whole_tree_is_gone(runner, sh, tmp_path, gone, session, grace_s):
     script = (
         "trap '' TERM; sleep 600 & echo $! > child; (setsid sh -c 'echo $$ > far; sleep 600' &); echo part"
     )
-    command = sh(f"{script}; sleep 600", session=session, grace_s=grace_s, timeout_s=1, marker="MARK")
+    command = sh(f"{script}; sleep 600", session=session, grace_s=grace_s, timeout_s=2, marker="MARK")
     done = await runner.run(command)
     assert (done.reason, done.timed_out, done.exit_code, done.stdout.text()) == (
         "timeout", True, None, "part\n",
@@ -157,6 +157,7 @@ async def test_what_the_reader_of_pieces_raises_arrives_and_ends_the_program(run
 
 
 async def test_no_descriptor_and_no_zombie_is_left(runner, sh):
+    gc.collect()  # the runners of other tests, with their pipes
     await runner.run(sh("true", marker="MARK"))
     before = len(os.listdir("/proc/self/fd"))
     for command in (sh("true"), sh("cat", stdin=b"x"), sh("sleep 600", timeout_s=0.05)):

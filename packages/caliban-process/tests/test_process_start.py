@@ -94,6 +94,41 @@ async def test_standard_error_never_blocks_it_and_stays_bounded(runner, sh):
     assert (process.stderr.head, process.stderr.total_bytes) == (b"1\n2\n", 1288895)
 
 
+async def test_any_number_of_tasks_may_wait_for_its_end(runner, sh):
+    ended: list[str] = []
+
+    async def wait(process) -> None:
+        await process.exited()
+        ended.append("seen")
+
+    async with anyio.create_task_group() as group:
+        async with runner.start(sh("cat", stdin=b"", grace_s=20)) as process:
+            for _ in range(3):
+                group.start_soon(wait, process)
+            await anyio.wait_all_tasks_blocked()
+        assert process.exit_code == 0
+        with anyio.fail_after(20):
+            while len(ended) < 3:
+                await anyio.sleep(0.01)
+
+
+async def test_whoever_still_reads_when_it_is_closed_is_woken(runner, sh):
+    async def read(process) -> None:
+        assert await process.receive() == b""
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            # What holds the pipe open is a daemon, which is not stopped with the program.
+            script = "setsid sh -c 'echo $$; exec sleep 600' & read end"
+            async with runner.start(sh(script, stdin=b"", grace_s=20)) as process:
+                pid = int(await process.receive())
+                group.start_soon(read, process)
+                await anyio.wait_all_tasks_blocked()
+                process.end_input()
+                await process.exited()
+    os.kill(pid, 9)
+
+
 async def test_one_that_reads_no_more_says_so_and_its_output_ends(runner, sh):
     async with runner.start(sh("exit 0", stdin=b"")) as process:
         with anyio.fail_after(20):
@@ -128,10 +163,12 @@ async def test_one_that_cannot_be_started_says_why(runner, sh):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of other processes are Linux only")
 async def test_the_number_of_its_processes_is_bounded_from_the_start(runner, sh):
-    async with runner.start(sh("read go; ulimit -u", stdin=b"", max_processes=2048)) as process:
+    async with runner.start(
+        sh("read go; grep processes /proc/$$/limits", stdin=b"", max_processes=2048)
+    ) as process:
         await process.send(b"go\n")
-        limit = await read_until(process, b"\n")
-    assert 2048 < int(limit) < 100_000
+        line = await read_until(process, b"\n")
+    assert 2048 < int(line.split()[2]) < 100_000
 
 
 async def test_after_the_end_nothing_is_read_from_a_number_that_others_may_have(runner, sh):

@@ -7,6 +7,7 @@ and its group can be signalled without doubt.
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,7 +39,13 @@ class Child:
     async def exited(self) -> None:
         """Wait until the process has ended; whoever still holds its pipes does not matter."""
         if self._handle != CLOSED:
-            await anyio.wait_readable(self._handle)
+            try:
+                await anyio.wait_readable(self._handle)
+            except anyio.ClosedResourceError:
+                return
+            except anyio.BusyResourceError:  # another task waits as well: one of them may ask the event loop
+                while self._handle != CLOSED and not _is_readable(self._handle):
+                    await anyio.sleep(POLL_S)
             return
         while self._process.poll() is None:
             await anyio.sleep(POLL_S)
@@ -49,17 +56,15 @@ class Child:
 
     def close_stdin(self) -> None:
         """End its input."""
-        if self.stdin != CLOSED:
-            os.close(self.stdin)
-        self.stdin = CLOSED
+        stdin, self.stdin = self.stdin, CLOSED
+        _close(stdin)
 
     def close(self) -> None:
-        """Close the pipes and the handle."""
-        self.close_stdin()
-        for descriptor in (self.stdout, self.stderr, self._handle):
-            if descriptor != CLOSED:
-                os.close(descriptor)
-        self.stdout = self.stderr = self._handle = CLOSED
+        """Close the pipes and the handle; whoever waits for one of them is woken."""
+        descriptors = (self.stdin, self.stdout, self.stderr, self._handle)
+        self.stdin = self.stdout = self.stderr = self._handle = CLOSED
+        for descriptor in descriptors:
+            _close(descriptor)
 
 
 def spawn(command: Command) -> Child:
@@ -107,10 +112,22 @@ def _pipes(*, with_stdin: bool) -> Iterator[tuple[tuple[int, int, int], tuple[in
         _close_all(theirs)
 
 
+def _close(descriptor: int) -> None:
+    if descriptor != CLOSED:
+        anyio.notify_closing(descriptor)
+        os.close(descriptor)
+
+
 def _close_all(descriptors: tuple[int, ...]) -> None:
     for descriptor in descriptors:
         if descriptor != CLOSED:
             os.close(descriptor)
+
+
+def _is_readable(descriptor: int) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _process_handle(pid: int) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -97,6 +98,7 @@ def _passed(host: Mapping[str, str], names: re.Pattern[str]) -> dict[str, str]:
     }
 
 
+@lru_cache(maxsize=8)
 def _absolute_entries(path: str) -> str:
     """A search path without relative entries: they would let the current directory name programs."""
     return os.pathsep.join(entry for entry in path.split(os.pathsep) if Path(entry).is_absolute())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
 
 import anyio
 
@@ -15,7 +16,8 @@ async def read(pipe: int) -> bytes:
         try:
             return os.read(pipe, _CHUNK_BYTES)
         except BlockingIOError:
-            await anyio.wait_readable(pipe)
+            if not await _ready(anyio.wait_readable, pipe):
+                return b""
         except OSError:
             return b""
 
@@ -35,7 +37,17 @@ async def write(pipe: int, data: bytes) -> bool:
         try:
             rest = rest[os.write(pipe, rest[:_CHUNK_BYTES]) :]
         except BlockingIOError:
-            await anyio.wait_writable(pipe)
+            if not await _ready(anyio.wait_writable, pipe):
+                return False
         except OSError:
             return False
+    return True
+
+
+async def _ready(wait: Callable[[int], Awaitable[None]], pipe: int) -> bool:
+    """Wait for the pipe; False where our end of it is closed meanwhile."""
+    try:
+        await wait(pipe)
+    except anyio.ClosedResourceError:
+        return False
     return True

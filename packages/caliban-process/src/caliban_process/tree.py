@@ -18,6 +18,7 @@ from msgspec import Struct
 
 IS_LINUX = sys.platform == "linux"
 _PROC = Path("/proc")
+_LOAD = _PROC / "loadavg"
 _FEW = 256
 """So many numbers are asked for one by one; for more, the whole process table is listed."""
 
@@ -113,7 +114,7 @@ def _last_pid() -> int:
 
 
 def _load() -> list[bytes]:
-    return (_PROC / "loadavg").read_bytes().split()
+    return _LOAD.read_bytes().split()
 
 
 def _entry(pid: int) -> Entry | None:
