@@ -178,6 +178,12 @@ SIZES: Mapping[str, str] = {
 """Module, or `module:function`, beyond the limits of size -> why it is better whole. Starts empty."""
 
 DATACLASSES: Mapping[str, str] = {
+    "caliban_headless.run": "the driver has fields that no caller gives",
+    "caliban.compose.keyprogram": "the halt of a program is compared by identity",
+}
+"""Modules that make dataclasses -> why no `msgspec.Struct` will do."""
+
+STRUCTS: Mapping[str, str] = {
     "caliban_provider.stream": "made once per delta of a stream: positional construction is half the cost",
     "caliban_provider.sse": "made once per event of a stream, likewise",
     "caliban_provider_local.envelope": "made once per token, likewise",
@@ -188,12 +194,11 @@ DATACLASSES: Mapping[str, str] = {
     "caliban_agent_core.dispatch:ToolBatch": "fills with the results of one reply",
     "caliban_agent_core.compaction:Compaction": "learns from one run's usage",
     "caliban_tools_builtin.search.grep:MatchCollector": "takes the lines of one search as they come",
-    "caliban_headless.run:Driver": "works through the prompts of one process",
     "caliban_headless.totals:RunTotals": "sums up the events of a run",
 }
-"""Module or `module:Class` whose dataclasses are not frozen, slotted and keyword-only -> why.
+"""Module or `module:Class` whose Structs are not frozen and keyword-only -> why.
 
-Private ones hold working state of their module and need only slots.
+Private ones hold working state of their module.
 """
 
 BANNED_NAMES = (

@@ -24,29 +24,39 @@ MUTABLE_CALLS = (
 READ_ONLY_TYPES = ("Mapping", "Sequence", "Collection", "Set", "AbstractSet")
 
 
-def dataclasses_of(module: house.Module) -> Iterator[tuple[ast.ClassDef, dict[str, object]]]:
-    """Every dataclass with the flags of its decorator."""
+def structs_of(module: house.Module) -> Iterator[tuple[ast.ClassDef, dict[str, object]]]:
+    """Every class that derives from a `Struct`, with the flags of its definition."""
+    structs = {"Struct", "Tagged"}
     for node in house.nodes(module):
-        if not isinstance(node, ast.ClassDef):
-            continue
-        for decorator in node.decorator_list:
-            if house.callee(decorator) == "dataclass":
-                keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
-                yield node, {word.arg or "": ast.literal_eval(word.value) for word in keywords}
+        if isinstance(node, ast.ClassDef) and structs & {house.callee(base) for base in node.bases}:
+            structs.add(node.name)
+            flags = [word for word in node.keywords if isinstance(word.value, ast.Constant)]
+            yield node, {word.arg or "": ast.literal_eval(word.value) for word in flags}
 
 
-def test_dataclasses_are_frozen_slotted_and_keyword_only() -> None:
-    wanted = {"frozen": True, "slots": True, "kw_only": True}
+def test_values_are_structs_that_are_frozen_and_keyword_only() -> None:
+    wanted = {"frozen": True, "kw_only": True}
     loose = {}
     for module in house.modules():
-        for node, flags in dataclasses_of(module):
-            needed = {"slots": True} if node.name.startswith("_") else wanted
-            if not needed.items() <= flags.items():
+        for node, flags in structs_of(module):
+            if not node.name.startswith("_") and not wanted.items() <= flags.items():
                 loose[f"{module.name}:{node.name}"] = house.where(module, node.lineno)
-    excused = {key for key in loose if key in plan.DATACLASSES or key.partition(":")[0] in plan.DATACLASSES}
+    excused = {key for key in loose if key in plan.STRUCTS or key.partition(":")[0] in plan.STRUCTS}
     house.expect_none(f"{loose[key]} {key}" for key in sorted(set(loose) - excused))
     needed = excused | {key.partition(":")[0] for key in excused}
-    house.expect_none(set(plan.DATACLASSES) - needed, "rows that nothing needs any more")
+    house.expect_none(set(plan.STRUCTS) - needed, "rows that nothing needs any more")
+
+
+def test_no_class_is_generated_at_start() -> None:
+    """Making a dataclass compiles code each time the program starts: 0.33 ms each, a Struct 0.01 ms."""
+    users = {
+        found.source.name: f"{house.where(found.source, found.line)} imports dataclasses"
+        for module in house.modules()
+        for found in house.imports(module)
+        if found.target == "dataclasses"
+    }
+    house.expect_none(users[name] for name in sorted(set(users) - set(plan.DATACLASSES)))
+    house.expect_none(set(plan.DATACLASSES) - set(users), "rows that nothing needs any more")
 
 
 def module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:

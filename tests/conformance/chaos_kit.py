@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from caliban_common.usage import Usage
 from caliban_provider.provider import Provider, ProviderOptions

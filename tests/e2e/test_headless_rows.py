@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import signal
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from caliban_common.usage import Usage
 from caliban_provider.testing.exchange import Pause, Send

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from caliban_agent_core.compact.cuts import cuts, is_request
 from caliban_agent_core.compact.drop import drop_oldest

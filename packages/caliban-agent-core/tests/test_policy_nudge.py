@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from caliban_agent_core.nudge import EMPTY_TURN, Nudge, Nudges, TurnFacts, after_turn, is_nudge
 

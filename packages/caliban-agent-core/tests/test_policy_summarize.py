@@ -208,7 +208,7 @@ def histories(draw: st.DrawFn) -> tuple[Message, ...]:
     return tuple(history)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(histories(), st.integers(1, 20_000))
 def test_a_compacted_history_is_valid_shorter_and_knows_its_request(
     history: tuple[Message, ...], target_tokens: int

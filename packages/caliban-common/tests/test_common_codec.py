@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import json
-import warnings
 from typing import Any
 
+import msgspec
 import pytest
 from common_strategies import any_text, blocks, clean_text, json_values, messages, objects
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
 from caliban_common.codec import (
     block_from_json,
@@ -169,10 +168,7 @@ def test_what_is_accepted_has_the_types_it_promises(value: object) -> None:
         message = message_from_json(value)
     except DataError:
         return
-    adapter = TypeAdapter(Message)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert adapter.validate_json(adapter.dump_json(message), strict=True) == message
+    assert msgspec.convert(msgspec.to_builtins(message), Message, strict=True) == message
 
 
 @given(blocks(clean_text).map(block_to_json), st.sampled_from(NAMES), near_misses)
@@ -260,8 +256,7 @@ def test_random_usage_is_usage_or_a_data_error(value: object) -> None:
         usage = usage_from_json(value)
     except DataError:
         return
-    adapter = TypeAdapter(Usage)
-    assert adapter.validate_json(adapter.dump_json(usage), strict=True) == usage
+    assert msgspec.convert(msgspec.to_builtins(usage), Usage, strict=True) == usage
     assert usage.input_tokens >= 0 <= usage.output_tokens
 
 

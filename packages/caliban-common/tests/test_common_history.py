@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from common_strategies import (
@@ -18,6 +17,7 @@ from common_strategies import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from caliban_common.codec import block_to_json
 from caliban_common.history import (

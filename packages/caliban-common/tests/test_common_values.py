@@ -1,18 +1,20 @@
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import subprocess
 import sys
 from typing import get_args
 
 import pytest
+from msgspec import Struct
 
 import caliban_common
 from caliban_common import event, message
-from caliban_common.event import AgentEvent
+from caliban_common.event import AgentEvent, TurnStart
 from caliban_common.message import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock, user
+from caliban_common.secret import masked_repr
 from caliban_common.stop import Stop, StopKind
+from caliban_common.tagged import Tagged
 from caliban_common.tool import ToolOutput
 from caliban_common.usage import MAX_TOKENS, Usage, told_count
 
@@ -29,19 +31,34 @@ def test_unions_are_closed_tagged_and_whole(union: object, module: object) -> No
     members = get_args(union)
     tagged = [
         kind
-        for _, kind in inspect.getmembers(module, dataclasses.is_dataclass)
-        if "type" in kind.__dataclass_fields__ and kind.__module__ == module.__name__  # type: ignore[attr-defined]
+        for _, kind in inspect.getmembers(module, inspect.isclass)
+        if issubclass(kind, Tagged) and kind.__module__ == module.__name__  # type: ignore[attr-defined]
     ]
     assert set(members) == set(tagged)
-    tags = [kind.__dataclass_fields__["type"].default for kind in members]
+    tags = [kind.__struct_config__.tag for kind in members]
     assert len(set(tags)) == len(tags)
 
 
+def test_a_member_of_a_union_says_its_type() -> None:
+    assert (TextBlock(text="a").type, TurnStart(turn=0, model="m").type) == ("text", "turn_start")
+
+
 @pytest.mark.parametrize("kind", [*get_args(Block), *get_args(AgentEvent), Message, Stop])
-def test_values_are_frozen_slotted_and_keyword_only(kind: type) -> None:
-    assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
-    assert "__slots__" in vars(kind)
-    assert all(field.kw_only for field in dataclasses.fields(kind))
+def test_values_are_frozen_and_keyword_only(kind: type[Struct]) -> None:
+    assert kind.__struct_config__.frozen
+    assert kind.__dictoffset__ == 0
+    assert kind.__match_args__ == ()  # type: ignore[attr-defined]
+
+
+def test_a_secret_is_not_printed() -> None:
+    class Login(Struct):
+        name: str
+        key: str
+
+        def __repr__(self) -> str:
+            return masked_repr(self, "key")
+
+    assert repr(Login("a", "secret")) == "Login(name='a')"
 
 
 def test_a_message_gives_its_text_calls_and_results() -> None:
@@ -90,8 +107,9 @@ def test_importing_the_values_loads_no_codec_and_nothing_from_outside() -> None:
     code = (
         "import sys; before = set(sys.modules); import caliban_common; "
         "new = set(sys.modules) - before; "
-        "print(*sorted(name for name in new if name.startswith(('caliban', 'json', 'pydantic'))))"
+        "ours = ('caliban', 'json', 'pydantic', 'dataclasses'); "
+        "print(*sorted(name for name in new if name.startswith(ours)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    modules = ["errors", "event", "hook", "message", "permission", "stop", "tool", "usage"]
+    modules = ["errors", "event", "hook", "message", "permission", "stop", "tagged", "tool", "usage"]
     assert done.stdout.split() == ["caliban_common", *(f"caliban_common.{name}" for name in modules)]

@@ -4,12 +4,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
-
-settings.register_profile("shared-machine", deadline=None)
-settings.load_profile("shared-machine")
 
 
 @pytest.fixture(params=["asyncio", "trio"])

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import anyio
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from router_kit import Rig, answer, rig, route
 
@@ -189,7 +189,6 @@ def cases(draw: st.DrawFn) -> tuple[tuple[Route, ...], dict[str, ProviderError |
     return routes, {name: draw(OUTCOMES) for name in names}, draw(st.sets(st.sampled_from(names)))
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(cases())
 def test_routes_are_asked_in_order_each_once_until_one_answers_or_none_may(case):
     routes, outcomes, blind = case
@@ -268,7 +267,7 @@ LAPS = st.lists(
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(laps=LAPS, hedges=st.integers(1, 3))
 def test_a_race_bills_its_reader_for_the_winner_only_and_every_call_once(backend, laps, hedges):
     anyio.run(run_race, laps, hedges, backend=backend)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from router_kit import ABLE, Silent, answer, ask, rig, rig_over, route, words
 
 from caliban_agent_core import Agent, AgentOptions

@@ -9,16 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
 
 from caliban_common.permission import Decision, PermissionMode
 from caliban_common.tool import ToolSpec
 from caliban_permissions import Engine, Explanation, Rule, RuleSet
-
-# Examples share a machine with other work: a slow one is no failure.
-hypothesis.settings.register_profile("caliban-permissions", deadline=None)
-hypothesis.settings.load_profile("caliban-permissions")
 
 NOW = datetime(2026, 11, 27, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ import anthropic
 import httpx2
 import pytest
 from anthropic.types.message_create_params import MessageCreateParamsStreaming
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
@@ -39,7 +39,7 @@ from caliban_provider_anthropic.decode import Decoder
 from caliban_provider_anthropic.encode import encode
 from caliban_provider_anthropic.testing import wire
 
-SLOW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=60)
 
 
 def ours(chunks: list[bytes]) -> Assembler:

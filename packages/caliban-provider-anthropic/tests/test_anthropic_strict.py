@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from caliban_common.history import TargetModel, repair
@@ -305,7 +305,7 @@ def requests(draw: st.DrawFn) -> CompletionRequest:
     )
 
 
-LAW = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+LAW = settings(max_examples=80)
 
 
 @LAW

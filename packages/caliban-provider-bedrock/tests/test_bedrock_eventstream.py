@@ -8,7 +8,7 @@ from zlib import crc32
 
 import pytest
 from botocore.eventstream import EventStreamBuffer, ParserError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from caliban_provider.errors import BadResponse
@@ -78,7 +78,6 @@ def theirs(data: bytes) -> tuple[list[Frame], bool]:
     return out, False
 
 
-@settings(deadline=None)
 @given(st.lists(frames(), max_size=5), st.data())
 def test_frames_are_what_the_vendors_decoder_makes_of_them(
     drawn: list[tuple[Frame, bytes]], data: st.DataObject
@@ -88,7 +87,6 @@ def test_frames_are_what_the_vendors_decoder_makes_of_them(
     assert ours(chunks) == ([frame for frame, _ in drawn], False) == theirs(whole)
 
 
-@settings(deadline=None)
 @given(st.lists(frames(), min_size=1, max_size=3), st.data())
 def test_damage_is_noticed_where_the_vendors_decoder_notices_it(
     drawn: list[tuple[Frame, bytes]], data: st.DataObject
@@ -99,13 +97,11 @@ def test_damage_is_noticed_where_the_vendors_decoder_notices_it(
     assert ours(chunks) == theirs(bytes(whole))
 
 
-@settings(deadline=None)
 @given(st.binary(min_size=12, max_size=100))
 def test_garbage_is_refused(garbage: bytes) -> None:
     assert ours([garbage]) == ([], True)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60))
 def test_any_headers_are_read_or_refused(block: bytes) -> None:
     try:

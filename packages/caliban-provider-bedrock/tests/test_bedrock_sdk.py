@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import anthropic
 import httpx2
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caliban_common.message import system, user
@@ -31,7 +31,7 @@ from caliban_provider_bedrock.framing import BedrockFraming
 from caliban_provider_bedrock.testing import wire
 
 MODEL = "us.anthropic.claude-sonnet-4-6-v1:0"
-SLOW = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=50)
 TEXTS = strategies.texts()
 BLOCKS = st.one_of(
     st.builds(lambda text, size: inner.text(text, piece_chars=size), TEXTS, st.integers(1, 9)),

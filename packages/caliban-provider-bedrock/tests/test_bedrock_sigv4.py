@@ -46,7 +46,7 @@ def theirs(request: Prepared, keys: AwsKeys, region: str, at: datetime) -> str:
     return str(sent.headers["Authorization"])
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(
     st.sampled_from(
         ["https://bedrock-runtime.eu-west-1.amazonaws.com", "http://127.0.0.1:8443", "https://a:443"]

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from google import genai
 from google.genai import types
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caliban_common.codec import message_from_json, message_to_json
@@ -38,7 +38,7 @@ from caliban_provider_google.decode import Decoder
 from caliban_provider_google.encode import encode
 from caliban_provider_google.testing import wire
 
-SLOW = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=30)
 MODEL = "gemini-2.5-flash"
 
 

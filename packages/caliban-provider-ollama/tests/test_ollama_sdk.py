@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import ollama
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from ollama._types import ChatRequest, Tool
 
@@ -27,7 +27,7 @@ from caliban_provider_ollama.models import ModelFacts
 from caliban_provider_ollama.testing import wire
 from caliban_provider_ollama.testing.strict import Refused, check_body
 
-SLOW = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=50)
 
 
 def events_of(chunks: list[bytes]) -> list[StreamEvent]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from caliban_common.message import Block, TextBlock, ToolUseBlock
 from caliban_common.stop import StopReason

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from caliban_common.history import TargetModel, repair
 from caliban_common.message import (
@@ -476,7 +476,7 @@ ODD_TOOLS = (
 )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     strategies.histories(),
     st.sampled_from(["gpt-5.5", "gpt-6.2-sol", "gpt-4.1", "o3", "test-1"]),

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import openai
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
@@ -43,7 +43,7 @@ from caliban_provider_openai.responses.decode import ResponsesDecoder
 from caliban_provider_openai.responses.encode import encode as encode_responses
 from caliban_provider_openai.testing import chat, responses
 
-SLOW = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=25)
 OPENAI = quirks_of("", "openai")
 
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import anthropic
 import httpx2
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caliban_common.message import system, user
@@ -26,7 +26,7 @@ from caliban_provider_vertex.settings import VertexSettings
 from caliban_provider_vertex.testing.tokens import FakeTokens
 from caliban_provider_vertex.transport import VertexTransport
 
-SLOW = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=40)
 BLOCKS = st.one_of(
     st.builds(lambda text, size: wire.text(text, piece_chars=size), strategies.texts(), st.integers(1, 9)),
     st.builds(lambda input: wire.tool_use("Read", input, piece_chars=3), strategies.json_objects),

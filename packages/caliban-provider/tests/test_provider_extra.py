@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
+from msgspec.structs import replace
 
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.options import LINE, VERSION, declared, matching, one_of, refuse_unknown, under

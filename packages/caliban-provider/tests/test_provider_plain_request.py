@@ -72,7 +72,7 @@ def address(host: str, port: str, path: list[str], query: str) -> str:
     return f"http://{host}{port}" + "".join(f"/{part}" for part in path) + asked
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.sampled_from(["GET", "POST", "DELETE"]),
     st.builds(address, HOSTS, PORTS, st.lists(SEGMENTS, max_size=3), QUERIES),

@@ -76,7 +76,7 @@ def take(session: SessionWriter, step: tuple[object, ...]) -> None:
 
 
 @given(st.lists(STEPS, max_size=12))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_memory_replay_and_folded_file_agree_after_any_history(steps: list[tuple[object, ...]]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         store = SessionStore(Path(directory))

@@ -260,7 +260,7 @@ def test_a_file_where_the_directory_should_be_is_a_clear_error(tmp_path: Path) -
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    heavy = ["asyncio", "anyio", "pydantic", "httpx", "uuid", "subprocess", "tempfile", "logging"]
+    heavy = ["asyncio", "anyio", "pydantic", "httpx", "subprocess", "tempfile", "logging"]
     code = f"import sys, caliban_sessions; print([name for name in {heavy!r} if name in sys.modules])"
     assert run(code) == "[]\n"
 

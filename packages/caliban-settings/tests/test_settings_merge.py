@@ -52,19 +52,19 @@ def layers(draw: st.DrawFn) -> Leaves:
     return found
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(layers(), layers(), layers())
 def test_merging_is_associative_origins_included(low: Leaves, middle: Leaves, high: Leaves) -> None:
     assert combine(combine(low, middle), high) == combine(low, combine(middle, high))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(layers())
 def test_nothing_is_the_neutral_layer(layer: Leaves) -> None:
     assert merge([{}, layer, {}]) == combine({}, layer) == layer
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(layers(), layers())
 def test_true_stays_true_and_no_item_is_lost(low: Leaves, high: Leaves) -> None:
     both = combine(low, high)
@@ -77,7 +77,7 @@ def test_true_stays_true_and_no_item_is_lost(low: Leaves, high: Leaves) -> None:
                     assert set(leaf.value) <= set(both[path].value)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(layers())
 def test_nesting_loses_no_leaf(layer: Leaves) -> None:
     tree = nested(layer)

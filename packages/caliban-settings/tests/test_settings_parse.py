@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from caliban_settings import SettingsError
@@ -107,7 +107,6 @@ def test_brackets_in_text_do_not_nest() -> None:
     assert parse(b'{"a": "' + b"[" * 999 + b'\\"{{"}', name="f", toml=False)[0]["a"].startswith("[[")
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60), st.booleans())
 def test_random_bytes_are_settings_or_an_error_of_ours(data: bytes, toml: bool) -> None:
     try:

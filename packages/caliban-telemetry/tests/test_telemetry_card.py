@@ -238,7 +238,7 @@ def test_a_garbage_file_is_an_error_that_names_it(data: bytes, message: str, tmp
     assert message in caught.value.message
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.binary(max_size=200)
     | st.text(alphabet=" \n:-[]{}&*!|>%@`'\"#?,a1.", max_size=120).map(str.encode)

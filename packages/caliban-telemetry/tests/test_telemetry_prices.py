@@ -129,7 +129,7 @@ EVERY = [
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.sampled_from(EVERY),
     st.tuples(*[st.integers(0, 400_000)] * 3),

@@ -206,12 +206,12 @@ def test_the_library_is_asked_only_for_what_the_table_lacks() -> None:
 
 def test_a_newer_library_is_not_loaded_before_the_first_call_and_once_after_it() -> None:
     told = run(
-        "import sys, anyio, dataclasses\n"
+        "import sys, anyio, msgspec\n"
         "from decimal import Decimal\n"
         "from caliban_common.usage import Usage\n"
         "from caliban_telemetry import Account, Budget, PriceBook, table\n"
         "from caliban_telemetry import library\n"
-        "head = dataclasses.replace(table.head(), version='0.0.1')\n"
+        "head = msgspec.structs.replace(table.head(), version='0.0.1')\n"
         "table.head = lambda: head\n"
         "async def main():\n"
         "    account = Account(PriceBook(), Budget(limit_usd=Decimal(1)))\n"

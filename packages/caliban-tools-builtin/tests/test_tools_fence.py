@@ -149,7 +149,7 @@ paths = st.lists(names, min_size=1, max_size=7).map("/".join)
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_tree_of_links_leads_out_of_the_root(tmp_path_factory, data):
     base = tmp_path_factory.mktemp("fence")
     root = base / "root"

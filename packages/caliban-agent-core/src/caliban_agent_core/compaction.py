@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from caliban_agent_core.compact.estimate import Estimator
 from caliban_agent_core.compact.trigger import Trigger
@@ -15,8 +15,7 @@ from caliban_provider.provider import Provider
 TARGET_SHARE = 0.7
 
 
-@dataclass(slots=True, kw_only=True)
-class Compaction:
+class Compaction(Struct, kw_only=True):
     """The compaction of one run; without a `compactor` the model summarises.
 
     `window_tokens` of `None` (unknown) switches the forethought off.

@@ -8,11 +8,11 @@ finish, the results enter the history in the order the model made the calls.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Literal
 
 import anyio
+from msgspec import Struct, field
 
 from caliban_agent_core.gate import Gate, judge
 from caliban_agent_core.hooks import HookCaller
@@ -29,8 +29,7 @@ from caliban_common.tool import Tool, ToolContext, ToolOutput
 Outcome = Literal["ran", "denied", "invalid", "interrupted"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allowed:
+class Allowed(Struct, frozen=True, kw_only=True):
     """A call that may run, with the tool that runs it; `place` is the place of the call in its reply."""
 
     place: int
@@ -40,8 +39,7 @@ class Allowed:
     key: str | None
 
 
-@dataclass(slots=True, kw_only=True)
-class ToolBatch:
+class ToolBatch(Struct, kw_only=True):
     """The calls of one reply on their way to results.
 
     `results` fills as calls finish, by the call's place in the reply (two calls may carry one id). When the

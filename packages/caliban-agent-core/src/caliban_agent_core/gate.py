@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.ports import ApprovalRequest, Approver, Rules
@@ -13,8 +14,7 @@ from caliban_common.text import one_line
 from caliban_common.tool import Tool, ToolContext
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
+class Gate(Struct, frozen=True, kw_only=True):
     """Who judges tool calls.
 
     Without `rules` everything is allowed: an embedder who hands over functions has decided. Without an
@@ -26,8 +26,7 @@ class Gate:
     hooks: Hooks | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateVerdict:
+class GateVerdict(Struct, frozen=True, kw_only=True):
     """What the gate says: the decision, and the call as it may run (a hook may have changed its input)."""
 
     decision: Decision

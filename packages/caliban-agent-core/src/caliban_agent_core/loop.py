@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_agent_core.compaction import Compaction
 from caliban_agent_core.hooks import HookCaller
@@ -31,8 +32,7 @@ from caliban_provider.errors import (
 from caliban_provider.request import CompletionRequest
 
 
-@dataclass(slots=True, kw_only=True)
-class Loop:
+class Loop(Struct, kw_only=True):
     """What one run's loop works with; `nudges` is its only memory between turns."""
 
     model: str

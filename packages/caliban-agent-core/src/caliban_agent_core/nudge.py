@@ -5,8 +5,10 @@ Pure: state and facts in, state and perhaps a nudge out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 EMPTY_TURN = (
     "Your last turn had neither text nor a tool call. Go on with the task: call a tool, "
@@ -15,8 +17,7 @@ EMPTY_TURN = (
 NO_EDIT_MARK = "without editing any files"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nudges:
+class Nudges(Struct, frozen=True, kw_only=True):
     """What nudging remembers of a run.
 
     `empty_in_a_row` counts nudged empty turns, `turns_without_edit` the turns since the last edit. `armed`
@@ -29,8 +30,7 @@ class Nudges:
     no_edit_emitted: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnFacts:
+class TurnFacts(Struct, frozen=True, kw_only=True):
     """What a turn came to. `edited` means that a tool of kind `edit` ran without an error.
 
     `refused` means that the model or the provider declined: such a turn is never nudged.
@@ -43,8 +43,7 @@ class TurnFacts:
     refused: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nudge:
+class Nudge(Struct, frozen=True, kw_only=True):
     """A user message to inject before the next turn."""
 
     kind: Literal["empty_turn", "no_edit"]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from caliban_agent_core.recovery import RecoveryLimits
 from caliban_provider.request import Effort
 from caliban_provider.retry import RetryPolicy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentOptions:
+class AgentOptions(Struct, frozen=True, kw_only=True):
     """Limits and habits of a run.
 
     `max_turns` ≥ 0 and `max_tokens` ≥ 1 (of one reply). `parallel_limit` bounds tools that run at once; 1 is

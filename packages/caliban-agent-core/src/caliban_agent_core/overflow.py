@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import zlib
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, write_atomic

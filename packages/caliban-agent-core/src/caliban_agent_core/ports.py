@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from caliban_common.event import Warned
 from caliban_common.message import Message, ToolUseBlock
@@ -23,8 +24,7 @@ class Rules(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalRequest:
+class ApprovalRequest(Struct, frozen=True, kw_only=True):
     """A call that the rules leave to a person. `call` carries the exact input that would run."""
 
     call: ToolUseBlock

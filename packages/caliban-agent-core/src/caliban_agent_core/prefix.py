@@ -13,9 +13,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from operator import is_
 from zlib import crc32
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_common.event import Warned
 from caliban_common.message import Message
@@ -26,8 +28,7 @@ LEAST_TOKENS = 2048
 """How much must have been in the cache for its loss to be worth a word."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(Struct, frozen=True, kw_only=True):
     """The request before: `writer` answered it, and `cached_tokens` of it were in the cache after that.
 
     `at_s` is when the reply had come, `idle_s` how long before the request nothing was asked.

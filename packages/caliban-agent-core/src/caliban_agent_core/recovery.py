@@ -9,8 +9,9 @@ Pure: state in, verdict out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 MARK = "Output token limit hit"
 TEXT_CUT = (
@@ -23,8 +24,7 @@ CALL_CUT = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecoveryLimits:
+class RecoveryLimits(Struct, frozen=True, kw_only=True):
     """How far recovery goes.
 
     `escalated_max_tokens` is the room of the second attempt at a turn. `max_continuations` bounds how often
@@ -36,8 +36,7 @@ class RecoveryLimits:
     max_continuations: int = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recovery:
+class Recovery(Struct, frozen=True, kw_only=True):
     """Where a run stands: whether this turn had its second attempt, and the continuations in a row.
 
     A turn that ends in any other way starts again from `Recovery()`.
@@ -47,16 +46,14 @@ class Recovery:
     continuations: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Escalate:
+class Escalate(Struct, frozen=True, kw_only=True):
     """Discard the reply, whose tokens are billed, and ask for the same turn with room for `max_tokens`."""
 
     max_tokens: int
     state: Recovery
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Continue:
+class Continue(Struct, frozen=True, kw_only=True):
     """Keep the reply, add `text` as a user message, and take another turn.
 
     The reply's tool calls, if any, must not be run: their JSON may end too early and still decode. Each gets
@@ -67,8 +64,7 @@ class Continue:
     state: Recovery
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GiveUp:
+class GiveUp(Struct, frozen=True, kw_only=True):
     """Keep the reply, answer its tool calls with error results, and end the run."""
 
 

@@ -8,10 +8,11 @@ broken line may hide a reply that is complete and billed. What was shown is then
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
 from time import perf_counter
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_agent_core.compact.estimate import text_tokens, tokens, tool_tokens
 from caliban_agent_core.learned import Learned
@@ -61,8 +62,7 @@ class ThinkingOverflow(Exception):
     """The model thought for longer than the run allows; a signal within a turn, never shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """A complete reply and what it cost; `detail` is the provider's word on an unusual stop reason."""
 
     message: Message

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_agent_core.dispatch import Dispatcher, ToolBatch
 from caliban_agent_core.options import AgentOptions
@@ -17,8 +18,7 @@ from caliban_provider.request import CompletionRequest
 NOT_RUN = "[not run: the reply was cut off at its token limit before this call was complete]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnOutcome:
+class TurnOutcome(Struct, frozen=True, kw_only=True):
     """How a turn went: `stop` ends the run, `say` is what the loop tells the model before the next turn."""
 
     reply: Reply

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from operator import is_
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from caliban_common.codec import nearest
 from caliban_common.errors import DataError

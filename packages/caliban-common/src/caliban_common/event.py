@@ -8,72 +8,61 @@ results, `TurnEnd`. `RunEnd` is always the last event, and there is exactly one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
+
+from msgspec import field
 
 from caliban_common.message import Message, ToolResultBlock, ToolUseBlock
 from caliban_common.stop import Stop, StopReason
+from caliban_common.tagged import Tagged
 from caliban_common.usage import Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnStart:
+class TurnStart(Tagged, frozen=True, kw_only=True, tag="turn_start"):
     """A turn begins; turns count from 0 within a run."""
 
     turn: int
     model: str
-    type: Literal["turn_start"] = "turn_start"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssistantTextDelta:
+class AssistantTextDelta(Tagged, frozen=True, kw_only=True, tag="assistant_text_delta"):
     """A piece of the reply's text."""
 
     turn: int
     text: str
-    type: Literal["assistant_text_delta"] = "assistant_text_delta"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssistantThinkingDelta:
+class AssistantThinkingDelta(Tagged, frozen=True, kw_only=True, tag="assistant_thinking_delta"):
     """A piece of the reply's reasoning."""
 
     turn: int
     text: str
-    type: Literal["assistant_thinking_delta"] = "assistant_thinking_delta"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCallStart:
+class ToolCallStart(Tagged, frozen=True, kw_only=True, tag="tool_call_start"):
     """The model has begun to write a tool call."""
 
     turn: int
     tool_use_id: str
     name: str
-    type: Literal["tool_call_start"] = "tool_call_start"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCallInputDelta:
+class ToolCallInputDelta(Tagged, frozen=True, kw_only=True, tag="tool_call_input_delta"):
     """A piece of a tool call's JSON."""
 
     turn: int
     tool_use_id: str
     partial_json: str
-    type: Literal["tool_call_input_delta"] = "tool_call_input_delta"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCallReady:
+class ToolCallReady(Tagged, frozen=True, kw_only=True, tag="tool_call_ready"):
     """A tool call is complete and about to be judged and run."""
 
     turn: int
     call: ToolUseBlock
-    type: Literal["tool_call_ready"] = "tool_call_ready"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCallEnd:
+class ToolCallEnd(Tagged, frozen=True, kw_only=True, tag="tool_call_end"):
     """A tool call has its result; `outcome` says whether the tool ran at all."""
 
     turn: int
@@ -83,38 +72,30 @@ class ToolCallEnd:
     reason: str = ""
     duration_ms: float = 0.0
     details: Mapping[str, Any] = field(default_factory=dict)
-    type: Literal["tool_call_end"] = "tool_call_end"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageAdded:
+class MessageAdded(Tagged, frozen=True, kw_only=True, tag="message_added"):
     """The history grew by `message`; `injected` marks one that neither the user nor the model wrote."""
 
     message: Message
     injected: bool = False
-    type: Literal["message_added"] = "message_added"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryReplaced:
+class HistoryReplaced(Tagged, frozen=True, kw_only=True, tag="history_replaced"):
     """The history was rewritten (compaction): `messages` is the whole new one."""
 
     messages: tuple[Message, ...]
     reason: str
-    type: Literal["history_replaced"] = "history_replaced"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplyDiscarded:
+class ReplyDiscarded(Tagged, frozen=True, kw_only=True, tag="reply_discarded"):
     """What was streamed of the current reply does not count; the reply starts again."""
 
     turn: int
     reason: str
-    type: Literal["reply_discarded"] = "reply_discarded"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiRetry:
+class ApiRetry(Tagged, frozen=True, kw_only=True, tag="api_retry"):
     """The provider failed and is asked again after `delay_ms`; `attempt` counts from 1."""
 
     turn: int
@@ -124,30 +105,24 @@ class ApiRetry:
     category: str
     message: str
     status: int | None = None
-    type: Literal["api_retry"] = "api_retry"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Warned:
+class Warned(Tagged, frozen=True, kw_only=True, tag="warned"):
     """Something a person should know that ends nothing."""
 
     subtype: str
     message: str
     details: Mapping[str, Any] = field(default_factory=dict)
-    type: Literal["warned"] = "warned"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookFired:
+class HookFired(Tagged, frozen=True, kw_only=True, tag="hook_fired"):
     """A hook event was decided."""
 
     name: str
     payload: Mapping[str, Any]
-    type: Literal["hook_fired"] = "hook_fired"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnEnd:
+class TurnEnd(Tagged, frozen=True, kw_only=True, tag="turn_end"):
     """A turn is complete. `usage` is that of all its model calls, failed ones that were billed included."""
 
     turn: int
@@ -157,11 +132,9 @@ class TurnEnd:
     usage: Usage
     api_ms: float = 0.0
     first_token_ms: float | None = None
-    type: Literal["turn_end"] = "turn_end"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunEnd:
+class RunEnd(Tagged, frozen=True, kw_only=True, tag="run_end"):
     """The run is over: `messages` is the whole history, valid to send again."""
 
     stop: Stop
@@ -170,7 +143,6 @@ class RunEnd:
     turns: int
     turns_without_edit: int = 0
     no_edit_nudge_emitted: bool = False
-    type: Literal["run_end"] = "run_end"
 
 
 AgentEvent: TypeAlias = (

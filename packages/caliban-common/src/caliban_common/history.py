@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass, replace
 from operator import is_
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_common.cleaning import cleaned
 from caliban_common.message import Block, ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
@@ -26,8 +28,7 @@ _AnyBlock = TypeVar("_AnyBlock", bound=Block)
 INTERRUPTED = "[interrupted: this tool call has no result]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetModel:
+class TargetModel(Struct, frozen=True, kw_only=True):
     """Who is about to read the history: a model of a family, with its limits.
 
     An empty `family` is one who passes the history on: what anybody signed is kept for those who can read it.

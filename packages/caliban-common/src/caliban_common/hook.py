@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
 
 HookName: TypeAlias = Literal["UserPromptSubmit", "PreTurn", "PreToolUse", "PostToolUse", "PostTurn"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookEvent:
+class HookEvent(Struct, frozen=True, kw_only=True):
     """One moment of a run. `payload` is plain JSON data of the documented shape for `name`."""
 
     name: HookName
@@ -18,8 +18,7 @@ class HookEvent:
     payload: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HookVerdict:
+class HookVerdict(Struct, frozen=True, kw_only=True):
     """The answer of all hooks together: the strictest one.
 
     `updated_input` replaces a tool call's input and is judged again by the rules.

@@ -7,59 +7,51 @@ its own model family understands (a signature, encrypted reasoning) is kept byte
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from caliban_common.tagged import Tagged
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextBlock:
+class TextBlock(Tagged, frozen=True, kw_only=True, tag="text"):
     """Plain text."""
 
     text: str
-    type: Literal["text"] = "text"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImageBlock:
+class ImageBlock(Tagged, frozen=True, kw_only=True, tag="image"):
     """An image, either base64 in `data` or behind `url`; exactly one of the two is set."""
 
     media_type: str
     data: str | None = None
     url: str | None = None
-    type: Literal["image"] = "image"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentBlock:
+class DocumentBlock(Tagged, frozen=True, kw_only=True, tag="document"):
     """A document (PDF or text) as base64 in `data`."""
 
     media_type: str
     data: str
     title: str | None = None
-    type: Literal["document"] = "document"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThinkingBlock:
+class ThinkingBlock(Tagged, frozen=True, kw_only=True, tag="thinking"):
     """Reasoning that the model showed; `signature` proves it to the model that wrote it."""
 
     text: str
     signature: str | None = None
-    type: Literal["thinking"] = "thinking"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedactedThinkingBlock:
+class RedactedThinkingBlock(Tagged, frozen=True, kw_only=True, tag="redacted_thinking"):
     """Reasoning that the vendor encrypted: replayed as it came, never shown."""
 
     data: str
-    type: Literal["redacted_thinking"] = "redacted_thinking"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolUseBlock:
+class ToolUseBlock(Tagged, frozen=True, kw_only=True, tag="tool_use"):
     """A tool call of the model.
 
     `input` is the decoded JSON object. When the model's JSON could not be decoded, `input` is empty and
@@ -70,26 +62,21 @@ class ToolUseBlock:
     name: str
     input: Mapping[str, Any]
     raw_input: str | None = None
-    type: Literal["tool_use"] = "tool_use"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResultBlock:
+class ToolResultBlock(Tagged, frozen=True, kw_only=True, tag="tool_result"):
     """The answer to the tool call `tool_use_id`."""
 
     tool_use_id: str
     content: tuple[TextBlock | ImageBlock, ...]
     is_error: bool = False
-    type: Literal["tool_result"] = "tool_result"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpaqueBlock:
+class OpaqueBlock(Tagged, frozen=True, kw_only=True, tag="opaque"):
     """State that only `family` can read (encrypted reasoning, server tool records): replayed or dropped."""
 
     family: str
     data: Mapping[str, Any]
-    type: Literal["opaque"] = "opaque"
 
 
 Block: TypeAlias = (
@@ -104,8 +91,7 @@ Block: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(Struct, frozen=True, kw_only=True):
     """One entry of a history.
 
     `family` and `model` name who wrote an assistant message: signed blocks go back to that model only.

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 APP = "caliban"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlatformDir:
+class PlatformDir(Struct, frozen=True, kw_only=True):
     """One kind of directory and where each system puts it.
 
     `linux`, `macos` and `windows_home` are below the home directory; `windows_below` is below the directory

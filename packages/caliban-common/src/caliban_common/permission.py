@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 Action: TypeAlias = Literal["allow", "ask", "deny"]
 
@@ -13,8 +14,7 @@ PermissionMode: TypeAlias = Literal[
 """`disabled` is the mode of `--no-permissions`: no rule is read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(Struct, frozen=True, kw_only=True):
     """The verdict on one tool call.
 
     `reason` is told to the model and to the person; `rule` is the pattern that decided, if one did.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 StopReason: TypeAlias = Literal[
     "end_turn",
@@ -36,8 +37,7 @@ StopKind: TypeAlias = Literal[
 """Why a whole run ended."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
+class Stop(Struct, frozen=True, kw_only=True):
     """The end of a run; `message` and `hint` are for a person, `category` and `status` for a program.
 
     `category` is the provider error's category (see `caliban_provider.errors`), `status` its HTTP status.

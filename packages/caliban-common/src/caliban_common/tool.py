@@ -6,8 +6,9 @@ Tools are structural: any object with these members is one, and nobody needs to 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
+
+from msgspec import Struct, field
 
 from caliban_common.message import ImageBlock, TextBlock
 
@@ -15,8 +16,7 @@ ToolKind: TypeAlias = Literal["read", "edit", "execute", "network", "other"]
 """What a call can do at most: `read` runs in plan mode, `edit` counts as progress on files."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolSpec:
+class ToolSpec(Struct, frozen=True, kw_only=True):
     """What the model and the gate know of a tool.
 
     `main_argument` is the input field that permission patterns such as `Bash:git *` match.
@@ -30,8 +30,7 @@ class ToolSpec:
     main_argument: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolContext:
+class ToolContext(Struct, frozen=True, kw_only=True):
     """Where a call stands: the session, the turn (from 0) and the call's id."""
 
     session_id: str
@@ -39,8 +38,7 @@ class ToolContext:
     tool_use_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolOutput:
+class ToolOutput(Struct, frozen=True, kw_only=True):
     """What a call gave: `content` for the model, `details` for a screen. Failure is a value."""
 
     content: tuple[TextBlock | ImageBlock, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 MAX_TOKENS = 10**12
 """No call uses more: a greater count is a fault of who tells it."""
@@ -17,8 +17,7 @@ def told_count(value: object) -> int | None:
     return value if 0 <= value <= MAX_TOKENS else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True):
     """Tokens of one call or of many.
 
     `input_tokens` is the whole prompt; `cache_read_tokens` and `cache_write_tokens` are parts of it.

@@ -12,8 +12,9 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
@@ -34,8 +35,7 @@ MAGIC = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpandOptions:
+class ExpandOptions(Struct, frozen=True, kw_only=True):
     """Where relative names start, and how much may be attached: bytes of one file, bytes of all."""
 
     workspace: Path

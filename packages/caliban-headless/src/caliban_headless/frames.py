@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from caliban_common.codec import block_to_json, usage_to_json
 from caliban_common.event import (
@@ -22,8 +23,7 @@ from caliban_headless.totals import Result
 ERROR_CATEGORIES = frozenset({"overloaded", "rate_limit", "timeout", "network", "server_error"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Init:
+class Init(Struct, frozen=True, kw_only=True):
     """What the first frame says of a run. `model` is `provider/model`."""
 
     session_id: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
+
+from msgspec import Struct
 
 from caliban_common.codec import dumps
 from caliban_common.event import (
@@ -27,8 +28,7 @@ from caliban_headless.frames import Init
 from caliban_headless.totals import Result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamOptions:
+class StreamOptions(Struct, frozen=True, kw_only=True):
     """Which optional frames are written."""
 
     partial: bool = False

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
+
+from msgspec import Struct
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
@@ -15,8 +16,7 @@ MAX_SCHEMA_BYTES = 1 << 20
 MAX_REPAIRS = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Schema:
+class Schema(Struct, frozen=True, kw_only=True):
     """A JSON Schema (2020-12 unless it names another draft) as plain data."""
 
     data: Any

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from caliban_common.event import AgentEvent, MessageAdded, RunEnd, ToolCallEnd, ToolCallReady, TurnEnd
 from caliban_common.message import ToolUseBlock
@@ -12,8 +14,7 @@ from caliban_common.usage import Usage
 from caliban_headless.exit_codes import Subtype, ending
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(Struct, frozen=True, kw_only=True):
     """The result of a prompt, or of several that one result answers.
 
     `text` is the last assistant message. `code` is the exit code. `cost_usd` counts every model call
@@ -57,8 +58,7 @@ class Costs(Protocol):
         ...
 
 
-@dataclass(slots=True, kw_only=True)
-class RunTotals:
+class RunTotals(Struct, kw_only=True):
     """The sum of the events of one or more runs."""
 
     model: str

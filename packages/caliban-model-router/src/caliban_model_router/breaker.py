@@ -10,12 +10,13 @@ is reported on a ticket of an earlier one changes nothing: a late success cannot
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
+from msgspec import Struct
+from msgspec.structs import replace
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BreakerLimits:
+
+class BreakerLimits(Struct, frozen=True, kw_only=True):
     """When a breaker opens and how it closes.
 
     `failure_threshold` ≥ 1 failures within `window_s` open it for `cooldown_s` ≥ 1. Then `half_open_probes`
@@ -28,24 +29,21 @@ class BreakerLimits:
     half_open_probes: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Closed:
+class Closed(Struct, frozen=True, kw_only=True):
     """Calls pass. `failures_s` are the times of the recent failures, oldest first."""
 
     generation: int = 0
     failures_s: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Open:
+class Open(Struct, frozen=True, kw_only=True):
     """No call passes before `until_s`."""
 
     generation: int
     until_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HalfOpen:
+class HalfOpen(Struct, frozen=True, kw_only=True):
     """Probes pass: `probing` are under way, `passed` have succeeded."""
 
     generation: int
@@ -56,8 +54,7 @@ class HalfOpen:
 BreakerState: TypeAlias = Closed | Open | HalfOpen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ticket:
+class Ticket(Struct, frozen=True, kw_only=True):
     """The leave to make one call: its outcome is reported with it."""
 
     generation: int

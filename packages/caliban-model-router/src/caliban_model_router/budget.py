@@ -11,9 +11,10 @@ from what it does cost, and would turn away from a good model long before the mo
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from caliban_common.usage import Usage
 from caliban_model_router.effort import level_of, lower
@@ -26,8 +27,7 @@ Price: TypeAlias = Callable[[Route, Usage], Decimal | None]
 BudgetVerdict: TypeAlias = Literal["proceed", "save", "ask", "stop"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetLimits:
+class BudgetLimits(Struct, frozen=True, kw_only=True):
     """From how much money on to save, to ask, and to stop: `soft_usd` ≤ `ask_usd` ≤ `limit_usd`."""
 
     limit_usd: Decimal
@@ -42,8 +42,7 @@ class BudgetLimits:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetQuestion:
+class BudgetQuestion(Struct, frozen=True, kw_only=True):
     """Whether a call of `route` may be made that can cost `estimate_usd` on top of `spent_usd`."""
 
     route: Route
@@ -52,8 +51,7 @@ class BudgetQuestion:
     limit_usd: Decimal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RouterBudget:
+class RouterBudget(Struct, frozen=True, kw_only=True):
     """Limits, and where the router gets what it judges by.
 
     `spent_usd` gives what was spent so far. `reserve_tokens` is the length of reply that routes are compared
@@ -68,8 +66,7 @@ class RouterBudget:
     ask: Callable[[BudgetQuestion], Awaitable[bool]] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetPlan:
+class BudgetPlan(Struct, frozen=True, kw_only=True):
     """What a budget says to a request: the chain to try, and what its first route may cost at most."""
 
     verdict: BudgetVerdict

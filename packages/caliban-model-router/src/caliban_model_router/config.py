@@ -7,9 +7,11 @@ route part of a breaker or hedge takes the rest from `[router.breaker]` and `[ro
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_common.files import read_regular
 from caliban_model_router.breaker import BreakerLimits
@@ -22,8 +24,7 @@ FILE_NAME = "caliban.toml"
 MAX_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RouterConfig:
+class RouterConfig(Struct, frozen=True, kw_only=True):
     """Routes in the order of their declaration. A purpose without a route uses those of `default_purpose`."""
 
     routes: tuple[Route, ...]

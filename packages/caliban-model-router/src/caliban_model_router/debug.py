@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from caliban_model_router.config import RouterConfig
 from caliban_model_router.effort import LEVELS, level_of
@@ -13,8 +14,7 @@ from caliban_model_router.select import CapabilitiesOf, select
 from caliban_provider.request import Effort
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(Struct, frozen=True, kw_only=True):
     """One route in the list of candidates: whether it is kept, why, and the state it is in."""
 
     route: Route
@@ -23,8 +23,7 @@ class Candidate:
     state: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RouteExplanation:
+class RouteExplanation(Struct, frozen=True, kw_only=True):
     """What became of a request of `purpose`: kept routes in the order they are tried, then the others.
 
     `level` is the effort on the first route, `efforts` that of each kept route and its knob for each level.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from caliban_model_router.attempt import Attempt
 from caliban_model_router.breaker import Ticket
@@ -43,8 +44,7 @@ DECLARED = (Overloaded, RateLimited, ServerError)
 """What a reader asks for again although it has seen content (docs/adr/0010)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ports:
+class Ports(Struct, frozen=True, kw_only=True):
     """What a dispatch asks of its surroundings.
 
     `make` prepares the call of a route; `window` is how many tokens its model takes, if known. `turn_to` is

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, Final, get_args
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from caliban_model_router.route import Route
 from caliban_provider.request import CompletionRequest, Effort
@@ -24,8 +26,7 @@ MAPPED: Final[tuple[str, ...]] = ("low", "medium", "high")
 DEFAULT: Final[Effort] = "medium"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Knob:
+class Knob(Struct, frozen=True, kw_only=True):
     """What a level means to a provider: any of a level, a thinking budget, members of the body."""
 
     effort: Effort | None = None

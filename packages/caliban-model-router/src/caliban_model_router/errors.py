@@ -17,7 +17,7 @@ A `Failure` is a value: which route failed, and with what.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from caliban_common.errors import CalibanError
 from caliban_common.stop import Stop
@@ -34,8 +34,7 @@ class RouterConfigError(CalibanError):
         self.key = key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """A route that was asked, and what it failed with."""
 
     route_id: str

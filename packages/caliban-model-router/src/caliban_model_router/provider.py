@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_model_router.budget import RouterBudget
 from caliban_model_router.config import RouterConfig, check
@@ -24,8 +26,7 @@ def _ignore(_: object) -> None:
     """Told, and forgotten."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RouterOptions:
+class RouterOptions(Struct, frozen=True, kw_only=True):
     """What a router tells its surroundings and what it goes by.
 
     `on_switch` is told every change of the route, `on_spent` once what each call used; both are called

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from caliban_common.message import (
     Block,
@@ -27,8 +28,7 @@ IMAGE_TOKENS = 1500
 DOCUMENT_BYTES_PER_TOKEN = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requirements:
+class Requirements(Struct, frozen=True, kw_only=True):
     """What a model must be able to do. `context_tokens` is an estimate of the prompt; 0 is unknown."""
 
     vision: bool = False

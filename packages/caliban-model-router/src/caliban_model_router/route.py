@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from caliban_model_router.breaker import BreakerLimits
 from caliban_model_router.requirements import Requirements
@@ -21,16 +23,14 @@ REST_S = 30.0
 """How long a route is passed over after a failure where nothing else is said."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hedge:
+class Hedge(Struct, frozen=True, kw_only=True):
     """A second route is asked after `after_ms` ≥ 0 without content; at most `max_hedges` ≥ 1 of them."""
 
     after_ms: int = 1000
     max_hedges: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
+class Route(Struct, frozen=True, kw_only=True):
     """A model behind a provider, for one purpose.
 
     `requires` is what the model must be able to do for the route to be used at all. `fallback` are the ids
@@ -50,11 +50,14 @@ class Route:
     breaker: BreakerLimits | None = None
     rest_s: float = REST_S
     effort: Effort | None = None
-    effort_map: Mapping[str, str] = field(default_factory=dict, hash=False)
+    effort_map: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.id:
-            object.__setattr__(self, "id", f"{self.provider}:{self.model}:{self.purpose}")
+            force_setattr(self, "id", f"{self.provider}:{self.model}:{self.purpose}")
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.provider, self.model))  # a table of efforts has no hash
 
     @property
     def label(self) -> str:

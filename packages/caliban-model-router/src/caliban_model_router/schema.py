@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import date
 from typing import cast
+
+from msgspec import Struct, field
 
 from caliban_model_router.breaker import BreakerLimits
 from caliban_model_router.effort import LEVELS, MAPPED, read_knob
@@ -15,8 +16,7 @@ from caliban_model_router.table import Table
 from caliban_provider.request import Effort
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderTable:
+class ProviderTable(Struct, frozen=True, kw_only=True):
     """A `[provider.NAME]` table: how the application should make the provider `name`.
 
     `kind` is the adapter where it is not `name` itself. `options` are what only the adapter knows, as texts.
@@ -26,8 +26,8 @@ class ProviderTable:
     kind: str | None = None
     base_url: str | None = None
     api_key_env: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict, hash=False)
-    options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_route(row: object, name: str, breaker: BreakerLimits | None, hedge: Hedge | None) -> Route:

@@ -9,8 +9,9 @@ Breakers and rests are left to the moment of dispatch: they change between two a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from caliban_model_router.config import RouterConfig
 from caliban_model_router.requirements import Requirements, fits, missing_capabilities
@@ -21,8 +22,7 @@ CapabilitiesOf: TypeAlias = Callable[[Route], Capabilities]
 """What the model of a route can do."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dropped:
+class Dropped(Struct, frozen=True, kw_only=True):
     """A route that cannot answer, and why; `category` as in `Switch`."""
 
     route: Route
@@ -30,8 +30,7 @@ class Dropped:
     category: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(Struct, frozen=True, kw_only=True):
     """The routes to try, best first, and those that are out."""
 
     chain: tuple[Route, ...]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from caliban_common.usage import Usage
 from caliban_model_router.route import Purpose, Route
@@ -11,8 +12,7 @@ from caliban_model_router.route import Purpose, Route
 Outcome: TypeAlias = Literal["answered", "left", "broken", "failed", "lost"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Switch:
+class Switch(Struct, frozen=True, kw_only=True):
     """A request goes to another route than the one before it, or with less effort: then both are one.
 
     `category` is the category of the error that caused it, or `capability`, `context`, `resting`, `hedge`,
@@ -33,8 +33,7 @@ class Switch:
         return f"{purpose}{way}{self.target.label}: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class Spent(Struct, frozen=True, kw_only=True):
     """What one call of one route used, told once per call.
 
     `answered` was read to its end, `left` given up by its reader, `broken` after content. `failed` ended

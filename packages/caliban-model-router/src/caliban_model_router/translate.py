@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from operator import is_
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_common.history import Repairer, TargetModel
 from caliban_common.message import Block, Message, ToolResultBlock, ToolUseBlock
@@ -25,8 +27,7 @@ _DIGEST_CHARS = 12
 _FOREIGN = re.compile(r"[^A-Za-z0-9_-]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdLimits:
+class IdLimits(Struct, frozen=True, kw_only=True):
     """Which ids of tool calls a wire takes: letters, digits, `_` and `-`, at most `max_chars` ≥ 16."""
 
     max_chars: int = 40

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_common.history import TargetModel
 from caliban_model_router.attempt import Attempt
@@ -29,8 +31,7 @@ from caliban_provider.stream import StreamEvent
 _CENT, _PART = Decimal("0.01"), Decimal("0.0001")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
+class Shared(Struct, frozen=True, kw_only=True):
     """What all views of one router have in common."""
 
     providers: Mapping[str, Provider]

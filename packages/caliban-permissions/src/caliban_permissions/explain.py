@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from caliban_common.permission import Action, PermissionMode
 from caliban_permissions.outcome import Outcome, UnitKind
 from caliban_permissions.rule import Rule, Scope
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(Struct, frozen=True, kw_only=True):
     """One thing that was decided: a call, a leaf of a command, or a file that a command names.
 
     `rule` is the pattern that decided and `scope` where it stands; `floor` is set when it holds in spite of
@@ -26,8 +25,7 @@ class Part:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Struct, frozen=True, kw_only=True):
     """Everything behind a decision.
 
     `verdict` is the action after rules and mode, before a face without a person turns an ask into a deny.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from caliban_permissions.calls import EDIT_TOOLS
 from caliban_permissions.glob import TextGlob, compile_text
@@ -22,8 +23,7 @@ FindingKind: TypeAlias = Literal[
 _PROBE = ("__argument__",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintFinding:
+class LintFinding(Struct, frozen=True, kw_only=True):
     """One remark about the rule at `index`, with the rule's pattern and what to do about it."""
 
     kind: FindingKind

@@ -11,9 +11,10 @@ import posixpath
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from caliban_permissions.gate import fold, hidden_character, lookalike, refused_text
 
@@ -34,8 +35,7 @@ _MAX_CHARS = 4_096
 _MAX_PARTS = 256
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PathContext:
+class PathContext(Struct, frozen=True, kw_only=True):
     """Where an engine stands. All paths are absolute; `workspace` and `home` are canonical.
 
     `aliases` maps the spellings under which workspace and home were given to the canonical ones. `roots` are

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from caliban_common.permission import Action
 from caliban_permissions.errors import RuleError
@@ -20,8 +21,7 @@ _RULE_KEYS = frozenset({"pattern", "action", "comment", "reason", "expires_at"})
 _LEGACY_KEYS = frozenset({"tool", "action", "comment", "reason"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """One rule. `comment` is for people, `reason` is told to the model when the rule denies.
 
     `expires_at` is RFC 3339 text or what a TOML reader makes of it; without an offset it is UTC. An allow
@@ -53,8 +53,7 @@ class Rule:
         return until is not None and (_instant(now) or now) < until
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleSet:
+class RuleSet(Struct, frozen=True, kw_only=True):
     """The rules of each scope, each in the order in which they count.
 
     `runtime` holds what a person decided in this session, newest first. Allow rules of `project` count only

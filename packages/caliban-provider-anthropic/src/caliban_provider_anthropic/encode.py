@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from caliban_common.codec import dumps
 from caliban_common.message import Message, OpaqueBlock, TextBlock, ToolResultBlock
@@ -42,8 +44,7 @@ _TAIL = b"]}"
 _OURS = frozenset({"model", "stream", "messages"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
+class Body(Struct, frozen=True, kw_only=True):
     """A request's body, in the order of the wire: JSON per top-level member, then JSON per message.
 
     `names` maps a tool's name on the wire to ours, where they differ.
@@ -73,8 +74,7 @@ def body_bytes(request: CompletionRequest) -> bytes:
     return Encoder().body(request).join()
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Struct, frozen=True):
     """One message as it is sent: results end at `split`, the other blocks begin at `rest`."""
 
     message: Message

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_provider.provider import ProviderFactory, ProviderOptions
 
@@ -23,8 +25,7 @@ OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
 """What `ProviderOptions.extra` may hold."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnthropicFactory:
+class AnthropicFactory(Struct, frozen=True, kw_only=True):
     """Makes the provider from an operator's options; see `ApiTransport` for those in `extra`."""
 
     name: str = "anthropic"

@@ -7,8 +7,10 @@ migration guides; effort levels: its effort page; smallest cacheable prefix: its
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_provider.capabilities import Capabilities
 from caliban_provider.request import Effort
@@ -25,8 +27,7 @@ ThinkingStyle: TypeAlias = Literal["none", "budget", "adaptive", "always"]
 _FOUR_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "max")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFacts:
+class ModelFacts(Struct, frozen=True, kw_only=True):
     """One row: what the models whose name begins with `prefix` accept.
 
     `thinking_off` is the `thinking.type` that switches reasoning off where the model reasons by default.

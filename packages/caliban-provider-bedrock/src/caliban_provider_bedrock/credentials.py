@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
+from msgspec import Struct
 
 from caliban_provider.credential import Credential
 from caliban_provider.error_body import clean
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from botocore.session import Session  # type: ignore[import-untyped]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
+class Access(Struct, frozen=True, kw_only=True):
     """What a request needs: no keys where nothing is signed, no region where none is known."""
 
     keys: AwsKeys | None = None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from caliban_provider.provider import ProviderFactory, ProviderOptions
 
@@ -26,8 +27,7 @@ OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
 """What `ProviderOptions.extra` may hold."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BedrockFactory:
+class BedrockFactory(Struct, frozen=True, kw_only=True):
     """Makes the provider from an operator's options; see `settings_of` for those in `extra`.
 
     An `api_key` is a bearer token for Bedrock. `environ` stands in for the process's environment.

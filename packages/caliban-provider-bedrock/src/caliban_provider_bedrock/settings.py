@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
+
+from caliban_common.secret import masked_repr
 from caliban_provider.credential import EVERY_S, duration_s
 from caliban_provider.errors import AuthenticationError, InvalidRequest
 from caliban_provider.options import LINE, VERSION, matching
@@ -21,8 +23,7 @@ _PROFILE = r"[a-z][a-z-]{0,19}"
 _REGION = re.compile(r"[a-z]{2,12}(?:-[a-z0-9]{1,16}){1,5}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BedrockSettings:
+class BedrockSettings(Struct, frozen=True, kw_only=True):
     """Where to, as whom, in which version. `access` finds keys and region; `signs` says that keys are used.
 
     `base_url` and `control_url` stand in for the addresses of the runtime and of the control plane. `bearer`,
@@ -33,13 +34,16 @@ class BedrockSettings:
     access: AccessSource
     base_url: str | None = None
     control_url: str | None = None
-    bearer: str | None = field(default=None, repr=False)
+    bearer: str | None = None
     signs: bool = True
     body_version: str = BODY_VERSION
     betas: tuple[str, ...] = ()
     inference_profile: str = DEFAULT_PROFILE
     headers: Mapping[str, str] = field(default_factory=dict)
     refresh_s: float = EVERY_S
+
+    def __repr__(self) -> str:
+        return masked_repr(self, "bearer")
 
 
 def settings_of(options: ProviderOptions, environ: Mapping[str, str]) -> BedrockSettings:

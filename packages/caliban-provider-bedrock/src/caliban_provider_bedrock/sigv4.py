@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from urllib.parse import SplitResult, quote, urlsplit
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from caliban_common.secret import masked_repr
 from caliban_provider.call import Prepared
 
 ALGORITHM = "AWS4-HMAC-SHA256"
@@ -20,13 +23,15 @@ ALGORITHM = "AWS4-HMAC-SHA256"
 _DEFAULT_PORTS = (("http", ":80"), ("https", ":443"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AwsKeys:
+class AwsKeys(Struct, frozen=True, kw_only=True):
     """What signs: `session_token` belongs to keys that pass."""
 
     access_key_id: str
-    secret_access_key: str = field(repr=False)
-    session_token: str | None = field(default=None, repr=False)
+    secret_access_key: str
+    session_token: str | None = None
+
+    def __repr__(self) -> str:
+        return masked_repr(self, "secret_access_key", "session_token")
 
 
 def signed(request: Prepared, *, keys: AwsKeys, region: str, service: str, at: datetime) -> Prepared:

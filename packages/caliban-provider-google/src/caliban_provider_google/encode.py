@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct, field
 
 from caliban_common.codec import dumps
 from caliban_common.history import is_same_model
@@ -35,8 +36,7 @@ _TAIL = b"]}"
 _OURS = frozenset({"model", "contents", "stream"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
+class Body(Struct, frozen=True, kw_only=True):
     """A request's body, in the order of the wire: JSON per top-level member, then JSON per content.
 
     `names` maps a tool's name on the wire to ours, where they differ.
@@ -59,8 +59,7 @@ def encode(request: CompletionRequest) -> dict[str, Any]:
     return body
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Struct, frozen=True):
     """One message as it is sent: its results and its other parts, each joined, and the whole content."""
 
     role: str

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.provider import ProviderFactory, ProviderOptions
@@ -30,8 +32,7 @@ _LOCATION = r"[a-z][a-z0-9-]{0,39}"
 _PROJECT = r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,99}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoogleFactory:
+class GoogleFactory(Struct, frozen=True, kw_only=True):
     """Makes the provider from an operator's options.
 
     Vertex is meant where `options.extra` has a `project`, or where GOOGLE_GENAI_USE_VERTEXAI is true and

@@ -6,8 +6,10 @@ its migration guides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_common.history import is_same_model
 from caliban_provider.capabilities import Capabilities
@@ -22,8 +24,7 @@ Level: TypeAlias = Literal["MINIMAL", "LOW", "MEDIUM", "HIGH"]
 """How deep a model of the third generation and later reasons."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFacts:
+class ModelFacts(Struct, frozen=True, kw_only=True):
     """One row: what the models whose name begins with `prefix` accept.
 
     Reasoning is asked for by a `budget` (smallest and greatest number of tokens, with `budget_off` where 0

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, assert_never
+
+from msgspec import Struct, field
 
 from caliban_common.codec import dumps
 from caliban_common.errors import DataError
@@ -43,16 +44,14 @@ UNSIGNED = "skip_thought_signature_validator"
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Called:
+class Called(Struct, frozen=True, kw_only=True):
     """What a result must repeat of its call: the name, and the id where the wire gave one."""
 
     name: str
     id: str | None
 
 
-@dataclass(slots=True, kw_only=True)
-class _Reply:
+class _Reply(Struct, kw_only=True):
     """A message of the model on its way out; `mark` is the signature that waits for its block."""
 
     own: bool

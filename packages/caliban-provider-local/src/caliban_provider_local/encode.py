@@ -6,8 +6,9 @@ import base64
 import binascii
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, assert_never
+
+from msgspec import Struct, field
 
 from caliban_common.message import (
     Block,
@@ -32,8 +33,7 @@ SMALL_TEMPERATURE = 0.2
 SMALL_REPEAT_PENALTY = 1.1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Encoded:
+class Encoded(Struct, frozen=True, kw_only=True):
     """A body for the runtime, and how to read the reply."""
 
     body: dict[str, Any]
@@ -62,8 +62,7 @@ def encode(request: CompletionRequest, model: LocalModel, *, seed: int | None = 
     return Encoded(body=_plain(body), reply_form=offer.reply_form)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Offer:
+class _Offer(Struct, frozen=True, kw_only=True):
     """How tools and schemas enter the body: `members` of it, and `words` for the system message."""
 
     reply_form: ReplyForm = "plain"

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class CallBegun:
+
+class CallBegun(Struct, frozen=True):
     """The model calls the tool `name`; its arguments follow."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallInput:
+class CallInput(Struct, frozen=True):
     """A piece of the arguments' JSON text."""
 
     partial_json: str
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerText:
+class AnswerText(Struct, frozen=True):
     """A piece of the answer."""
 
     text: str

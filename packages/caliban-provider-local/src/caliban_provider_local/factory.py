@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_provider.provider import Provider, ProviderOptions
 from caliban_provider_local.options import OPTIONS
@@ -13,8 +15,7 @@ ENVIRONMENT_PREFIX = "CALIBAN_LOCAL_"
 """`CALIBAN_LOCAL_THREADS=1` says what the option `threads` says; the option wins."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalFactory:
+class LocalFactory(Struct, frozen=True, kw_only=True):
     """Facts about the local provider, and how it is made."""
 
     name: str = "local"

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import stat
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from caliban_common.files import BINARY, NONBLOCK
 from caliban_provider_local.errors import NotAModel
@@ -52,8 +53,7 @@ _FILE_TYPES = MappingProxyType({
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GgufHeader:
+class GgufHeader(Struct, frozen=True, kw_only=True):
     """What a GGUF file says of itself.
 
     `context_tokens` is the window the model was trained for. `parameters` counts the weights in this file;

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
@@ -27,8 +28,7 @@ LARGE_CONTEXT_TOKENS = 16384
 _TEMPLATE_LIMIT_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalModel:
+class LocalModel(Struct, frozen=True, kw_only=True):
     """A model that can be loaded.
 
     `id` is how the operator named it. `context_tokens` is the window it will be loaded with. `chat_template`

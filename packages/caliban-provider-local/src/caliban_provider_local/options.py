@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, cast
+
+from msgspec import Struct
 
 from caliban_provider.errors import InvalidRequest
 
@@ -26,8 +27,7 @@ OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
 _MAX_THREADS = 256
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalOptions:
+class LocalOptions(Struct, frozen=True, kw_only=True):
     """How a model is loaded and asked.
 
     `threads` ≥ 1 compute. `context_tokens` is the wanted window, `None` for the model's usual one; it is

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct
 
 from caliban_common.codec import dumps
 from caliban_common.tool import ToolSpec
@@ -30,16 +31,14 @@ _LEVELS: Mapping[Effort, str] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class Wishes(Struct, frozen=True, kw_only=True):
     """What the operator wants of every request: a fixed window, and how long a model stays loaded."""
 
     num_ctx: int | None = None
     keep_alive: str | int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
+class Body(Struct, frozen=True, kw_only=True):
     """A request's body as bytes; `prompt_tokens` is the bare estimate of its prompt."""
 
     data: bytes

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.provider import ProviderFactory, ProviderOptions
@@ -29,8 +30,7 @@ OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
 _SPAN = r"-?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OllamaFactory:
+class OllamaFactory(Struct, frozen=True, kw_only=True):
     """Makes the provider from an operator's options.
 
     `options.extra` may hold `num_ctx`, a window that every request is given, in tokens, and `keep_alive`, how

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, assert_never
+
+from msgspec import Struct
 
 from caliban_common.codec import dumps
 from caliban_common.errors import DataError
@@ -29,8 +30,7 @@ _IMAGE = "(see the image)"
 _MESSAGE_TOKENS = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Piece(Struct, frozen=True, kw_only=True):
     """One message as it is sent: its JSON, joined; about how many tokens; and its calls, name by id."""
 
     data: bytes

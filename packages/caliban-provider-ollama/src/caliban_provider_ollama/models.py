@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from caliban_provider.capabilities import Capabilities
 from caliban_provider_ollama.received import strings
@@ -15,8 +16,7 @@ FAMILY = "ollama"
 _LEVELS_ONLY = ("gpt-oss",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFacts:
+class ModelFacts(Struct, frozen=True, kw_only=True):
     """What `/api/show` tells of one model; `None` is not known.
 
     `context_tokens` is the window that it was trained for. `levels` says that it takes a depth of reasoning

@@ -7,10 +7,12 @@ deployment in the path and speaks Chat Completions everywhere, Responses only wh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_provider.call import Prepared
 from caliban_provider.errors import AuthenticationError, InvalidRequest
@@ -74,8 +76,7 @@ class AzureTransport:
         return Prepared(method="GET", url=url, headers=without_content(self._headers))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AzureFactory:
+class AzureFactory(Struct, frozen=True, kw_only=True):
     """Makes the provider from an operator's options; see `AzureTransport` for those in `extra`.
 
     `environ` stands in for the process's environment: `AZURE_OPENAI_RESOURCE`, `AZURE_OPENAI_API_VERSION`,

@@ -6,9 +6,10 @@ One turn's body begins with the bytes of the turn before, and each message is se
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Literal, Protocol, TypeAlias
+
+from msgspec import Struct, field
 
 from caliban_common.message import DocumentBlock, ImageBlock, Message
 from caliban_provider.errors import InvalidRequest
@@ -29,8 +30,7 @@ IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _TEXT_TYPES = frozenset({"application/json", "application/xml", "application/yaml"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
+class Body(Struct, frozen=True, kw_only=True):
     """A body: JSON per top-level member in the order of the wire, then JSON per item of `history`.
 
     `history` names the member that holds the items. `names` maps a tool's name on the wire to ours, where

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.provider import ProviderFactory, ProviderOptions
@@ -37,8 +39,7 @@ OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
 """What `ProviderOptions.extra` may hold."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenAIFactory:
+class OpenAIFactory(Struct, frozen=True, kw_only=True):
     """Makes the provider from an operator's options; the README lists those in `extra`.
 
     No key is needed by a server that is not the vendor's, so `needs_key` is false and `create` says when one

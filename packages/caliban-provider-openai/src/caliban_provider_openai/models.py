@@ -7,8 +7,10 @@ no tools beside reasoning on Chat Completions: its migration guide to Responses.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_provider.capabilities import Capabilities
 
@@ -22,8 +24,7 @@ Level: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", 
 """A reasoning effort of the wire."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFacts:
+class ModelFacts(Struct, frozen=True, kw_only=True):
     """One row: what the models whose name begins with `prefix` accept.
 
     `reasons` says that the model thinks before it answers; it then takes no temperature unless `sampling`.

@@ -7,8 +7,9 @@ from turn to turn.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from hashlib import sha256
+
+from msgspec import Struct
 
 MAX_NAME_CHARS = 64
 
@@ -18,8 +19,7 @@ _DIGEST_CHARS = 12
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdRule:
+class IdRule(Struct, frozen=True, kw_only=True):
     """What a tool call's id may look like: letters, digits, `_`, `-` and `extra`, at most `chars` of them.
 
     With `exact` it is exactly `chars` letters and digits.

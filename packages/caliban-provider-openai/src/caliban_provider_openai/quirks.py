@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
 
 from caliban_provider.errors import InvalidRequest
 
@@ -19,8 +21,7 @@ Structured: TypeAlias = Literal["json_schema", "json_object", "none"]
 """How far a server can hold a reply to a schema."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quirks:
+class Quirks(Struct, frozen=True, kw_only=True):
     """What one server takes.
 
     `max_tokens_field` and `system_role` are the wire's words. A tool call's id has at most `id_chars`

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import uuid4
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_provider.capabilities import Capabilities
 from caliban_provider.reader import Decoder
@@ -20,8 +22,7 @@ from caliban_provider_openai.responses.decode import ResponsesDecoder
 from caliban_provider_openai.responses.encode import ResponsesEncoder
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceFacts:
+class ServiceFacts(Struct, frozen=True, kw_only=True):
     """What is said of a service once.
 
     `name` is the operator's for the provider. `cache_key` groups a session's requests in the vendor's cache.

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.provider import ProviderFactory, ProviderOptions
@@ -25,8 +27,7 @@ OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
 _RESOURCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundryFactory:
+class FoundryFactory(Struct, frozen=True, kw_only=True):
     """Makes the provider from an operator's options; a model is the name of a deployment.
 
     `options.extra` may hold `resource` (also ANTHROPIC_FOUNDRY_RESOURCE) where no base URL is given, and what

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
+
+from caliban_common.secret import masked_repr
 from caliban_provider.credential import EVERY_S, duration_s
 from caliban_provider.errors import AuthenticationError, InvalidRequest
 from caliban_provider.options import LINE, VERSION, matching
@@ -21,8 +23,7 @@ _REGION = re.compile(r"[a-z][a-z0-9-]{0,39}")
 _PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,99}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VertexSettings:
+class VertexSettings(Struct, frozen=True, kw_only=True):
     """Where to and in which version. An empty `project` is that of the credentials.
 
     `authorized` says that an `authorization` among the headers stands in for a token.
@@ -31,11 +32,14 @@ class VertexSettings:
     root: str
     region: str = DEFAULT_REGION
     project: str = ""
-    token: str = field(default="", repr=False)
+    token: str = ""
     authorized: bool = False
     body_version: str = BODY_VERSION
     headers: Mapping[str, str] = field(default_factory=dict)
     refresh_s: float = EVERY_S
+
+    def __repr__(self) -> str:
+        return masked_repr(self, "token")
 
 
 def settings_of(options: ProviderOptions, environ: Mapping[str, str]) -> VertexSettings:

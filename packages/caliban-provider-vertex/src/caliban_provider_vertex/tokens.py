@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC
 from typing import Any, Protocol
 
 import anyio
+from msgspec import Struct
 
+from caliban_common.secret import masked_repr
 from caliban_provider.credential import Credential
 from caliban_provider.error_body import clean
 from caliban_provider.errors import AuthenticationError, ProviderError
@@ -25,13 +26,15 @@ _LOG_IN = "Run `gcloud auth application-default login`, or set GOOGLE_APPLICATIO
 _LOG_IN += "ANTHROPIC_VERTEX_TOKEN."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoogleToken:
+class GoogleToken(Struct, frozen=True, kw_only=True):
     """A token, the project that its credentials belong to, and the one that pays; empty is not known."""
 
-    value: str = field(repr=False)
+    value: str
     project: str = ""
     quota_project: str = ""
+
+    def __repr__(self) -> str:
+        return masked_repr(self, "value")
 
 
 class TokenSource(Protocol):
@@ -110,8 +113,7 @@ class DefaultTokens:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenResponse:
+class TokenResponse(Struct, frozen=True, kw_only=True):
     """What a token service said, as the vendor's library wants it."""
 
     status: int

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, NoReturn, assert_never
+
+from msgspec import Struct, field
 
 from caliban_common.message import (
     Block,
@@ -33,8 +34,7 @@ from caliban_provider.stream import (
 )
 
 
-@dataclass(slots=True, kw_only=True)
-class _Open:
+class _Open(Struct, kw_only=True):
     """A block that is being received, or was: then `done` is its final form."""
 
     kind: BlockKind

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from caliban_provider.errors import BadResponse, ProviderError, StreamIdle
 
@@ -19,8 +20,7 @@ MAX_PAGE_BYTES = 4 * 1024 * 1024
 """How much is read of an answer that is no stream, such as a page of models."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class Prepared(Struct, frozen=True, kw_only=True):
     """A request that is ready to be sent."""
 
     method: str

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True, kw_only=True):
     """Of one model. `context_tokens` is the window, prompt and reply together; `None` is unknown."""
 
     context_tokens: int | None = None
@@ -20,8 +19,7 @@ class Capabilities:
     structured_output: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelInfo:
+class ModelInfo(Struct, frozen=True, kw_only=True):
     """A model that a provider offers."""
 
     id: str

@@ -7,11 +7,11 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import anyio
+from msgspec import Struct
 
 from caliban_provider import faults
 from caliban_provider.errors import NetworkError
@@ -29,8 +29,7 @@ _KEEP_ALIVE_S = 90.0
 _BROKEN = (OSError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class Origin(Struct, frozen=True, kw_only=True):
     """Where requests go; a connection serves one origin. `host` is ASCII, without brackets."""
 
     scheme: str
@@ -42,8 +41,7 @@ class Origin:
         return host if self.port == PORTS.get(self.scheme) else f"{host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpTimeouts:
+class HttpTimeouts(Struct, frozen=True, kw_only=True):
     """How long to wait: for a connection, for each read, for each write."""
 
     connect_s: float

@@ -9,12 +9,13 @@ import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Generic, TypeAlias, TypeVar
 
 import anyio
+from msgspec import Struct
 
+from caliban_common.secret import masked_repr
 from caliban_provider.errors import AuthenticationError, InvalidRequest, ProviderError
 
 T = TypeVar("T")
@@ -34,12 +35,14 @@ _DURATION = re.compile(r"(\d{1,9}(?:\.\d+)?)\s*(ms|s|m|h|)")
 _UNITS_S = MappingProxyType({"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Credential(Generic[T]):
+class Credential(Struct, Generic[T], frozen=True, kw_only=True):
     """Credentials and when they pass, in seconds since the epoch; `None` is not known."""
 
-    value: T = field(repr=False)
+    value: T
     expires_at_s: float | None = None
+
+    def __repr__(self) -> str:
+        return masked_repr(self, "value")
 
 
 Fetch: TypeAlias = Callable[[bool], Awaitable[Credential[T]]]

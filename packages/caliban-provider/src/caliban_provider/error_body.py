@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 _MAX_BODY_BYTES = 16 * 1024
 _MIN_SECRET_CHARS = 8
@@ -20,8 +21,7 @@ _SECRET = re.compile(r"(?i:\bbearer\s+)\S+|\b(?:sk|pk|rk|xai|gsk|hf|key)[-_][\w\
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorBody:
+class ErrorBody(Struct, frozen=True, kw_only=True):
     """The body of a failed answer.
 
     `kinds` are the vendor's types and codes in snake case, the most specific first. `text` is for a person:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
 
 import anyio
+from msgspec import Struct
 
 from caliban_provider import tls
 from caliban_provider.connection import HttpTimeouts, Pool
@@ -42,8 +42,7 @@ class _Opened(Protocol):
     async def aclose(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpResponse:
+class HttpResponse(Struct, frozen=True, kw_only=True):
     """The head of an answer; its body is read once, in pieces or whole. `headers` have lower-case names."""
 
     status: int

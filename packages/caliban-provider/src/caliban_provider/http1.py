@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
+
+from msgspec import Struct
 
 MAX_HEAD_BYTES = 256 * 1024
 
@@ -23,8 +24,7 @@ _SIZE = re.compile(rb"([0-9A-Fa-f]{1,12})[ \t]*(?:;.*)?", re.DOTALL)
 _UNSAFE = re.compile(rb"[\r\n\0]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResponseHead:
+class ResponseHead(Struct, frozen=True, kw_only=True):
     """The head of an answer. `headers` have lower-case names; repeated ones are joined by commas."""
 
     status: int

@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 import anyio
+from msgspec import Struct
 
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.credential import CredentialCache, Fetch
@@ -169,8 +169,7 @@ class KeyedProvider:
                 await inner.provider.aclose()
 
 
-@dataclass(slots=True)
-class _Inner:
+class _Inner(Struct):
     """A provider with a fixed key, and how many calls it is at."""
 
     key: str

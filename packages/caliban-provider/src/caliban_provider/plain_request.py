@@ -10,7 +10,8 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from caliban_provider import http1
 from caliban_provider.connection import PORTS, Origin
@@ -27,8 +28,7 @@ _WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})
 _MAX_PORT = 65_535
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Direct:
+class Direct(Struct, frozen=True, kw_only=True):
     """A request as it goes over the connection to `origin`."""
 
     origin: Origin

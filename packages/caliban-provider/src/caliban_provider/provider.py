@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 from typing import Protocol
 
+from msgspec import Struct, field
+
+from caliban_common.secret import masked_repr
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
@@ -46,8 +48,7 @@ class Provider(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderOptions:
+class ProviderOptions(Struct, frozen=True, kw_only=True):
     """What an operator can say to any provider.
 
     `api_key` is the bare secret, taken from here into a header and nowhere else. `first_byte_s` bounds the
@@ -56,7 +57,7 @@ class ProviderOptions:
     provider knows, with string keys.
     """
 
-    api_key: str | None = field(default=None, repr=False)
+    api_key: str | None = None
     base_url: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     connect_s: float = 10.0
@@ -64,6 +65,9 @@ class ProviderOptions:
     idle_s: float = 90.0
     on_status: Callable[[str], None] | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return masked_repr(self, "api_key")
 
 
 class ProviderFactory(Protocol):

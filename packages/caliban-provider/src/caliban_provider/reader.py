@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import anyio
+from msgspec import Struct
 
 from caliban_provider.classify import request_id
 from caliban_provider.errors import BadResponse, ProviderError, StreamIdle, StreamInterrupted
@@ -70,8 +70,7 @@ class Decoder(Protocol[P_contra]):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamTimeouts:
+class StreamTimeouts(Struct, frozen=True, kw_only=True):
     """How long an answer may be silent: before its first chunk, between two, and once the reply is over.
 
     Some wires say something after the end that they have told, such as counts: `trail_s` is how long that is

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from caliban_common.message import Message
 from caliban_common.tool import ToolSpec
@@ -12,8 +13,7 @@ from caliban_common.tool import ToolSpec
 Effort: TypeAlias = Literal["low", "medium", "high", "max"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompletionRequest:
+class CompletionRequest(Struct, frozen=True, kw_only=True):
     """One model call.
 
     `messages` is a repaired history: system messages only lead, every tool call has its result.

@@ -7,13 +7,12 @@ Every other retryable error gets `max_retries` of growing, jittered waits. The t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from caliban_provider.errors import ProviderError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True, kw_only=True):
     """How often, and how long to wait before.
 
     Guessed waits double from `first_delay_s` up to `max_delay_s` and are cut to between half and all of

@@ -6,7 +6,7 @@ without its blank line is still given out, and the bytes of `data` are not decod
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from caliban_provider.errors import BadResponse
 
@@ -15,8 +15,7 @@ MAX_EVENT_BYTES = 64 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class SSEEvent:
+class SSEEvent(Struct, frozen=True):
     """One event: `event` is `message` unless the stream named it; `data` is UTF-8, its lines joined by LF."""
 
     event: str

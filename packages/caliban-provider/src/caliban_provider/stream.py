@@ -8,8 +8,9 @@ that ends without `MessageStop` was interrupted and raises `StreamInterrupted`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from caliban_common.stop import StopReason
 from caliban_common.usage import Usage
@@ -17,8 +18,7 @@ from caliban_common.usage import Usage
 BlockKind: TypeAlias = Literal["text", "thinking", "redacted_thinking", "tool_use", "opaque"]
 
 
-@dataclass(frozen=True, slots=True)
-class MessageStart:
+class MessageStart(Struct, frozen=True):
     """The reply begins; `model` is the one that answers, as the provider names it.
 
     `family` and `asked` are filled in by whoever chose among several models: whose family answers, and the
@@ -32,8 +32,7 @@ class MessageStart:
     asked: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockStart:
+class BlockStart(Struct, frozen=True):
     """A block begins.
 
     `id` and `name` are set for `tool_use`; `data` is the ciphertext of `redacted_thinking`; `payload` is the
@@ -49,47 +48,41 @@ class BlockStart:
     payload: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(Struct, frozen=True):
     """A piece of a text block."""
 
     index: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ThinkingDelta:
+class ThinkingDelta(Struct, frozen=True):
     """A piece of a thinking block."""
 
     index: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class SignatureDelta:
+class SignatureDelta(Struct, frozen=True):
     """The signature of a thinking block: assigned, not appended."""
 
     index: int
     signature: str
 
 
-@dataclass(frozen=True, slots=True)
-class InputDelta:
+class InputDelta(Struct, frozen=True):
     """A piece of a tool call's JSON text."""
 
     index: int
     partial_json: str
 
 
-@dataclass(frozen=True, slots=True)
-class BlockStop:
+class BlockStop(Struct, frozen=True):
     """A block is complete."""
 
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class MessageDelta:
+class MessageDelta(Struct, frozen=True):
     """Facts about the whole reply: each member that is not `None` replaces the earlier one."""
 
     stop_reason: StopReason | None = None
@@ -97,8 +90,7 @@ class MessageDelta:
     detail: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MessageStop:
+class MessageStop(Struct, frozen=True):
     """The reply is complete."""
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_common.codec import message_from_json, message_to_json
 from caliban_common.errors import DataError
@@ -14,8 +16,7 @@ MAX_DEPTH = 100
 """Nesting of one stored message, far above what a tool call may have; deeper data is somebody's attack."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredMessage:
+class StoredMessage(Struct, frozen=True, kw_only=True):
     """A message as it is stored.
 
     `raw` is its JSON, members that we do not know included. `parent` is the id of the message that was the

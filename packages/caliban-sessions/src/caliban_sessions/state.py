@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from caliban_common.message import Message
 from caliban_common.usage import Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForkOrigin:
+class ForkOrigin(Struct, frozen=True, kw_only=True):
     """Where a fork left another session.
 
     `session` is that one's name and `id` its id, which a later session of the same name does not have.
@@ -25,8 +25,7 @@ class ForkOrigin:
     entry: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionState:
+class SessionState(Struct, frozen=True, kw_only=True):
     """A whole session at one moment.
 
     `messages` is the live history, in order. The times are in UTC, to the millisecond. `todos` are plain data
@@ -48,11 +47,10 @@ class SessionState:
     todos: tuple[Mapping[str, Any], ...] = ()
     plan_mode: bool = False
     forked_from: ForkOrigin | None = None
-    warnings: tuple[str, ...] = field(default=(), compare=False)
+    warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionHead:
+class SessionHead(Struct, frozen=True, kw_only=True):
     """What a list of sessions shows, read from the ends of the files only.
 
     `message_count` is `None` when the file does not say it up front (a foreign or a damaged file, or a

@@ -7,9 +7,11 @@ Rules: security.md TM5 (never from a project), TM2 (waits for trust), K5 (a lowe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_common.paths import expand_user
 from caliban_settings.environment import steers_programs
@@ -28,8 +30,7 @@ _DEFINED: Final = "no effect: it would change a server that you defined, which a
 _PERMISSION_RULES: Final = ("allow", "ask", "deny", "rules")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Withheld:
+class Withheld(Struct, frozen=True, kw_only=True):
     """A value that has no effect, and why. `waits` marks what counts once the workspace is trusted."""
 
     key: str
@@ -44,8 +45,7 @@ class Withheld:
         return self.reason == WAITS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class Ground(Struct, frozen=True, kw_only=True):
     """What a judgement on a project's value stands on; `servers` has the leaves of those a person defined."""
 
     workspace: Path

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from caliban_common.text import one_line
 from caliban_settings.check import KeyPath, problems
@@ -21,8 +22,7 @@ MAX_PROBLEMS = 5
 MAX_WARNINGS = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValueOrigin:
+class ValueOrigin(Struct, frozen=True, kw_only=True):
     """Where a value comes from; `path` is `None` for an overlay given inline."""
 
     scope: Scope
@@ -32,8 +32,7 @@ class ValueOrigin:
         return self.scope if self.path is None else f"{self.scope} ({self.path})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingValue:
+class SettingValue(Struct, frozen=True, kw_only=True):
     """A value, the setting that it is (`None` for an unknown one) and who gave it, lowest first."""
 
     key: Key | None

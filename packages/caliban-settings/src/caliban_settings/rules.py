@@ -7,9 +7,10 @@ warning; a deny or an ask that cannot be understood stops the start, for leaving
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
+
+from msgspec import Struct
 
 BUCKETS: Final = ("deny", "ask", "allow")
 """Strictest first: the order in which buckets are read as rules."""
@@ -17,8 +18,7 @@ BUCKETS: Final = ("deny", "ask", "allow")
 _MEMBERS: Final = ("pattern", "action", "comment", "reason", "expires_at")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleFinding:
+class RuleFinding(Struct, frozen=True, kw_only=True):
     """Something about the rule at `index`; a `fatal` one leaves no safe reading."""
 
     index: int

@@ -7,8 +7,9 @@ path, `*` stands for any name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 Scope: TypeAlias = Literal["managed", "user", "project", "local", "cli"]
 SCOPES: Final[tuple[Scope, ...]] = ("managed", "user", "project", "local", "cli")
@@ -33,8 +34,7 @@ workspace. `server`: trust, and nothing of a server that a person defined is cha
 Form: TypeAlias = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
+class Key(Struct, frozen=True, kw_only=True):
     """One setting. `restart` marks what a running session does not take over."""
 
     path: str
@@ -45,7 +45,7 @@ class Key:
     guard: Guard = "free"
     restart: bool = False
     default: Any = None
-    aliases: tuple[str, ...] = field(default=())
+    aliases: tuple[str, ...] = ()
 
 
 TEXT: Final[Form] = {"type": "string"}

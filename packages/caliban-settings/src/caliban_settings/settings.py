@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from caliban_settings.guard import Withheld
 from caliban_settings.leaves import LeafPath, Leaves, ValueOrigin
 from caliban_settings.schema import SCHEMA, Scope
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """What all scopes say together.
 
     `merged` is the whole as plain JSON data, `layers` the part of each scope that counts, `raw` each scope's

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
@@ -26,8 +27,7 @@ _HOOK_KEYS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(Struct, frozen=True, kw_only=True):
     """What one scope says. `path` is the file in use, `None` for an inline overlay; `name` is for errors."""
 
     scope: Scope

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import count
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_common.event import Warned
 from caliban_common.stop import Stop
@@ -23,8 +24,7 @@ PROMPT_MARGIN = Decimal("1.5")
 """How far an estimate of a prompt's tokens may be below the truth; code is denser than prose."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(Struct, frozen=True):
     provider: str
     model: str
     prompt_tokens: int

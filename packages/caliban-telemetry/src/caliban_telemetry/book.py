@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from caliban_common.usage import Usage
 from caliban_telemetry import prices
@@ -31,8 +32,7 @@ SUPPLEMENT = RateCard(
 """Models that their vendors have priced and the table does not know yet; it wins as soon as it does."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PriceBook:
+class PriceBook(Struct, frozen=True, kw_only=True):
     """Where prices are looked up.
 
     `vendors` says for a provider of the operator's own whose prices it charges (a gateway to Anthropic:

@@ -9,9 +9,11 @@ the limit is passed by less than one call.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_telemetry.rate import ZERO
 
@@ -25,8 +27,7 @@ Unpriced: TypeAlias = Literal["count_zero", "refuse"]
 """What to do with a model whose price nobody knows while there is a limit."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class Budget(Struct, frozen=True, kw_only=True):
     """A limit in dollars, what is spent of it, and what calls under way may cost at most.
 
     `limit_usd` is `None` for no limit, else finite and ≥ 0; above `soft_ratio` of it `verdict` says `soft`.

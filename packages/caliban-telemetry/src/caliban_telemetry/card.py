@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
+
+from msgspec import Struct
 
 from caliban_telemetry.rate import Rate
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CardEntry:
+class CardEntry(Struct, frozen=True, kw_only=True):
     """One line of a rate card: what a provider asks for the models of a glob, from a day on."""
 
     provider: str
@@ -26,8 +26,7 @@ class CardEntry:
         return len(name) >= len(head) + len(tail) and name.startswith(head) and name.endswith(tail)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateCard:
+class RateCard(Struct, frozen=True, kw_only=True):
     """The rates of an operator; an empty card knows no price.
 
     Of the entries that fit a model, the one with the newest `effective_from` that is not in the future wins;

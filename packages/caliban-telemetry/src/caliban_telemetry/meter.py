@@ -7,9 +7,11 @@ earlier runs can be merged as they come.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from caliban_common.event import AgentEvent, RunEnd, TurnEnd, TurnStart
 from caliban_common.usage import Usage
@@ -19,8 +21,7 @@ Pricer: TypeAlias = Callable[[str, str, Usage], Cost | None]
 """What a provider's model asks for a usage; `None` when nobody knows."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeterRow:
+class MeterRow(Struct, frozen=True, kw_only=True):
     """What one agent used of one model. `agent` is empty for the main one.
 
     Calls without a known price are in `unpriced_calls` and add nothing to `cost_usd`; calls whose usage was
@@ -53,8 +54,7 @@ class MeterRow:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CostMeter:
+class CostMeter(Struct, frozen=True, kw_only=True):
     """All that was used; `rows` are sorted by agent, provider and model, each of which occurs once."""
 
     rows: tuple[MeterRow, ...] = ()
@@ -108,8 +108,7 @@ def merged(meters: Iterable[CostMeter]) -> CostMeter:
     return CostMeter(rows=tuple(rows[key] for key in sorted(rows)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventMeter:
+class EventMeter(Struct, frozen=True, kw_only=True):
     """A meter as a fold over the events of runs, for who sees events only.
 
     A turn's usage is the sum of its calls, so that a rate with tiers may take a higher one than each call

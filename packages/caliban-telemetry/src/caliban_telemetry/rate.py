@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from caliban_common.usage import Usage
 
@@ -11,8 +12,7 @@ ZERO = Decimal(0)
 PER_MTOK = Decimal("0.000001")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class Cost(Struct, frozen=True, kw_only=True):
     """What a call cost, in dollars; reads from and writes to the cache are in `input_usd`.
 
     `saved_usd` is what the prompt would have cost more without a cache; negative when only writes were paid.
@@ -27,8 +27,7 @@ class Cost:
         return self.input_usd + self.output_usd
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tier:
+class Tier(Struct, frozen=True, kw_only=True):
     """The prices of a whole call whose prompt has more than `above_tokens` tokens; fields as in `Rate`."""
 
     above_tokens: int
@@ -38,8 +37,7 @@ class Tier:
     cache_write: Decimal | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
+class Rate(Struct, frozen=True, kw_only=True):
     """Prices in dollars per million tokens, and `per_call` in dollars.
 
     Without a price of their own, tokens read from the cache or written to it cost what other input does.

@@ -22,10 +22,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
+
+from msgspec import Struct
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
@@ -117,8 +118,7 @@ def _tier(row: object, place: _Place) -> Tier:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """A place in a card, and how the value there is read or refused."""
 
     source: str

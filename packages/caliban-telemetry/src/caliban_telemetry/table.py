@@ -18,12 +18,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from caliban_telemetry.rate import ZERO, Rate, Tier
 
@@ -37,8 +38,7 @@ _ROUTER = "litellm"
 """A gateway whose models are named by list and model, or by model alone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableHead:
+class TableHead(Struct, frozen=True, kw_only=True):
     """What is known of all lists: the library's version, and how providers and addresses tell their list.
 
     `names`, `models` and `addresses` hold rules by list, in the order in which they are asked; `elsewhere`

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, field
 
 from caliban_common.tool import Tool, ToolContext, ToolOutput, ToolSpec
 from caliban_process import Runner
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from caliban_tools_builtin.search.engine import SearchEngine
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolOptions:
+class ToolOptions(Struct, frozen=True, kw_only=True):
     """How the built-in tools behave.
 
     `restrict_paths` fences every path, the directory of Bash included, to `workspace` and `extra_roots`.

@@ -14,8 +14,9 @@ import os
 import re
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from caliban_common.paths import expand_user
 from caliban_common.text import clean
@@ -28,8 +29,7 @@ _WINDOWS_DEVICE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdmittedPath:
+class AdmittedPath(Struct, frozen=True, kw_only=True):
     """A path that the fence has admitted.
 
     `path` is canonical: absolute, without links. `root` is the directory from which it is reached by

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
 import anyio
+from msgspec import Struct
 
 from caliban.cli.options import Options
 from caliban.commands.cancel import run_cancellable
@@ -48,8 +48,7 @@ PROVIDERS: Final = ("ollama", "openai", "anthropic", "google", "local")
 PROBE_S: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Struct, frozen=True, kw_only=True):
     """One row: what was looked at, how it is, and what to know or do."""
 
     name: str
@@ -57,8 +56,7 @@ class Check:
     hint: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderCheck:
+class ProviderCheck(Struct, frozen=True, kw_only=True):
     """One provider to look at. `model` must be on its list; `deep` asks servers nobody named too."""
 
     name: str

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import anyio
+from msgspec import Struct
 
 from caliban.cli.options import Options
 from caliban.commands.cancel import run_cancellable
@@ -38,8 +38,7 @@ UNKNOWN = "?"
 LIST_S = 30.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class Offer(Struct, frozen=True, kw_only=True):
     """A model with its price, where that is known. `is_default` marks what a run would ask."""
 
     model: ModelInfo

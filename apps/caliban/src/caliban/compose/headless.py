@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import sys
 from collections import deque
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
+from msgspec.structs import replace
 
 from caliban.cli.options import Options
 from caliban.compose.agent import agent_options, build_agent

@@ -11,7 +11,7 @@ from caliban.compose.keys import TTL_VARIABLE, KeyHelper
 from caliban.errors import KeyFailed
 from caliban_common.text import one_line
 from caliban_headless.run import print_notice
-from caliban_process import Command, Completed, NotStarted, OutputLimit, OutputTooLarge, Runner
+from caliban_process import Command, Completed, NotStarted, OutputLimit, OutputTooLarge, ProcessError, Runner
 from caliban_process.environ import program_environment
 from caliban_provider.credential import Credential, Fetch
 
@@ -65,6 +65,8 @@ async def _answer(helper: KeyHelper, runner: Runner) -> str | KeyFailed:
     except NotStarted as error:
         reason = error.reason if error.errno is not None else "it has an impossible name"
         return _failed(helper, f"cannot be run: {reason}")
+    except ProcessError as error:  # a wrapper that refuses
+        return _failed(helper, f"cannot be run: {error.message}")
 
 
 def _command(helper: KeyHelper) -> Command:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from caliban.compose.keystore import read_key
 from caliban.errors import ConfigError
 from caliban_common.paths import expand_user
+from caliban_common.secret import masked_repr
 from caliban_common.text import one_line
 from caliban_provider.registry import first_set
 from caliban_settings import Settings
@@ -28,8 +30,7 @@ SLOW_MS: Final = 10_000
 KeySource: TypeAlias = Literal["helper", "environment", "stored"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyHelper:
+class KeyHelper(Struct, frozen=True, kw_only=True):
     """What is run for the key of which provider.
 
     A key is good for `ttl_ms`; after `slow_ms` a person is told what is waited for. Of `environ` the program
@@ -41,8 +42,11 @@ class KeyHelper:
     ttl_ms: int
     slow_ms: int
     limit_s: float = LIMIT_S
-    environ: Mapping[str, str] = field(repr=False)
-    listed: Mapping[str, str] = field(default_factory=dict, repr=False)
+    environ: Mapping[str, str]
+    listed: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return masked_repr(self, "environ", "listed")
 
     @property
     def name(self) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import anyio
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban.cli.options import Options
 from caliban.compose.host import Host
@@ -60,8 +61,7 @@ there are three ways on:
                       runs a small model in this process"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolvedModel:
+class ResolvedModel(Struct, frozen=True, kw_only=True):
     """A provider with the model to ask for.
 
     `name` is what the operator calls the provider: a session goes on by it. `base_url` is the address that

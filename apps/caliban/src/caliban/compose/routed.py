@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban.compose.costs import RunCosts
 from caliban.compose.host import Host
@@ -38,8 +40,7 @@ PURPOSES: tuple[Purpose, ...] = (MAIN, SUMMARIES)
 """What a run asks models for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RouterContext:
+class RouterContext(Struct, frozen=True, kw_only=True):
     """What a router works in: what goes around each provider, the money, and who hears of switches.
 
     `base_url` is where a flag says that the first route's provider is.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban.cli.options import Options
 from caliban.compose.host import Host
@@ -42,8 +44,7 @@ FALLBACK_ID = "fallback_model"
 FLAG_ID = "flag"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Routing:
+class Routing(Struct, frozen=True, kw_only=True):
     """The routes, and the file or words that they come from.
 
     `is_configured` is false where nobody asked for more than one model: then there is one route, for it.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from caliban.cli.options import Options
 from caliban.errors import MissingError
@@ -15,8 +17,7 @@ from caliban_sessions import SessionExists, SessionState, SessionStore, check_na
 EPHEMERAL = "ephemeral"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionStart:
+class SessionStart(Struct, frozen=True, kw_only=True):
     """What is known of the conversation before this run. Without a `store` nothing will be remembered."""
 
     id: str

@@ -7,8 +7,10 @@ prefix from there on: worth it only when a compaction would be due otherwise, so
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_common.codec import dumps, nearest
 from caliban_common.errors import DataError
@@ -28,8 +30,7 @@ Bash is not here: the same command asks something else each time.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultRef:
+class ResultRef(Struct, frozen=True, kw_only=True):
     """Where a result stands: message and block number, and the question it answers."""
 
     message: int

@@ -9,7 +9,8 @@ history still holds.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from caliban_agent_core.compact.cuts import cuts, lead_length, request_at_work, requests
 from caliban_agent_core.compact.drop import drop_oldest
@@ -44,8 +45,7 @@ Write down, as briefly as completeness allows:
 Quote names, paths and numbers exactly. Write only the summary."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryPlan:
+class SummaryPlan(Struct, frozen=True, kw_only=True):
     """A history in its parts: `older` is to be summarised, the others stay in this order."""
 
     lead: tuple[Message, ...]

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
+
+from msgspec import Struct, field
 
 from caliban_common.usage import Usage
 from caliban_provider.testing.exchange import Close, Exchange, Send, Step, answer, sse
@@ -24,8 +25,7 @@ USAGE = Usage(input_tokens=10, output_tokens=5)
 """What a reply costs when a test does not say."""
 
 
-@dataclass(frozen=True, slots=True)
-class WireBlock:
+class WireBlock(Struct, frozen=True):
     """A block of a reply: what its start says, the deltas that follow, and the whole of it."""
 
     start: Mapping[str, Any]
@@ -33,8 +33,7 @@ class WireBlock:
     whole: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
+class Together(Struct, frozen=True):
     """Blocks that all begin before any of them ends."""
 
     blocks: tuple[WireBlock, ...]

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
+
+from msgspec import Struct, field
 
 from caliban_provider.stream import BlockStart, BlockStop, InputDelta, StreamEvent
 from caliban_provider_openai.received import count, mapping, string
 
 
-@dataclass(slots=True, kw_only=True)
-class _Call:
+class _Call(Struct, kw_only=True):
     """One call so far; `block` is its number once it has begun, which takes a name."""
 
     id: str = ""

@@ -7,9 +7,10 @@ choices, calls without ids, errors inside the stream, an end without its mark.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from caliban_common.history import is_same_model
 from caliban_common.stop import StopReason
@@ -52,8 +53,7 @@ _Piece: TypeAlias = type[TextDelta] | type[ThinkingDelta] | type[InputDelta]
 _REASONING = ("reasoning_content", "reasoning")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Style:
+class Style(Struct, frozen=True, kw_only=True):
     """How a server's replies are to be taken.
 
     With `aliased` the model asked for stands for whatever the server calls it. `salt` makes ids unique that

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_common.usage import Usage
 from caliban_provider.testing.exchange import Close, Exchange, Send, Step, sse
@@ -29,23 +31,20 @@ DONE = b"data: [DONE]\n\n"
 Delta = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class Written(Struct, frozen=True, kw_only=True):
     """A part of a reply: the deltas that tell it. Those of a call lack their index until it is known."""
 
     deltas: tuple[Delta, ...]
     is_call: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Together:
+class Together(Struct, frozen=True, kw_only=True):
     """Calls that grow in turns."""
 
     calls: tuple[Written, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Style:
+class Style(Struct, frozen=True, kw_only=True):
     """How a server writes: the facts around the choices.
 
     `usage_in` is where it counts: in a chunk of its own (`extra`), in the `last` with a choice, or `nowhere`.

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
+
+from msgspec import Struct
 
 from caliban_common.usage import Usage
 from caliban_provider.testing.exchange import Close, Exchange, Send, Step, sse
@@ -24,8 +25,7 @@ USAGE = Usage(input_tokens=10, output_tokens=5)
 """What a reply costs when a test does not say."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class Written(Struct, frozen=True, kw_only=True):
     """An output item: the whole of it, what its start says, and the events between, without places."""
 
     whole: Mapping[str, Any]
@@ -33,15 +33,13 @@ class Written:
     events: tuple[tuple[str, Mapping[str, Any]], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Together:
+class Together(Struct, frozen=True, kw_only=True):
     """Items that all begin before any of them ends."""
 
     items: tuple[Written, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Ending(Struct, frozen=True, kw_only=True):
     """How a reply ends: `status` completed, incomplete (for `reason`) or failed (with `code`)."""
 
     status: str = "completed"

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from caliban_provider.testing.exchange import Request
 from caliban_provider_openai.models import ModelFacts, facts
@@ -34,8 +35,7 @@ _MEMBERS: Mapping[str, frozenset[str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class Server(Struct, frozen=True, kw_only=True):
     """What one server takes: the vendor's rules where nothing is said."""
 
     system_roles: tuple[str, ...] = ("system", "developer")

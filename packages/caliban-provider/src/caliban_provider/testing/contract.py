@@ -8,10 +8,10 @@ def test_keeps_the_contract(check):
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 import anyio
+from msgspec import Struct
 
 from caliban_common.message import Message, TextBlock, ToolResultBlock, ToolUseBlock, assistant, system, user
 from caliban_common.tool import ToolSpec
@@ -47,8 +47,7 @@ READ = ToolSpec(
 """A tool to offer in checks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One check by its name; `run` raises `AssertionError` on a provider that fails it."""
 
     name: str

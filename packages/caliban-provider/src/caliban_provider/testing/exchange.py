@@ -5,45 +5,40 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from msgspec import Struct, field
 
-@dataclass(frozen=True, slots=True)
-class Send:
+
+class Send(Struct, frozen=True):
     """Send these bytes: one HTTP chunk and one flush."""
 
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
+class Pause(Struct, frozen=True):
     """Wait for an event, at most `max_s`, or for a number of seconds."""
 
     until: threading.Event | float
     max_s: float = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Reset:
+class Reset(Struct, frozen=True):
     """Break the connection with a reset."""
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+class Close(Struct, frozen=True):
     """Close the connection in the middle of the answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hang:
+class Hang(Struct, frozen=True):
     """Say nothing until the client or the server goes away."""
 
 
 Step: TypeAlias = Send | Pause | Reset | Close | Hang
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class Exchange(Struct, frozen=True, kw_only=True):
     """One answer.
 
     `raw` sends the steps verbatim: they hold the status line and the headers. `bytewise` flushes after every
@@ -58,8 +53,7 @@ class Exchange:
     chunked: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """What a client sent; `headers` have lower-case names, `connection` counts from 1."""
 
     method: str

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import anyio
 import anyio.lowlevel
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_common.message import (
     Block,
@@ -46,8 +47,7 @@ _USAGE = Usage(input_tokens=10, output_tokens=5)
 _CAPABILITIES = Capabilities(context_tokens=200_000, max_output_tokens=64_000, thinking=True, vision=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """One scripted reply.
 
     `stop_reason` `None` is `tool_use` when a block is a tool call, else `end_turn`. `model` `""` is the one

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import anyio
 import anyio.to_thread
+from msgspec.structs import replace
 
 from caliban_common.message import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from caliban_common.stop import StopReason

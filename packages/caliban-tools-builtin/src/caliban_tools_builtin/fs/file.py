@@ -13,7 +13,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from caliban_common.files import BINARY, NOFOLLOW
 from caliban_tools_builtin import handles
@@ -26,8 +27,7 @@ _CHUNK_BYTES = 1 << 20
 _NO_TWIN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True, kw_only=True):
     """The bytes of a file and its status at the moment they were read."""
 
     data: bytes

@@ -13,8 +13,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from caliban_tools_builtin.fs.text import LineEnd, line_end, with_line_end
 
@@ -29,8 +30,7 @@ COMPARISONS = 300_000
 """How many lines the by-line search compares before it gives up: hostile input stays linear."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class Span(Struct, frozen=True, kw_only=True):
     """Characters `start`..`end` of the file, and the text that takes their place."""
 
     start: int
@@ -38,8 +38,7 @@ class Span:
     new: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matches:
+class Matches(Struct, frozen=True, kw_only=True):
     """The spans of one tier in file order; they never overlap.
 
     `overlapping`: there is one span, and another that overlaps it. `mixed`: the spans differ in their indent
@@ -56,8 +55,7 @@ class TooMany(Exception):
     """More places than an edit may replace."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextLine:
+class TextLine(Struct, frozen=True, kw_only=True):
     """A line of the file: its text without the line end, and where it and its line end stop."""
 
     text: str
@@ -207,8 +205,7 @@ def _but_for_blanks(text: str, old: str, new: str) -> Matches | None:
     return Matches(tier="whitespace", spans=spans, mixed=len({shift for _, shift in hits}) > 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shift:
+class Shift(Struct, frozen=True, kw_only=True):
     """The indent by which the file's lines differ from the wanted ones; `less` if they have less."""
 
     blanks: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from caliban_tools_builtin.fs.match import BLANKS, TextLine, split_lines
 
@@ -15,8 +16,7 @@ _COMPARED_CHARS = 200
 _LEAST_SHARE = 0.3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NearMiss:
+class NearMiss(Struct, frozen=True, kw_only=True):
     """The closest text: its first line (from 1), the two sides as a diff, and the reason if it is known."""
 
     line: int

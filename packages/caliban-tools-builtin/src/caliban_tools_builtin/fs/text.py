@@ -9,8 +9,9 @@ unassigned ones as in the WHATWG encoding standard).
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
+
+from msgspec import Struct
 
 from caliban_common.text import clean
 from caliban_tools_builtin.errors import FileRefused
@@ -26,8 +27,7 @@ _WINDOWS_1252 = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextFormat:
+class TextFormat(Struct, frozen=True, kw_only=True):
     """`bom` is kept apart from the text. `eol` is the most frequent line end, `uniform` if the only one."""
 
     encoding: Encoding = "utf-8"
@@ -36,8 +36,7 @@ class TextFormat:
     uniform: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decoded:
+class Decoded(Struct, frozen=True, kw_only=True):
     """The text of a file, line ends as they are, and the format that encodes it again."""
 
     text: str

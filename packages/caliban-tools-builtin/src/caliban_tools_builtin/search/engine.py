@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from caliban_process import Command, Completed, NotStarted, OutputLimit, Runner
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from caliban_process import Command, Completed, OutputLimit, ProcessError, Runner
 from caliban_tools_builtin.errors import SearchFailed
 
 RIPGREP_DEADLINE_S = 20.0
@@ -24,8 +26,7 @@ ENVIRONMENT: Mapping[str, str] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(Struct, frozen=True, kw_only=True):
     """What to search below the working directory.
 
     Without a `pattern` files are listed, each name followed by NUL; with one, each matching line comes as
@@ -90,8 +91,8 @@ class SearchEngine:
         )
         try:
             return await self._runner.feed(command, feed)
-        except NotStarted as error:
-            raise SearchFailed(error.message) from error
+        except ProcessError as error:
+            raise SearchFailed(error.message, hint=error.hint) from error
 
     def _found(self) -> str:
         if self._program is None:

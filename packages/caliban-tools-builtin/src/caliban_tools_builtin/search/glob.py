@@ -5,8 +5,9 @@ from __future__ import annotations
 import heapq
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from caliban_common.arguments import Arguments
 from caliban_common.paths import expand_user

@@ -7,8 +7,9 @@ any, so the expression that a glob becomes never goes back behind one (atomic gr
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from caliban_tools_builtin.errors import SearchFailed
 
@@ -20,8 +21,7 @@ _NAME_FOR_RG = re.compile(r"(?:[\w.+@ ~#%=,*?{}-]|\[!?[\w.+-]+\])+", re.ASCII)
 _EMPTY_ALTERNATIVE = re.compile(r"[{,](?=[,}])")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GlobPlan:
+class GlobPlan(Struct, frozen=True, kw_only=True):
     """A glob split into the directory that it names outright and what is matched below it.
 
     `name` is the file name part, `depth` the number of directory levels, where they are plain enough for

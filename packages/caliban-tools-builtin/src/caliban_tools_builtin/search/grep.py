@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from caliban_common.arguments import Arguments
 from caliban_common.text import clean
@@ -98,8 +100,7 @@ class Grep:
 Fits = Callable[[str], object] | None
 
 
-@dataclass(slots=True, kw_only=True)
-class MatchCollector:
+class MatchCollector(Struct, kw_only=True):
     """Matching lines as they come in: `path NUL number:text LF`. One more than `wanted` is enough."""
 
     wanted: int

@@ -13,9 +13,10 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -26,8 +27,7 @@ GIT_FILES = (".gitignore", ".git/info/exclude")
 CUT = " [... omitted end of long line]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IgnoreRules:
+class IgnoreRules(Struct, frozen=True, kw_only=True):
     """The ignore rules of one directory; `top` says that a git work tree begins here."""
 
     directory: str

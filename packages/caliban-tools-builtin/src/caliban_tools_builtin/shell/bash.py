@@ -10,7 +10,7 @@ from typing import Any
 from caliban_common.arguments import ArgumentError, Arguments
 from caliban_common.text import clean
 from caliban_common.tool import ToolContext, ToolOutput
-from caliban_process import Command, Completed, NotStarted, Output, Runner
+from caliban_process import Command, Completed, NotStarted, Output, ProcessError, Runner
 from caliban_process.environ import shell_environment
 from caliban_tools_builtin import handles
 from caliban_tools_builtin.answer import answered
@@ -75,8 +75,8 @@ class Bash:
                 )
         except FileRefused as error:
             raise ShellFailed(f"cwd {error.message}", hint="give a directory of the workspace") from error
-        except NotStarted as error:
-            raise _not_started(error) from error
+        except ProcessError as error:
+            raise _not_run(error) from error
         return _report(command, timeout_s, completed)
 
 
@@ -106,10 +106,10 @@ def shell() -> tuple[str, ...]:
     raise ShellFailed("there is neither /bin/bash nor /bin/sh")
 
 
-def _not_started(error: NotStarted) -> ShellFailed:
-    if error.errno == errno.E2BIG:
+def _not_run(error: ProcessError) -> ShellFailed:
+    if isinstance(error, NotStarted) and error.errno == errno.E2BIG:
         return ShellFailed("the command is too long", hint="write it to a script file and run that")
-    return ShellFailed(error.message)
+    return ShellFailed(error.message, hint=error.hint)
 
 
 def _report(command: str, timeout_s: int, completed: Completed) -> ToolOutput:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from caliban_common.usage import Usage
 from caliban_provider import (
@@ -61,8 +62,7 @@ async def _speak(text: str, request: CompletionRequest) -> AsyncGenerator[Stream
     yield MessageStop()
 
 
-@dataclass(frozen=True, slots=True)
-class EchoFactory:
+class EchoFactory(Struct, frozen=True):
     """What the entry point names."""
 
     name: str = "echo"
