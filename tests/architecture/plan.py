@@ -179,7 +179,6 @@ SIZES: Mapping[str, str] = {
 
 DATACLASSES: Mapping[str, str] = {
     "caliban_headless.run": "the driver has fields that no caller gives",
-    "caliban.compose.keyprogram": "the halt of a program is compared by identity",
 }
 """Modules that make dataclasses -> why no `msgspec.Struct` will do."""
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 import os
 import select
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import anyio
 
 from caliban_process.command import Command
 from caliban_process.errors import NotStarted
+from caliban_process.pump import CLOSED, Pipe
 
 POLL_S = 0.005
-CLOSED = -1
 
 
 class Child:
@@ -27,63 +25,61 @@ class Child:
     def __init__(self, process: subprocess.Popen[bytes], stdin: int, stdout: int, stderr: int) -> None:
         self._process = process
         self.pid = process.pid
-        self.stdin = stdin
-        self.stdout = stdout
-        self.stderr = stderr
-        self._handle = _process_handle(process.pid)
+        self.stdin = Pipe(stdin)
+        self.stdout = Pipe(stdout)
+        self.stderr = Pipe(stderr)
+        self._handle = Pipe(_process_handle(process.pid))
 
     def pipe_names(self) -> frozenset[str]:
         """How the process table names the pipes that it writes to."""
-        return frozenset(f"pipe:[{os.fstat(pipe).st_ino}]" for pipe in (self.stdout, self.stderr))
+        return frozenset(f"pipe:[{os.fstat(pipe.number).st_ino}]" for pipe in (self.stdout, self.stderr))
 
     async def exited(self) -> None:
         """Wait until the process has ended; whoever still holds its pipes does not matter."""
-        if self._handle != CLOSED:
-            try:
-                await anyio.wait_readable(self._handle)
-            except anyio.ClosedResourceError:
-                return
-            except anyio.BusyResourceError:  # another task waits as well: one of them may ask the event loop
-                while self._handle != CLOSED and not _is_readable(self._handle):
-                    await anyio.sleep(POLL_S)
+        if not self._handle.is_open:
+            while self._process.poll() is None:
+                await anyio.sleep(POLL_S)
             return
-        while self._process.poll() is None:
-            await anyio.sleep(POLL_S)
+        try:
+            await anyio.wait_readable(self._handle.number)
+        except anyio.ClosedResourceError:
+            return
+        except anyio.BusyResourceError:  # another task waits as well: one of them may ask the event loop
+            while self._handle.is_open and not _is_readable(self._handle.number):
+                await anyio.sleep(POLL_S)
 
     def reap(self) -> int:
         """The exit code, negative for a signal. Blocks until the process has ended: wait for that first."""
         return self._process.wait()
 
-    def close_stdin(self) -> None:
-        """End its input."""
-        stdin, self.stdin = self.stdin, CLOSED
-        _close(stdin)
-
     def close(self) -> None:
-        """Close the pipes and the handle; whoever waits for one of them is woken."""
-        descriptors = (self.stdin, self.stdout, self.stderr, self._handle)
-        self.stdin = self.stdout = self.stderr = self._handle = CLOSED
-        for descriptor in descriptors:
-            _close(descriptor)
+        """Close the pipes and the handle."""
+        for pipe in (self.stdin, self.stdout, self.stderr, self._handle):
+            pipe.close()
 
 
 def spawn(command: Command) -> Child:
     """Start the program. Raises `NotStarted`."""
-    with _pipes(with_stdin=command.stdin is not None) as (theirs, ours):
-        try:
-            process = subprocess.Popen(
-                list(command.argv),
-                cwd=command.cwd,
-                env=dict(command.env),
-                stdin=subprocess.DEVNULL if theirs[0] == CLOSED else theirs[0],
-                stdout=theirs[1],
-                stderr=theirs[2],
-                start_new_session=command.session,
-                process_group=None if command.session else 0,
-            )
-        except (OSError, ValueError) as error:
-            raise not_started(command.argv[0], error) from error
-        return Child(process, *ours)
+    stdin_read, stdin_write = os.pipe() if command.stdin is not None else (CLOSED, CLOSED)
+    stdout_read, stdout_write = os.pipe()
+    stderr_read, stderr_write = os.pipe()
+    try:
+        process = subprocess.Popen(
+            list(command.argv),
+            cwd=command.cwd,
+            env=dict(command.env),
+            stdin=subprocess.DEVNULL if stdin_read == CLOSED else stdin_read,
+            stdout=stdout_write,
+            stderr=stderr_write,
+            start_new_session=command.session,
+            process_group=None if command.session else 0,
+        )
+    except (OSError, ValueError) as error:
+        _close_all(stdin_write, stdout_read, stderr_read)
+        raise not_started(command.argv[0], error) from error
+    finally:
+        _close_all(stdin_read, stdout_write, stderr_write)
+    return Child(process, stdin_write, stdout_read, stderr_read)
 
 
 def not_started(program: str, error: OSError | ValueError) -> NotStarted:
@@ -93,32 +89,7 @@ def not_started(program: str, error: OSError | ValueError) -> NotStarted:
     return NotStarted(program, reason.lower(), errno=number)
 
 
-@contextmanager
-def _pipes(*, with_stdin: bool) -> Iterator[tuple[tuple[int, int, int], tuple[int, int, int]]]:
-    """The child's ends of three pipes, closed afterwards, and ours, closed where the child does not start."""
-    stdin_read, stdin_write = os.pipe() if with_stdin else (CLOSED, CLOSED)
-    stdout_read, stdout_write = os.pipe()
-    stderr_read, stderr_write = os.pipe()
-    theirs, ours = (stdin_read, stdout_write, stderr_write), (stdin_write, stdout_read, stderr_read)
-    try:
-        for descriptor in ours:
-            if descriptor != CLOSED:
-                os.set_blocking(descriptor, False)
-        yield theirs, ours
-    except BaseException:
-        _close_all(ours)
-        raise
-    finally:
-        _close_all(theirs)
-
-
-def _close(descriptor: int) -> None:
-    if descriptor != CLOSED:
-        anyio.notify_closing(descriptor)
-        os.close(descriptor)
-
-
-def _close_all(descriptors: tuple[int, ...]) -> None:
+def _close_all(*descriptors: int) -> None:
     for descriptor in descriptors:
         if descriptor != CLOSED:
             os.close(descriptor)

@@ -9,8 +9,7 @@ from time import monotonic
 
 import anyio
 
-from caliban_process import pump
-from caliban_process.child import CLOSED, POLL_S, Child, spawn
+from caliban_process.child import POLL_S, Child, spawn
 from caliban_process.command import Command
 from caliban_process.errors import InputClosed
 from caliban_process.output import Capture, Output
@@ -18,8 +17,6 @@ from caliban_process.tree import IS_LINUX, Traces, family, limit_processes, sign
 from caliban_process.watchdog import Watchdog
 
 KILL_WAIT_S = 2.0
-MAX_CHUNKS_LEFT = 32
-"""How many chunks are read from a pipe after the end: somebody may go on writing."""
 
 
 class Process:
@@ -49,20 +46,20 @@ class Process:
 
     async def send(self, data: bytes) -> None:
         """Write to its standard input. Raises `InputClosed`."""
-        if not await pump.write(self._child.stdin, data):
+        if not await self._child.stdin.write(data):
             raise InputClosed(f"{self._command.argv[0]} reads no input any more")
 
     def end_input(self) -> None:
         """Close its standard input."""
-        self._child.close_stdin()
+        self._child.stdin.close()
 
     async def receive(self) -> bytes:
         """The next bytes of its standard output; empty once nobody can write to it any more."""
-        return await pump.read(self._child.stdout)
+        return await self._child.stdout.read()
 
     def receive_rest(self, take: Callable[[bytes], object]) -> None:
         """Hand on what still lies in the pipe of its standard output."""
-        _take_rest(self._child.stdout, take)
+        self._child.stdout.read_rest(take)
 
     async def exited(self) -> None:
         """Wait until it has ended; whoever still holds its pipes does not matter."""
@@ -93,7 +90,7 @@ class Process:
 
     async def aclose(self) -> None:
         """Let it end in order: its input is closed, then SIGTERM, then SIGKILL, each `grace_s` later."""
-        if self._child.stdin != CLOSED:
+        if self._child.stdin.is_open:
             self.end_input()
             with anyio.move_on_after(self._command.grace_s):
                 await self.exited()
@@ -101,7 +98,7 @@ class Process:
 
     async def collect_stderr(self) -> None:
         """Keep reading its standard error, which would block it otherwise."""
-        while chunk := await pump.read(self._child.stderr):
+        while chunk := await self._child.stderr.read():
             if not self._stderr.feed(chunk):
                 self._stderr_done.set()
         self._stderr_done.set()
@@ -113,7 +110,7 @@ class Process:
             with anyio.move_on_after(KILL_WAIT_S):  # what hangs in the kernel, nobody can end
                 await self._child.exited()
                 self.exit_code = self._child.reap()
-            _take_rest(self._child.stderr, self._stderr.feed)
+            self._child.stderr.read_rest(self._stderr.feed)
         finally:
             self._child.close()
 
@@ -150,14 +147,6 @@ def _marker(command: Command) -> bytes | None:
     if command.marker is None:
         return None
     return f"{command.marker}={command.env.get(command.marker, '')}".encode()
-
-
-def _take_rest(pipe: int, take: Callable[[bytes], object]) -> None:
-    for _ in range(MAX_CHUNKS_LEFT):
-        chunk = pump.read_now(pipe)
-        if not chunk:
-            break
-        take(chunk)
 
 
 async def _stop(child: Child, others: tuple[int, ...], traces: Traces | None, grace_s: float) -> None:

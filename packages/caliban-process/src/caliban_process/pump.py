@@ -7,47 +7,66 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
+CLOSED = -1
+MAX_CHUNKS_LEFT = 32
+"""How many chunks are read from a pipe after the end: somebody may go on writing."""
 _CHUNK_BYTES = 1 << 16
 
 
-async def read(pipe: int) -> bytes:
-    """The next bytes; empty once nobody can write to the pipe any more."""
-    while True:
-        try:
-            return os.read(pipe, _CHUNK_BYTES)
-        except BlockingIOError:
-            if not await _ready(anyio.wait_readable, pipe):
+class Pipe:
+    """Our end of a pipe. Its number is forgotten when it is closed: the system gives it to others."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        if number != CLOSED:
+            os.set_blocking(number, False)
+
+    @property
+    def is_open(self) -> bool:
+        return self.number != CLOSED
+
+    async def read(self) -> bytes:
+        """The next bytes; empty once nobody can write to it any more, or it is closed."""
+        while True:
+            try:
+                return os.read(self.number, _CHUNK_BYTES)
+            except BlockingIOError:
+                await self._ready(anyio.wait_readable)
+            except OSError:
                 return b""
-        except OSError:
-            return b""
 
+    def read_rest(self, take: Callable[[bytes], object]) -> None:
+        """Hand on what lies in it at this moment."""
+        for _ in range(MAX_CHUNKS_LEFT):
+            try:
+                chunk = os.read(self.number, _CHUNK_BYTES)
+            except OSError:
+                return
+            if not chunk:
+                return
+            take(chunk)
 
-def read_now(pipe: int) -> bytes:
-    """What lies in the pipe at this moment; empty if that is nothing."""
-    try:
-        return os.read(pipe, _CHUNK_BYTES)
-    except OSError:
-        return b""
-
-
-async def write(pipe: int, data: bytes) -> bool:
-    """Write all of `data`; False where nobody reads any more."""
-    rest = memoryview(data)
-    while rest:
-        try:
-            rest = rest[os.write(pipe, rest[:_CHUNK_BYTES]) :]
-        except BlockingIOError:
-            if not await _ready(anyio.wait_writable, pipe):
+    async def write(self, data: bytes) -> bool:
+        """Write all of `data`; False where nobody reads any more, or it is closed."""
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[os.write(self.number, rest[:_CHUNK_BYTES]) :]
+            except BlockingIOError:
+                await self._ready(anyio.wait_writable)
+            except OSError:
                 return False
-        except OSError:
-            return False
-    return True
+        return True
 
+    def close(self) -> None:
+        """Close it; whoever waits for it is woken."""
+        number, self.number = self.number, CLOSED
+        if number != CLOSED:
+            anyio.notify_closing(number)
+            os.close(number)
 
-async def _ready(wait: Callable[[int], Awaitable[None]], pipe: int) -> bool:
-    """Wait for the pipe; False where our end of it is closed meanwhile."""
-    try:
-        await wait(pipe)
-    except anyio.ClosedResourceError:
-        return False
-    return True
+    async def _ready(self, wait: Callable[[int], Awaitable[None]]) -> None:
+        try:
+            await wait(self.number)
+        except anyio.ClosedResourceError:
+            pass  # the next try finds it closed
