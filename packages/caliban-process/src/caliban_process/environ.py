@@ -61,18 +61,17 @@ _DESKTOP: Final = (
     r"|USERPROFILE|USERNAME|USERDOMAIN|COMPUTERNAME|HOMEDRIVE|HOMEPATH|APPDATA|LOCALAPPDATA|PUBLIC"
     r"|(ALLUSERSPROFILE|PROGRAMDATA|PROGRAMFILES|COMMONPROGRAMFILES)|PROGRAMFILES\(X86\)"
 )
-_SECRET_NAME: Final = re.compile("|".join(SECRET_NAMES), re.IGNORECASE)
-_SECRET_VALUE: Final = re.compile("|".join(SECRET_VALUES))
-_SHELL_NAME: Final = re.compile(f"{_PLACES}|{_TOOLCHAINS}")
-_PROGRAM_NAME: Final = re.compile(f"{_PLACES}|{_DESKTOP}")
+_SHELL_NAMES: Final = f"{_PLACES}|{_TOOLCHAINS}"
+_PROGRAM_NAMES: Final = f"{_PLACES}|{_DESKTOP}"
 
 
 def shell_environment(host: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
     """What commands of the model get: a person's environment for building things, no secret, no terminal."""
+    is_secret = re.compile("|".join(SECRET_NAMES), re.IGNORECASE).search
     env = {
         name: value
-        for name, value in _passed(host, _SHELL_NAME).items()
-        if not _SECRET_NAME.search(name)  # a listed pattern, such as that of locales, may fit one
+        for name, value in _passed(host, _SHELL_NAMES).items()
+        if not is_secret(name)  # a listed pattern, such as that of locales, may fit one
     }
     env["PATH"] = _absolute_entries(env.get("PATH", "")) or DEFAULT_PATH
     return {**env, "TERM": "dumb", **added}
@@ -84,18 +83,17 @@ def program_environment(host: Mapping[str, str], added: Mapping[str, str]) -> di
     It is one program's business where its own secrets are; the keys of others, and the sockets of agents that
     would use them, are none of it.
     """
-    env = _passed(host, _PROGRAM_NAME)
+    env = _passed(host, _PROGRAM_NAMES)
     if "PATH" in env:
         env["PATH"] = _absolute_entries(env["PATH"]) or os.defpath
     return {**env, **added}
 
 
-def _passed(host: Mapping[str, str], names: re.Pattern[str]) -> dict[str, str]:
-    return {
-        name: value
-        for name, value in host.items()
-        if names.fullmatch(name) and not _SECRET_VALUE.search(value)
-    }
+def _passed(host: Mapping[str, str], names: str) -> dict[str, str]:
+    # Compiled when first used (2 ms each), and kept by `re`: a run needs one of the two lists.
+    is_listed = re.compile(names).fullmatch
+    is_secret = re.compile("|".join(SECRET_VALUES)).search
+    return {name: value for name, value in host.items() if is_listed(name) and not is_secret(value)}
 
 
 @lru_cache(maxsize=8)
