@@ -165,7 +165,7 @@ WALLS: Mapping[str, str] = {
     "caliban.compose.provider:close_provider": "the run has its result: what fails after it is only told",
     "caliban_agent_core.dispatch:_conflict_key": "the call of a tool: without a word, the worst is assumed",
     "caliban_agent_core.gate:_ruled": "the call of the rules: what they cannot judge is denied",
-    "caliban_agent_core.hooks:_ask": "the call of hooks: those that fail object",
+    "caliban_agent_core.hooks:ask_hooks": "the call of hooks: those that fail object",
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.dispatch:invoke": "the call of a tool: its fault is a result that the model reads",
     "caliban_provider.registry:_load": "the load of a plugin: its fault is an unknown provider that says why",
@@ -173,6 +173,7 @@ WALLS: Mapping[str, str] = {
 """`module:function` that catches every exception -> what it walls off."""
 
 SIZES: Mapping[str, str] = {
+    "caliban_agent_core.agent:Agent.__init__": "keyword-only: all that a run is made of",
     "caliban_permissions.engine:Engine.__init__": "keyword-only: all that a decision depends on",
 }
 """Module, or `module:function`, beyond the limits of size -> why it is better whole. Starts empty."""
