@@ -9,7 +9,9 @@ import pytest
 
 from caliban.cli.options import ModelOptions, SettingsOptions
 from caliban.compose.choice import ModelInputs, SessionModel
+from caliban.compose.host import Host
 from caliban_drive.notice import Notice
+from caliban_process import Runner
 from caliban_settings import Settings, load_settings
 
 
@@ -57,7 +59,7 @@ def inputs(settings: Callable[..., Settings], work: Path) -> Callable[..., Model
         return ModelInputs(
             options=ModelOptions(**flags),
             settings=settings(said),
-            environ=environ or {},
+            host=Host(environ=environ or {}, runner=Runner()),
             workspace=work,
             sources=SettingsOptions(trust_project=trusted),
             session=session,

@@ -11,12 +11,14 @@ from typing import Final, Literal, TypeAlias
 
 import anyio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
 from caliban.commands.scope import report
 from caliban.compose.catalog import ProviderEntry, SettingsTable, find_provider, provider_tables
 from caliban.compose.choice import ModelInputs, choose_model
+from caliban.compose.host import Host, this_host
 from caliban.compose.keys import find_key
 from caliban.compose.provider import close_provider, list_models, make_provider
 from caliban.compose.settings import build_settings
@@ -52,12 +54,14 @@ class ProviderCheck(Struct, frozen=True, kw_only=True):
 
     name: str
     settings: Settings
+    host: Host
     deep: bool
     model: str | None = None
 
     def inputs(self, keys: Mapping[str, str]) -> ModelInputs:
         """What it is made by; `keys` stand above the environment."""
-        return ModelInputs(settings=self.settings, environ={**os.environ, **keys}, workspace=Path())
+        host = replace(self.host, environ={**self.host.environ, **keys})
+        return ModelInputs(settings=self.settings, host=host, workspace=Path())
 
     @property
     def table(self) -> SettingsTable:
@@ -84,10 +88,11 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
     chosen = choose_model(options.model, settings).provider
     names = tuple(dict.fromkeys((*PROVIDERS, *sorted(provider_tables(settings)), chosen)))
     checks: dict[str, Check] = {}
+    host = this_host()
     async with anyio.create_task_group() as group:
         for name in names:
             model = options.model.model if name == chosen else None
-            question = ProviderCheck(name=name, settings=settings, deep=deep, model=model)
+            question = ProviderCheck(name=name, settings=settings, host=host, deep=deep, model=model)
             group.start_soon(partial(_keep, checks, question))
     return (*rows, *(checks[name] for name in names))
 
@@ -149,12 +154,12 @@ async def _provider(question: ProviderCheck) -> Check:
     except ConfigError as error:
         absent = name == "local" and not question.table
         return _row(name, "warn" if absent else "fail", "; ".join(filter(None, (error.message, error.hint))))
-    url, variables = entry.base_url(os.environ), entry.factory.base_url_env
+    url, variables = entry.base_url(question.host.environ), entry.factory.base_url_env
     if variables and not url and not question.deep:
         state: State = "warn" if name == "ollama" else "pass"
         return _row(name, state, f"{variables[0]} unset (no probe attempted; use --deep to ask its server)")
     try:
-        key = find_key(name, entry.key_variables, question.settings, os.environ)
+        key = find_key(name, entry.key_variables, question.settings, question.host.environ)
     except CalibanError as error:
         return _row(name, "fail", error.message)
     known = key if isinstance(key, str) else None  # what a program gives is known to the provider only
@@ -164,7 +169,7 @@ async def _provider(question: ProviderCheck) -> Check:
 def _check_options(question: ProviderCheck, entry: ProviderEntry) -> None:
     """Raise `ConfigError` for options of which no provider can be made; nothing is asked or sent."""
     if question.table.get("options") or question.name == "local":
-        keys = {variable: os.environ.get(variable) or "none" for variable in entry.key_variables}
+        keys = {variable: question.host.environ.get(variable) or "none" for variable in entry.key_variables}
         make_provider(entry, question.inputs(keys), report)
 
 

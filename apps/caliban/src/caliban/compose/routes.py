@@ -108,8 +108,8 @@ def capabilities_of(routing: Routing, inputs: ModelInputs, report: Report) -> Ca
     for name in routing.config.provider_names:
         entry = routing.catalog.entry(name)
         variables = {*entry.key_variables, *entry.factory.key_env}
-        keyless = {variable: "none" for variable in variables if not inputs.environ.get(variable)}
-        keyed = replace(inputs, environ={**inputs.environ, **keyless})
+        keyless = {variable: "none" for variable in variables if not inputs.host.environ.get(variable)}
+        keyed = replace(inputs, host=replace(inputs.host, environ={**inputs.host.environ, **keyless}))
         providers[name] = make_provider(entry, keyed, report)
     return lambda route: providers[route.provider].capabilities(route.model)
 
@@ -135,7 +135,7 @@ def _configured(
 
 
 def _places(inputs: ModelInputs, report: Report) -> Iterator[Path]:
-    named = inputs.environ.get(ROUTER_VARIABLE)
+    named = inputs.host.environ.get(ROUTER_VARIABLE)
     if named:
         path = expand_user(named)
         if path.is_file():
