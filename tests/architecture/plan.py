@@ -106,11 +106,11 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.cli.help": "errors need more than help does",
     "caliban.main": "only the subcommand or face that was asked for is loaded",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
-    "caliban.compose.headless": "schemas are loaded for --json-schema only",
+    "caliban.faces.headless": "schemas are loaded for --json-schema only",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
-    "caliban.compose.prompt": "files are attached for prompts with an @ only",
+    "caliban.faces.prompt": "files are attached for prompts with an @ only",
     "caliban.compose.provider": "keys that renew are loaded where a program gives them",
-    "caliban.compose.router": "the router is loaded where there may be routes only",
+    "caliban.compose.model": "the router is loaded where there may be routes only",
     "caliban_agent_core.compaction": "most runs end before a history is too long",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
     "caliban_provider_anthropic.factory": "the facts of a provider are read without making one",
@@ -173,7 +173,6 @@ SIZES: Mapping[str, str] = {
 """Module, or `module:function`, beyond the limits of size -> why it is better whole. Starts empty."""
 
 DATACLASSES: Mapping[str, str] = {
-    "caliban_headless.run": "the driver has fields that no caller gives",
     "caliban.compose.keyprogram": "the halt of a program is compared by identity",
 }
 """Modules that make dataclasses -> why no `msgspec.Struct` will do."""
@@ -189,7 +188,7 @@ STRUCTS: Mapping[str, str] = {
     "caliban_agent_core.dispatch:ToolBatch": "fills with the results of one reply",
     "caliban_agent_core.compaction:Compaction": "learns from one run's usage",
     "caliban_tools_builtin.search.grep:MatchCollector": "takes the lines of one search as they come",
-    "caliban_headless.totals:RunTotals": "sums up the events of a run",
+    "caliban_drive.result:RunTotals": "sums up the events of a run",
 }
 """Module or `module:Class` whose Structs are not frozen and keyword-only -> why.
 

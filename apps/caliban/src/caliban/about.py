@@ -7,9 +7,16 @@ from collections.abc import Sequence
 from caliban.stdio import write_out
 
 
-def about(arguments: Sequence[str]) -> int:
-    """Say what was asked for; the exit code. Where both were, help it is."""
-    if {"-h", "--help", "help"}.intersection(arguments):
+def about(flags: Sequence[str]) -> int | None:
+    """Say what was asked for; the exit code, or `None` where a command has a help of its own.
+
+    Where version and help were both asked for, help it is.
+    """
+    from caliban.cli.commands import find_command
+
+    if find_command(flags) is not None:
+        return None
+    if {"-h", "--help", "help"}.intersection(flags):
         from caliban.cli.help import build_parser
 
         text = build_parser().format_help()
