@@ -4,8 +4,28 @@ from __future__ import annotations
 
 import select
 import sys
+from typing import assert_never
 
-from caliban_common.event import AgentEvent, ApiRetry, ReplyDiscarded, ToolCallEnd, ToolCallReady, Warned
+from caliban_common.event import (
+    AgentEvent,
+    ApiRetry,
+    AssistantTextDelta,
+    AssistantThinkingDelta,
+    ChildEvent,
+    HistoryReplaced,
+    HookFired,
+    MessageAdded,
+    ReplyDiscarded,
+    RunEnd,
+    ToolCallEnd,
+    ToolCallInputDelta,
+    ToolCallReady,
+    ToolCallStart,
+    ToolProgress,
+    TurnEnd,
+    TurnStart,
+    Warned,
+)
 from caliban_common.message import ToolUseBlock
 from caliban_common.text import one_line, plural
 from caliban_drive.notice import Notice
@@ -63,10 +83,11 @@ class Notices:
         if self._framed:
             return self._unframed(event)
         match event:
-            case ToolCallReady() if self._announce:
-                return f"[{describe_call(event.call)}]\n"
-            case ToolCallEnd() if event.outcome == "denied":
-                return line(f"{event.name} was denied: {one_line(event.reason)}")
+            case ToolCallReady():
+                return f"[{describe_call(event.call)}]\n" if self._announce else ""
+            case ToolCallEnd():
+                denied = event.outcome == "denied"
+                return line(f"{event.name} was denied: {one_line(event.reason)}") if denied else ""
             case ApiRetry():
                 wait_s = event.delay_ms / 1000
                 attempt = f"{event.attempt}/{event.max_retries}"
@@ -75,8 +96,23 @@ class Notices:
                 return line(f"the reply starts again: {one_line(event.reason)}")
             case Warned():
                 return _warning(event)
-            case _:
+            case (
+                TurnStart()
+                | AssistantTextDelta()
+                | AssistantThinkingDelta()
+                | ToolCallStart()
+                | ToolCallInputDelta()
+                | ToolProgress()
+                | ChildEvent()
+                | MessageAdded()
+                | HistoryReplaced()
+                | HookFired()
+                | TurnEnd()
+                | RunEnd()
+            ):
                 return ""
+            case _:
+                assert_never(event)
 
     def _unframed(self, event: AgentEvent) -> str:
         return _warning(event) if isinstance(event, Warned) and event.subtype in UNFRAMED else ""

@@ -25,7 +25,7 @@ from caliban.compose.system import build_system, is_default
 from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
 from caliban_common.message import Message, TextBlock
-from caliban_common.tool import Tool
+from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.conversation import SessionParts
 from caliban_drive.notice import Notice, Report, Reporter, as_notice
 from caliban_drive.session import Session
@@ -43,7 +43,7 @@ class App(Struct, frozen=True, kw_only=True):
     workspace: Path
     settings: Settings
     model: ResolvedModel
-    tools: tuple[Tool, ...]
+    tools: ToolSource
     permissions: Permissions
     costs: RunCosts
     sessions: Sessions
@@ -74,7 +74,7 @@ class App(Struct, frozen=True, kw_only=True):
         resumed = any(message.role != "system" for message in session.messages)
         if resumed and not options.is_given and schema is None and not is_default(session.messages):
             return
-        message = build_system(options, self.workspace, [tool.spec for tool in self.tools])
+        message = build_system(options, self.workspace, has_tools=bool(self.tools.tools()))
         session.set_system(message if schema is None else _with_instruction(message, schema))
 
 
@@ -106,7 +106,14 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
     model = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
     try:
         await make_ready(model.provider)
-        tools = build_tools(options.workspace, settings, workspace, permissions)
+        tools = build_tools(
+            options.workspace,
+            settings,
+            workspace,
+            permissions,
+            bare=options.settings.bare,
+            report=reporter,
+        )
         yield App(
             options=options,
             workspace=workspace,
@@ -122,12 +129,12 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
         await close_provider(model.provider, reporter)
 
 
-def _usable(tools: tuple[Tool, ...], model: ResolvedModel, report: Report) -> tuple[Tool, ...]:
+def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:
     """None of `tools` for a model that cannot call any."""
-    if not tools or model.provider.capabilities(model.model).tools:
+    if not tools.tools() or model.provider.capabilities(model.model).tools:
         return tools
     report(Notice(subtype="no_tools", message=f"{model.model} cannot call tools; it answers without them"))
-    return ()
+    return FixedTools()
 
 
 def _with_instruction(message: Message | None, schema: AnswerSchema) -> Message:

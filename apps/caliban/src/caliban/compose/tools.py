@@ -6,21 +6,30 @@ from pathlib import Path
 
 from caliban.cli.options import WorkspaceOptions
 from caliban.compose.permissions import Permissions, roots_of
-from caliban_common.tool import Tool
+from caliban_agent_core.registry import installed_tools
+from caliban_common.tool import FilteredTools, FixedTools, Tool, ToolSource
+from caliban_drive.notice import Notice, Report
 from caliban_settings import Settings
 from caliban_tools_builtin import ToolOptions, builtin_tools
 
 
 def build_tools(
-    options: WorkspaceOptions, settings: Settings, workspace: Path, permissions: Permissions
-) -> tuple[Tool, ...]:
-    """The built-in tools, fenced to the workspace and the further roots of the settings.
+    options: WorkspaceOptions,
+    settings: Settings,
+    workspace: Path,
+    permissions: Permissions,
+    *,
+    bare: bool,
+    report: Report,
+) -> ToolSource:
+    """The built-in tools, fenced to the workspace and the further roots of the settings, and the installed ones.
 
-    A tool that the rules deny altogether is not offered; searches show nothing that may not be read.
+    A tool that the rules deny altogether is not offered; searches show nothing that may not be read. Without
+    those of other packages when `bare`; one of these that does not load is reported.
     """
     if options.no_tools:
-        return ()
-    tools = builtin_tools(
+        return FixedTools()
+    tools: tuple[Tool, ...] = builtin_tools(
         ToolOptions(
             workspace=workspace,
             restrict_paths=options.restrict_paths,
@@ -29,4 +38,9 @@ def build_tools(
             readable=permissions.may_read,
         )
     )
-    return tuple(tool for tool in tools if permissions.offers(tool.spec))
+    if not bare:
+        installed = installed_tools({tool.spec.name for tool in tools})
+        for problem in installed.problems:
+            report(Notice(subtype="tool_left_out", message=problem.message, hint=problem.hint))
+        tools = (*tools, *installed.tools)
+    return FilteredTools(FixedTools(tools), permissions.offers)
