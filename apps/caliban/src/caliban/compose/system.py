@@ -27,7 +27,7 @@ How to work:
 - A denied call was refused by the person's rules: find another way or say what you would need.
 - Ask before anything that destroys data or cannot be undone.
 - Write for a terminal: short, without decoration. When the work is done, say what was done and stop."""
-"""Names no tool: one that comes late must not cost the cached prefix, and each describes itself (ADR 0019)."""
+"""Names no tool: each describes itself, and one that comes late must not cost the cached prefix (0019)."""
 OWN_BEGINNINGS = (PLAIN, WITH_TOOLS.split("\n", 1)[0])
 
 

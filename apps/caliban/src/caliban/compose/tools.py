@@ -22,10 +22,10 @@ def build_tools(
     bare: bool,
     report: Report,
 ) -> ToolSource:
-    """The built-in tools, fenced to the workspace and the further roots of the settings, and the installed ones.
+    """The built-in tools, fenced to the workspace and the further roots of the settings, and installed ones.
 
-    A tool that the rules deny altogether is not offered; searches show nothing that may not be read. Without
-    those of other packages when `bare`; one of these that does not load is reported.
+    A tool that the rules deny altogether is not offered; searches show nothing that may not be read. `bare`
+    leaves out the tools of other packages, of which one that does not load is reported.
     """
     if options.no_tools:
         return FixedTools()
