@@ -14,7 +14,7 @@ from caliban.cli.options import Options
 from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
-from caliban.compose.host import this_host
+from caliban.compose.host import Host, this_host
 from caliban.compose.model import resolve_model
 from caliban.compose.permissions import Permissions, build_permissions
 from caliban.compose.provider import close_provider
@@ -26,7 +26,7 @@ from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
 from caliban_common.hook import Hooks, SessionStart
 from caliban_common.message import Message, TextBlock
-from caliban_common.tool import Tool
+from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.conversation import SessionParts
 from caliban_drive.notice import Notice, Report, Reporter, as_notice
 from caliban_drive.session import Session
@@ -47,7 +47,7 @@ class App(Struct, frozen=True, kw_only=True):
     workspace: Path
     settings: Settings
     model: ResolvedModel
-    tools: tuple[Tool, ...]
+    tools: ToolSource
     hooks: Hooks | None = None
     permissions: Permissions
     costs: RunCosts
@@ -90,17 +90,19 @@ class App(Struct, frozen=True, kw_only=True):
         resumed = any(message.role != "system" for message in session.messages)
         if resumed and not options.is_given and schema is None and not is_default(session.messages):
             return
-        message = build_system(options, self.workspace, [tool.spec for tool in self.tools])
+        message = build_system(options, self.workspace, has_tools=bool(self.tools.tools()))
         session.set_system(message if schema is None else _with_instruction(message, schema))
 
 
 @asynccontextmanager
-async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
+async def open_app(options: Options, report: Report, host: Host | None = None) -> AsyncIterator[App]:
     """The app that `options` ask for, its provider ready to be asked; `report` hears of it meanwhile.
+
+    `host` is this process unless another one is given: its runner starts every program.
 
     Raises the errors of flags, settings, sessions, rules and keys, before anything is sent or written.
     """
-    host, reporter = this_host(), Reporter(report)
+    host, reporter = host or this_host(), Reporter(report)
     workspace = build_workspace(options.workspace.workspace)
     settings = build_settings(options.settings, workspace)
     sessions = find_sessions(options.session)
@@ -122,7 +124,7 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
     model = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
     try:
         await make_ready(model.provider)
-        tools = build_tools(options.workspace, settings, workspace, permissions, host.runner)
+        tools = build_tools(options, settings, workspace, permissions, host.runner, reporter)
         yield App(
             options=options,
             workspace=workspace,
@@ -138,12 +140,12 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
         await close_provider(model.provider, reporter)
 
 
-def _usable(tools: tuple[Tool, ...], model: ResolvedModel, report: Report) -> tuple[Tool, ...]:
+def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:
     """None of `tools` for a model that cannot call any."""
-    if not tools or model.provider.capabilities(model.model).tools:
+    if not tools.tools() or model.provider.capabilities(model.model).tools:
         return tools
     report(Notice(subtype="no_tools", message=f"{model.model} cannot call tools; it answers without them"))
-    return ()
+    return FixedTools()
 
 
 def _with_instruction(message: Message | None, schema: AnswerSchema) -> Message:
