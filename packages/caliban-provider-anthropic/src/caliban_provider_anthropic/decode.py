@@ -16,6 +16,7 @@ from caliban_common.stop import StopReason
 from caliban_common.usage import Usage, told_count
 from caliban_provider.classify import error_for_type
 from caliban_provider.errors import BadResponse, ProviderError, StreamInterrupted
+from caliban_provider.json_fields import block_index, parse, required_member, string
 from caliban_provider.sse import SSEEvent
 from caliban_provider.stream import (
     BlockStart,
@@ -30,7 +31,7 @@ from caliban_provider.stream import (
     ThinkingDelta,
 )
 from caliban_provider_anthropic.models import FAMILY, is_opaque, same_model
-from caliban_provider_anthropic.received import OpenBlock, index_of, member, parse, string
+from caliban_provider_anthropic.open_block import OpenBlock
 
 STOP_REASONS: Mapping[str, StopReason] = MappingProxyType(
     {
@@ -122,15 +123,15 @@ class Decoder:
         kind = data.get("type", name)
         match kind:
             case "content_block_delta":
-                return self._delta(index_of(data), member(data, "delta"))
+                return self._delta(block_index(data), required_member(data, "delta"))
             case "content_block_start":
-                return self._start_block(index_of(data), member(data, "content_block"))
+                return self._start_block(block_index(data), required_member(data, "content_block"))
             case "content_block_stop":
-                return self._stop_block(index_of(data))
+                return self._stop_block(block_index(data))
             case "message_start":
-                return self._start(member(data, "message"))
+                return self._start(required_member(data, "message"))
             case "message_delta":
-                return self._note(member(data, "delta"), data.get("usage"))
+                return self._note(required_member(data, "delta"), data.get("usage"))
             case "message_stop":
                 return self._stop()
             case "error":

@@ -11,13 +11,13 @@ from caliban_provider.call import Caller, in_time
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.errors import AuthenticationError, ProviderError
 from caliban_provider.http import HttpClient, HttpResponse
+from caliban_provider.json_fields import parse, string
 from caliban_provider.reader import ReplyReader, StreamTimeouts
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
 from caliban_provider_anthropic import models
 from caliban_provider_anthropic.decode import Decoder, stream_error
 from caliban_provider_anthropic.encode import Body, Encoder
-from caliban_provider_anthropic.received import parse, string
 from caliban_provider_anthropic.transport import Transport
 
 MAX_MODELS = 1000

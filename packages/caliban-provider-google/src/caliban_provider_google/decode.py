@@ -16,6 +16,7 @@ from caliban_common.stop import StopReason
 from caliban_common.usage import Usage
 from caliban_provider.classify import error_for, error_for_type
 from caliban_provider.errors import BadResponse, ProviderError, StreamInterrupted
+from caliban_provider.json_fields import count, member, objects, parse, string
 from caliban_provider.sse import SSEEvent
 from caliban_provider.stream import (
     BlockStart,
@@ -31,7 +32,6 @@ from caliban_provider.stream import (
 )
 from caliban_provider_google.models import FAMILY, answers_as
 from caliban_provider_google.names import made_id
-from caliban_provider_google.received import count, member, objects, parse, string
 from caliban_provider_google.stops import blocked, ending
 
 _Kind: TypeAlias = Literal["text", "thinking"]

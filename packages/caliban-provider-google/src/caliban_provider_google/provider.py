@@ -14,6 +14,7 @@ from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.classify import error_for
 from caliban_provider.errors import BadResponse, ProviderError
 from caliban_provider.http import HttpClient
+from caliban_provider.json_fields import count, objects, parse, string
 from caliban_provider.reader import ReplyReader, StreamTimeouts
 from caliban_provider.request import CompletionRequest
 from caliban_provider.sse import SSEDecoder
@@ -21,7 +22,6 @@ from caliban_provider.stream import StreamEvent
 from caliban_provider_google import models
 from caliban_provider_google.decode import Decoder, stream_error
 from caliban_provider_google.encode import Encoder
-from caliban_provider_google.received import count, objects, parse, string
 from caliban_provider_google.transport import Transport
 
 MAX_MODELS = 1000

@@ -16,6 +16,7 @@ from caliban_common.stop import StopReason
 from caliban_common.usage import Usage
 from caliban_provider.classify import error_for_type
 from caliban_provider.errors import BadResponse, ProviderError, StreamInterrupted
+from caliban_provider.json_fields import count, member, objects, parse, string
 from caliban_provider.stream import (
     BlockStart,
     BlockStop,
@@ -27,9 +28,8 @@ from caliban_provider.stream import (
     TextDelta,
     ThinkingDelta,
 )
-from caliban_provider_ollama.models import FAMILY
+from caliban_provider_ollama.models import FAMILY, FOREIGN, LINE
 from caliban_provider_ollama.names import made_id
-from caliban_provider_ollama.received import count, member, objects, parse, string
 
 _Kind: TypeAlias = Literal["text", "thinking"]
 _NO_HEAD = b"\0"
@@ -83,7 +83,7 @@ class Decoder:
                     pass
         if self.stopped:
             return []
-        return self._take(parse(line), line)
+        return self._take(parse(line, what=LINE, hint=FOREIGN), line)
 
     def finish(self, fault: BadResponse | None = None) -> list[StreamEvent]:
         """Say that the stream has ended. Raises `StreamInterrupted` when the reply has not.

@@ -8,10 +8,13 @@ from typing import Any
 from msgspec import Struct
 
 from caliban_provider.capabilities import Capabilities
-from caliban_provider_ollama.received import strings
+from caliban_provider.json_fields import strings
 
 FAMILY = "ollama"
 """Whose blocks this wire carries; none of them is signed."""
+
+LINE = "a line of the answer"
+FOREIGN = "Check the base URL: is this an Ollama server?"
 
 _LEVELS_ONLY = ("gpt-oss",)
 

@@ -13,13 +13,14 @@ from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.classify import error_for
 from caliban_provider.errors import BadResponse, ProviderError
 from caliban_provider.http import HttpClient
+from caliban_provider.json_fields import count, member, objects, parse, string
 from caliban_provider.reader import ReplyReader, StreamTimeouts
 from caliban_provider.request import CompletionRequest
 from caliban_provider.sse import SSEDecoder
 from caliban_provider.stream import StreamEvent
 from caliban_provider_openai import models
-from caliban_provider_openai.received import count, mapping, objects, parse, stream_error, string
 from caliban_provider_openai.service import Service
+from caliban_provider_openai.stream_error import stream_error
 from caliban_provider_openai.transport import Transport
 
 MAX_MODELS = 1000
@@ -95,7 +96,7 @@ class OpenAIProvider:
         if not model:
             return None
         told = next((value for name in _WINDOWS if (value := count(item, name))), None)
-        told = told or count(mapping(item, "meta"), "n_ctx") or count(mapping(item, "meta"), "n_ctx_train")
+        told = told or count(member(item, "meta"), "n_ctx") or count(member(item, "meta"), "n_ctx_train")
         known = self.capabilities(model)
         name = string(item, "name") or string(item, "display_name") or models.facts(model).display_name
         return ModelInfo(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from caliban_provider.json_fields import objects, string
 from caliban_provider.stream import (
     BlockStart,
     BlockStop,
@@ -13,7 +14,6 @@ from caliban_provider.stream import (
     TextDelta,
     ThinkingDelta,
 )
-from caliban_provider_openai.received import objects, string
 from caliban_provider_openai.responses.items import PHASE
 
 SUMMARY_GAP = "\n\n"
