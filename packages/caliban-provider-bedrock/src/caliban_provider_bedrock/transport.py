@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -63,13 +62,10 @@ class BedrockTransport:
             known += [access.keys.secret_access_key, access.keys.session_token]
         return tuple(filter(None, known))
 
-    def hold(self) -> AbstractAsyncContextManager[None]:
-        """Around one exchange, in which keys may be renewed."""
-        return self._access.hold()
-
-    async def renew(self) -> bool:
-        """Look for other keys; a bearer token stays."""
-        return self._settings.signs and await self._access.renew()
+    @property
+    def credentials(self) -> CredentialCache[Access]:
+        """The keys that sign, and the region. A bearer token stays as it is."""
+        return self._access
 
     def framing(self) -> RecordSplitter[SSEEvent]:
         """An event stream that carries the wire's events."""

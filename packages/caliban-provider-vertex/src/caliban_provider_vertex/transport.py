@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -20,12 +19,12 @@ from caliban_provider.errors import (
     ModelUnavailable,
     ProviderError,
 )
+from caliban_provider.google_auth import GoogleToken, TokenSource
 from caliban_provider.reader import RecordSplitter
 from caliban_provider.sse import SSEDecoder, SSEEvent
 from caliban_provider_anthropic.encode import Body
 from caliban_provider_vertex.models import wire_id
 from caliban_provider_vertex.settings import VertexSettings, checked_project
-from caliban_provider_vertex.tokens import GoogleToken, TokenSource
 
 
 class VertexTransport:
@@ -48,13 +47,10 @@ class VertexTransport:
         token = self._tokens.value
         return (token.value,) if token else ()
 
-    def hold(self) -> AbstractAsyncContextManager[None]:
-        """Around one exchange, in which the token may be renewed."""
-        return nullcontext() if self._settings.authorized else self._tokens.hold()
-
-    async def renew(self) -> bool:
-        """Get another token."""
-        return not self._settings.authorized and await self._tokens.renew()
+    @property
+    def credentials(self) -> CredentialCache[GoogleToken] | None:
+        """The token, unless a header of the settings stands in for it."""
+        return None if self._settings.authorized else self._tokens
 
     def framing(self) -> RecordSplitter[SSEEvent]:
         """Server-sent events, as the API itself has them."""
