@@ -201,8 +201,7 @@ def scenario(seed: int, sky: Sky, url: str, rates: Path) -> Scenario:
     random = Random(seed)
     names = "abc"[: random.choice([1, 2, 2, 3, 3])]
     limit = random.choice(["0.012", "0.02"]) if random.random() < 0.3 else None
-    costs = RunCosts(rates=str(rates))
-    costs.open(limit)
+    costs = RunCosts(rates=str(rates), limit=limit)
     calls: list[Call] = []
     ticks = count()
     books = Books(costs)
@@ -312,7 +311,8 @@ def check_asked_again(made: Scenario) -> None:
 
 def check_total(made: Scenario) -> None:
     """The sum is that of the calls, and passes its limit by one call at most."""
-    account = made.costs.open()
+    account = made.costs.account
+    assert account is not None
     rows = account.meter.rows
     told = sum((row.usage for row in rows), Usage())
     per_input, per_output = USD_PER_TOKEN

@@ -14,9 +14,9 @@ import anyio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban_agent_core.compact.estimate import text_tokens, tokens, tool_tokens
 from caliban_agent_core.learned import Learned
 from caliban_agent_core.state import RunState
+from caliban_common.estimate import text_tokens, tokens, tool_tokens
 from caliban_common.event import (
     ApiRetry,
     AssistantTextDelta,

@@ -9,6 +9,7 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from caliban_common.estimate import Estimator
 from caliban_common.history import TargetModel
 from caliban_model_router.attempt import Attempt
 from caliban_model_router.breaker import Ticket
@@ -65,6 +66,7 @@ class RouterView:
         self._known = {self._first.id}
         self._translators: dict[str, Translator] = {}
         self._saving: str | None = None
+        self._estimator = Estimator()
 
     @property
     def model(self) -> str:
@@ -97,7 +99,7 @@ class RouterView:
         Besides what providers raise: `NoCandidate`, `RoutesResting`, `FallbackExhausted`, `NoRouteFits`,
         `BudgetExhausted`. What was raised after content may be asked for again, and another route answers.
         """
-        required = needs_of(request)
+        required = needs_of(request, self._estimator)
         selection = self._selected(request, required)
         if not selection.chain:
             raise _no_candidate(self._purpose, selection)
