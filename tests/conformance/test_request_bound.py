@@ -196,6 +196,13 @@ def test_the_worst_turn_is_as_bad_as_the_bound_says() -> None:
     assert (outcome.stop.kind, calls, ladder.run) == ("end_of_turn", 20, 20)
 
 
+def test_all_that_a_turn_asks_for_shares_one_allowance_of_retries() -> None:
+    ladder = Ladder(options=AgentOptions(retry=RetryPolicy(first_delay_s=0.0)))
+    script = ["busy", "busy", "cut", "busy", "text"]
+    outcome, calls = played(script, ladder, window=None, hedged=False)
+    assert (outcome.stop.kind, calls) == ("provider_error", 4)
+
+
 def test_a_server_that_is_always_busy_is_asked_thrice_by_each_route() -> None:
     ladder = Ladder(options=AgentOptions(retry=RetryPolicy(first_delay_s=0.0)), routes=3)
     outcome, calls = played(["busy"] * 999, ladder, window=None, hedged=False)
