@@ -57,7 +57,7 @@ class Pool:
         self._context = context
         self._idle: dict[Origin, list[Connection]] = {}
 
-    async def request(self, origin: Origin, method: str, request: bytes) -> HttpResponse:
+    async def request(self, origin: Origin, method: str, request: bytes) -> ConnectionResponse:
         """Send the bytes of a request and give its answer's head. Raises `ProviderError`.
 
         A server may close a kept connection while the request is on its way. One that was closed without a
@@ -72,10 +72,10 @@ class Pool:
                     raise
         return await self._ask(await self._connect(origin), method, request)
 
-    async def _ask(self, connection: Connection, method: str, request: bytes) -> HttpResponse:
+    async def _ask(self, connection: Connection, method: str, request: bytes) -> ConnectionResponse:
         try:
             await connection.send(request)
-            return HttpResponse(self, connection, *await connection.head(method))
+            return ConnectionResponse(self, connection, *await connection.head(method))
         except BaseException:
             await connection.aclose()
             raise
@@ -183,7 +183,7 @@ class Connection:
         await anyio.aclose_forcefully(self._stream)
 
 
-class HttpResponse:
+class ConnectionResponse:
     """The head of an answer, and an iterator over its body. Pieces that arrive together come as one."""
 
     def __init__(self, pool: Pool, connection: Connection, head: ResponseHead, framing: BodyFraming) -> None:
@@ -194,7 +194,7 @@ class HttpResponse:
         self._keep_alive = head.keep_alive
         self._framing = framing
 
-    def __aiter__(self) -> HttpResponse:
+    def __aiter__(self) -> ConnectionResponse:
         return self
 
     async def __anext__(self) -> bytes:

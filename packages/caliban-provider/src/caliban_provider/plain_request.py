@@ -28,16 +28,16 @@ _WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})
 _MAX_PORT = 65_535
 
 
-class Direct(Struct, frozen=True, kw_only=True):
+class PlainRequest(Struct, frozen=True, kw_only=True):
     """A request as it goes over the connection to `origin`."""
 
     origin: Origin
     content: bytes
 
 
-def direct(
+def plain_request(
     method: str, url: str, headers: Mapping[str, str], body: bytes, *, defaults: Mapping[str, str]
-) -> Direct | None:
+) -> PlainRequest | None:
     """The request, or `None` where the library has to look at it.
 
     That is an address with a user, a fragment, dots to resolve or characters to encode, a host that is not
@@ -60,7 +60,7 @@ def direct(
         lines.append(("Content-Length", str(len(body))))
     encoded = [(name.encode("ascii"), value.encode("ascii")) for name, value in lines]
     target = (found[4] or "/").encode("ascii")
-    return Direct(origin=origin, content=http1.request(method, target, encoded, body))
+    return PlainRequest(origin=origin, content=http1.request(method, target, encoded, body))
 
 
 def may_be_proxied() -> bool:
