@@ -202,10 +202,10 @@ class Reading:
             self._dispatch.completed(self._attempt)
             raise
         except ProviderError as error:
-            told = self._dispatch.broke(self._attempt, error)
-            if told is error:
+            error_to_raise = self._dispatch.broke(self._attempt, error)
+            if error_to_raise is error:
                 raise
-            raise told from error
+            raise error_to_raise from error
 
 
 @asynccontextmanager

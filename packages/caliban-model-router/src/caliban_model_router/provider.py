@@ -97,16 +97,16 @@ class RouterProvider:
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """What all providers offer; one that fails is left out, unless all do."""
-        found: dict[str, ModelInfo] = {}
+        models: dict[str, ModelInfo] = {}
         failure: ProviderError | None = None
         for provider in self._distinct():
             try:
-                found |= {info.id: info for info in await provider.list_models()}
+                models |= {info.id: info for info in await provider.list_models()}
             except ProviderError as error:
                 failure = error
-        if failure is not None and not found:
+        if failure is not None and not models:
             raise failure
-        return tuple(found.values())
+        return tuple(models.values())
 
     async def aclose(self) -> None:
         """Close every provider."""

@@ -203,7 +203,7 @@ class RouterView:
         costs = tuple(estimated(budget.price, route, **sizes) for route in chain)
         planned = plan(limits, spent_usd, chain, costs)
         spent, limit = _usd(spent_usd), _usd(limits.limit_usd)
-        told = f"{spent} of {limit} are spent"
+        spent_of_limit = f"{spent} of {limit} are spent"
         if planned.verdict == "stop":
             raise BudgetExhausted(f"the budget of {limit} is used up: {spent} is spent")
         if planned.verdict == "ask" and budget.ask is not None:
@@ -214,15 +214,15 @@ class RouterView:
                 limit_usd=limits.limit_usd,
             )
             if not await budget.ask(question):
-                raise BudgetExhausted(f"{told}, and the next call was not allowed")
+                raise BudgetExhausted(f"{spent_of_limit}, and the next call was not allowed")
         was_saving = self._saving is not None
-        self._saving = None if planned.verdict == "proceed" else told
+        self._saving = None if planned.verdict == "proceed" else spent_of_limit
         if self._saving is not None and planned.chain[0].id == chain[0].id:
             thinks = self._shared.capabilities_of(chain[0]).thinking
             effort = saved_effort(request, chain[0]) if thinks else None
             if effort is not None:
                 if not was_saving:
-                    self._tell(chain[0], chain[0], f"{told}: effort is now {effort}", "budget")
+                    self._tell(chain[0], chain[0], f"{spent_of_limit}: effort is now {effort}", "budget")
                 request = replace(request, effort=effort)
         return planned.chain, request
 

@@ -252,13 +252,13 @@ def _history(groups: list[list[_Piece]], *, prefill: bool, marks: bool) -> list[
 
 def _last_users(groups: list[list[_Piece]], count: int) -> list[int]:
     """Where the last `count` messages of the user are."""
-    found = []
+    places = []
     for index in range(len(groups) - 1, -1, -1):
         if groups[index][0].role == "user":
-            found.append(index)
-            if len(found) == count:
+            places.append(index)
+            if len(places) == count:
                 break
-    return found
+    return places
 
 
 def _merged(group: list[_Piece]) -> bytes:

@@ -35,13 +35,13 @@ class ModelFacts(Struct, frozen=True, kw_only=True):
 
 def facts_from(model: str, shown: Mapping[str, Any]) -> ModelFacts:
     """The facts in an answer of `/api/show`; servers of old tell no capabilities."""
-    told = strings(shown, "capabilities")
+    abilities = strings(shown, "capabilities")
     info = shown.get("model_info")
     return ModelFacts(
         context_tokens=_context(info) if isinstance(info, dict) else None,
-        tools="tools" in told if told else None,
-        vision="vision" in told if told else None,
-        thinking="thinking" in told if told else None,
+        tools="tools" in abilities if abilities else None,
+        vision="vision" in abilities if abilities else None,
+        thinking="thinking" in abilities if abilities else None,
         levels=takes_levels(model),
     )
 

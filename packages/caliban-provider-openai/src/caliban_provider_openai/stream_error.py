@@ -32,17 +32,17 @@ def stream_error(data: Mapping[str, Any], *, provider: str, secrets: Collection[
     `secrets` is kept out of the message.
     """
     inner = data.get("error")
-    told: Mapping[str, Any] = inner if isinstance(inner, dict) else data
-    message = string(told, "message") or (inner if isinstance(inner, str) else "")
+    report: Mapping[str, Any] = inner if isinstance(inner, dict) else data
+    message = string(report, "message") or (inner if isinstance(inner, str) else "")
     message = message or "the provider reported an error without saying which"
-    kinds = [str(told[name]) for name in ("code", "type") if _is_kind(told.get(name))]
+    kinds = [str(report[name]) for name in ("code", "type") if _is_kind(report.get(name))]
     kinds = [kind for kind in kinds if kind not in ("error", "response.failed")] or ["server_error"]
     error: ProviderError | None = None
     for kind in kinds:
-        found = error_for_type(_understood(kind), message, provider=provider, secrets=secrets)
+        candidate = error_for_type(_understood(kind), message, provider=provider, secrets=secrets)
         if error is None or type(error) is ServerError:
-            error = found
-        if type(found) is not ServerError:
+            error = candidate
+        if type(candidate) is not ServerError:
             break
     assert error is not None
     error.code = kinds[0]

@@ -89,12 +89,12 @@ class VertexTransport:
 
     def read_models(self, page: Mapping[str, Any]) -> tuple[Sequence[Any], str]:
         """The models on a page, dated ones with their date. Raises `BadResponse`."""
-        told = page.get("publisherModels", [])
-        if not isinstance(told, list):
+        models = page.get("publisherModels", [])
+        if not isinstance(models, list):
             raise BadResponse("the list of models is none", hint="Check the base URL.")
-        found = [{"id": _listed(model)} for model in told if isinstance(model, dict)]
+        rows = [{"id": _listed(model)} for model in models if isinstance(model, dict)]
         token = page.get("nextPageToken")
-        return found, token if isinstance(token, str) else ""
+        return rows, token if isinstance(token, str) else ""
 
     def error(self, status: int, headers: Mapping[str, str], body: bytes, *, provider: str) -> ProviderError:
         """The error that an answer means, with what to do about it here."""

@@ -158,11 +158,11 @@ class Connection:
         received = b""
         self.answered = False
         try:
-            while (found := split_head(received)) is None or found[0].status < 200:
-                received = found[1] if found else received + await self.receive()
+            while (head_and_rest := split_head(received)) is None or head_and_rest[0].status < 200:
+                received = head_and_rest[1] if head_and_rest else received + await self.receive()
                 self.answered = True
-            self._received = found[1]
-            return found[0], framing_of(method, found[0])
+            self._received = head_and_rest[1]
+            return head_and_rest[0], framing_of(method, head_and_rest[0])
         except ValueError as error:
             raise faults.not_http(error, str(self.origin)) from error
         except TimeoutError:

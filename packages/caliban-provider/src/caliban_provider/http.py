@@ -1,8 +1,8 @@
 """HTTP for the adapters: one door, whatever carries the bytes behind it.
 
 A plain request (`plain_request`) goes over connections of our own (`connection`). What is not plain, or has a
-proxy between, is left to the HTTP library (`httpx_client`), whose own connections cost 14 µs for each chunk of a body
-and lose the connection of an answer whose last bytes nobody waits for.
+proxy between, is left to the HTTP library (`httpx_client`), whose own connections cost 14 µs for each chunk of
+a body and lose the connection of an answer whose last bytes nobody waits for.
 """
 
 from __future__ import annotations

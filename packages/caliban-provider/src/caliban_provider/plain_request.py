@@ -44,12 +44,12 @@ def plain_request(
     plain ASCII, and headers about the connection itself. `defaults` are headers that `headers` may replace;
     both hold printable ASCII only.
     """
-    found = _ADDRESS.fullmatch(url)
+    address = _ADDRESS.fullmatch(url)
     given = {name.lower() for name in headers}
-    if found is None or "/." in url or given & _SPECIAL:
+    if address is None or "/." in url or given & _SPECIAL:
         return None
-    scheme, host = found[1], found[2].strip("[]")
-    port = int(found[3] or PORTS[scheme])
+    scheme, host = address[1], address[2].strip("[]")
+    port = int(address[3] or PORTS[scheme])
     if port > _MAX_PORT:
         return None
     origin = Origin(scheme=scheme, host=host, port=port)
@@ -59,7 +59,7 @@ def plain_request(
     if body or method in _WITH_LENGTH:
         lines.append(("Content-Length", str(len(body))))
     encoded = [(name.encode("ascii"), value.encode("ascii")) for name, value in lines]
-    target = (found[4] or "/").encode("ascii")
+    target = (address[4] or "/").encode("ascii")
     return PlainRequest(origin=origin, content=http1.request(method, target, encoded, body))
 
 

@@ -166,9 +166,9 @@ class ChatDecoder:
         if self._started:
             return []
         self._started = True
-        told = string(data, "model")
-        known = not told or self._aliased or is_same_model(told, self._model)
-        return [MessageStart(string(data, "id"), self._model if known else told)]
+        answered_as = string(data, "model")
+        known = not answered_as or self._aliased or is_same_model(answered_as, self._model)
+        return [MessageStart(string(data, "id"), self._model if known else answered_as)]
 
     def _delta(self, delta: dict[str, Any], raw: bytes) -> list[StreamEvent]:
         out: list[StreamEvent] = []
@@ -276,17 +276,17 @@ class ChatDecoder:
 
 def _usage(chunk: Mapping[str, Any], choice: Mapping[str, Any]) -> Usage | None:
     """The counts of the reply so far, wherever the server keeps them."""
-    told = member(chunk, "usage") or member(choice, "usage") or member(member(chunk, "x_groq"), "usage")
-    if not told:
+    counts = member(chunk, "usage") or member(choice, "usage") or member(member(chunk, "x_groq"), "usage")
+    if not counts:
         return None
-    prompt = member(told, "prompt_tokens_details")
-    written = member(told, "completion_tokens_details")
+    prompt = member(counts, "prompt_tokens_details")
+    written = member(counts, "completion_tokens_details")
     cached = maybe_count(prompt, "cached_tokens")
     if cached is None:
-        cached = count(told, "prompt_cache_hit_tokens") or count(told, "cached_tokens")
+        cached = count(counts, "prompt_cache_hit_tokens") or count(counts, "cached_tokens")
     return Usage(
-        input_tokens=count(told, "prompt_tokens"),
-        output_tokens=count(told, "completion_tokens"),
+        input_tokens=count(counts, "prompt_tokens"),
+        output_tokens=count(counts, "completion_tokens"),
         cache_read_tokens=cached,
         cache_write_tokens=count(prompt, "cache_write_tokens"),
         thinking_tokens=count(written, "reasoning_tokens"),

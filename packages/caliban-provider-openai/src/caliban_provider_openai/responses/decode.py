@@ -110,8 +110,8 @@ class ResponsesDecoder:
                 return self._stop(member(data, "response"))
             case "response.failed":
                 failed = member(data, "response")
-                told = failed if isinstance(failed.get("error"), dict) else data
-                raise stream_error(told, provider=self._provider, secrets=self._secrets)
+                report = failed if isinstance(failed.get("error"), dict) else data
+                raise stream_error(report, provider=self._provider, secrets=self._secrets)
             case "error":
                 raise stream_error(data, provider=self._provider, secrets=self._secrets)
             case _:
@@ -123,9 +123,9 @@ class ResponsesDecoder:
         if self._started:
             return []
         self._started = True
-        told = string(response, "model")
-        known = not told or self._aliased or is_same_model(told, self._model)
-        return [MessageStart(string(response, "id"), self._model if known else told)]
+        answered_as = string(response, "model")
+        known = not answered_as or self._aliased or is_same_model(answered_as, self._model)
+        return [MessageStart(string(response, "id"), self._model if known else answered_as)]
 
     def _begin(self, place: int, item: dict[str, Any]) -> list[StreamEvent]:
         if not self._started:
@@ -212,13 +212,13 @@ def _place(data: Mapping[str, Any], name: str) -> int:
     return count(data, name)
 
 
-def _usage(told: Mapping[str, Any]) -> Usage | None:
-    if not told:
+def _usage(counts: Mapping[str, Any]) -> Usage | None:
+    if not counts:
         return None
-    prompt, written = member(told, "input_tokens_details"), member(told, "output_tokens_details")
+    prompt, written = member(counts, "input_tokens_details"), member(counts, "output_tokens_details")
     return Usage(
-        input_tokens=count(told, "input_tokens"),
-        output_tokens=count(told, "output_tokens"),
+        input_tokens=count(counts, "input_tokens"),
+        output_tokens=count(counts, "output_tokens"),
         cache_read_tokens=count(prompt, "cached_tokens"),
         cache_write_tokens=count(prompt, "cache_write_tokens"),
         thinking_tokens=count(written, "reasoning_tokens"),

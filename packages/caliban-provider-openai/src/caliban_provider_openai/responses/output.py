@@ -152,5 +152,5 @@ class OutputItem:
 
     def _rest(self, part: int, whole: str) -> str:
         """What of `whole` has not been told; nothing where the pieces told something else."""
-        told = "".join(self._texts.get(part, ()))
-        return whole[len(told) :] if whole.startswith(told) else ""
+        streamed = "".join(self._texts.get(part, ()))
+        return whole[len(streamed) :] if whole.startswith(streamed) else ""
