@@ -22,7 +22,7 @@ from caliban_model_router.hedge import raced
 from caliban_model_router.requirements import Requirements, needs_of, shows_pictures
 from caliban_model_router.route import Purpose, Route
 from caliban_model_router.select import Selection, select
-from caliban_model_router.switch import Outcome, Spent, Switch
+from caliban_model_router.switch import Outcome, Switch
 from caliban_model_router.translate import Translator, adapt
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.provider import Provider
@@ -38,7 +38,6 @@ class Shared(Struct, frozen=True, kw_only=True):
     providers: Mapping[str, Provider]
     health: Mapping[str, Health]
     on_switch: Callable[[Switch], None]
-    on_spent: Callable[[Spent], None]
     budget: RouterBudget | None
     strict: bool
 
@@ -138,7 +137,7 @@ class RouterView:
             make=lambda route, ticket: self._attempt(route, ticket, request),
             window=lambda route: self._shared.capabilities_of(route).context_tokens,
             turn_to=lambda route, reason, category: self._turn_to(route, reason, category, selection),
-            spent=self._spent,
+            ended=self._ended,
         )
 
     def _attempt(self, route: Route, ticket: Ticket, request: CompletionRequest) -> Attempt:
@@ -158,13 +157,10 @@ class RouterView:
             self._translators[route.id] = Translator(TargetModel(family=provider.family, model=route.model))
         return self._translators[route.id]
 
-    def _spent(self, attempt: Attempt, outcome: Outcome) -> None:
+    def _ended(self, attempt: Attempt, outcome: Outcome) -> None:
         if outcome in ("answered", "left"):
             self._answered = attempt.route
             self._known.add(attempt.route.id)
-        self._shared.on_spent(
-            Spent(purpose=self._purpose, route=attempt.route, usage=attempt.usage, outcome=outcome)
-        )
 
     def _turn_to(self, route: Route, reason: str, category: str, selection: Selection) -> None:
         """Tell of a switch, if it is one; without a `reason` it lies in what the last route is up to."""

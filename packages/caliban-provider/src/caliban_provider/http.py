@@ -1,7 +1,7 @@
 """HTTP for the adapters: one door, whatever carries the bytes behind it.
 
 A plain request (`plain_request`) goes over connections of our own (`connection`). What is not plain, or has a
-proxy between, is left to the HTTP library (`httpx_client`), whose own connections cost 14 µs for each chunk of
+proxy between, is left to the HTTP library (`httpx_client`): its own connections cost 14 µs for each chunk of
 a body and lose the connection of an answer whose last bytes nobody waits for.
 """
 
