@@ -114,11 +114,12 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.cli.help": "errors need more than help does",
     "caliban.main": "only the subcommand or face that was asked for is loaded",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
-    "caliban.compose.headless": "schemas are loaded for --json-schema only",
+    "caliban.faces.encoders": "only the encoder of the format that was asked for is loaded",
+    "caliban.faces.headless": "schemas are loaded for --json-schema only",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
-    "caliban.compose.prompt": "files are attached for prompts with an @ only",
+    "caliban.faces.prompt": "files are attached for prompts with an @ only",
     "caliban.compose.provider": "keys that renew are loaded where a program gives them",
-    "caliban.compose.router": "the router is loaded where there may be routes only",
+    "caliban.compose.model": "the router is loaded where there may be routes only",
     "caliban_agent_core.compaction": "most runs end before a history is too long",
     "caliban_process.runner": "what runs programs is loaded with the first one",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
@@ -168,6 +169,7 @@ WALLS: Mapping[str, str] = {
     "caliban_agent_core.hooks:ask_hooks": "the call of hooks: those that fail object",
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.dispatch:invoke": "the call of a tool: its fault is a result that the model reads",
+    "caliban_agent_core.registry:_load": "the load of a plugin: its fault is named and the tool left out",
     "caliban_provider.registry:_load": "the load of a plugin: its fault is an unknown provider that says why",
 }
 """`module:function` that catches every exception -> what it walls off."""
@@ -178,9 +180,7 @@ SIZES: Mapping[str, str] = {
 }
 """Module, or `module:function`, beyond the limits of size -> why it is better whole. Starts empty."""
 
-DATACLASSES: Mapping[str, str] = {
-    "caliban_headless.run": "the driver has fields that no caller gives",
-}
+DATACLASSES: Mapping[str, str] = {}
 """Modules that make dataclasses -> why no `msgspec.Struct` will do."""
 
 STRUCTS: Mapping[str, str] = {
@@ -194,7 +194,7 @@ STRUCTS: Mapping[str, str] = {
     "caliban_agent_core.dispatch:ToolBatch": "fills with the results of one reply",
     "caliban_agent_core.compaction:Compaction": "learns from one run's usage",
     "caliban_tools_builtin.search.grep:MatchCollector": "takes the lines of one search as they come",
-    "caliban_headless.totals:RunTotals": "sums up the events of a run",
+    "caliban_drive.result:RunTotals": "sums up the events of a run",
 }
 """Module or `module:Class` whose Structs are not frozen and keyword-only -> why.
 
@@ -215,6 +215,17 @@ BANNED_NAMES = (
     "common",
 )
 """Words that say nothing about what lives in a module."""
+
+PARALLEL = tuple(
+    (word,) for word in ("encode", "decode", "transport", "models", "provider", "factory", "settings")
+)
+"""The last words of modules that every adapter has: what they define may be called alike."""
+
+SAME_NAMES: Mapping[str, str] = {
+    "HttpResponse": "an answer as the pool of connections reads it, and as its client hands it on",
+    "TokenSource": "two packages that may not import each other ask Google for tokens",
+}
+"""A public class name that stands for two things -> why neither has a better one yet."""
 
 ERRORS_ELSEWHERE: Mapping[str, str] = {
     "caliban_agent_core.reply:ThinkingOverflow": "a signal within a turn, never seen outside",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, assert_never
 
 from msgspec import Struct
 
@@ -15,17 +15,26 @@ from caliban_common.event import (
     ApiRetry,
     AssistantTextDelta,
     AssistantThinkingDelta,
+    ChildEvent,
+    HistoryReplaced,
     HookFired,
+    MessageAdded,
     ReplyDiscarded,
+    RunEnd,
     ToolCallEnd,
+    ToolCallInputDelta,
     ToolCallReady,
+    ToolCallStart,
+    ToolProgress,
     TurnEnd,
+    TurnStart,
     Warned,
 )
 from caliban_common.message import Message
+from caliban_drive.result import PromptResult
 from caliban_headless import frames
 from caliban_headless.frames import Init
-from caliban_headless.totals import Result
+from caliban_headless.notices import UNFRAMED
 
 
 class StreamOptions(Struct, frozen=True, kw_only=True):
@@ -63,7 +72,7 @@ class StreamEncoder:
         frame = self._frame(event)
         return b"" if frame is None else _line(frame)
 
-    def result(self, result: Result) -> bytes:
+    def result(self, result: PromptResult) -> bytes:
         """The `result` frame."""
         return _line(frames.result_frame(result))
 
@@ -75,18 +84,30 @@ class StreamEncoder:
                 return frames.tool_use_frame(event)
             case ToolCallEnd():
                 return frames.tool_result_frame(event, self._elapsed_ms())
-            case TurnEnd() if not self._options.partial:
-                return frames.message_frame(event)
+            case TurnEnd():
+                return None if self._options.partial else frames.message_frame(event)
             case ApiRetry():
                 return frames.retry_frame(event)
             case ReplyDiscarded():
                 return frames.discarded_frame(event) if self._options.partial else None
             case Warned():
-                return frames.warning_frame(event)
-            case HookFired() if self._options.hooks:
-                return frames.hook_frame(event)
-            case _:
+                return None if event.subtype in UNFRAMED else frames.warning_frame(event)
+            case HookFired():
+                return frames.hook_frame(event) if self._options.hooks else None
+            case (
+                TurnStart()
+                | AssistantTextDelta()
+                | ToolCallStart()
+                | ToolCallInputDelta()
+                | ToolProgress()
+                | ChildEvent()
+                | MessageAdded()
+                | HistoryReplaced()
+                | RunEnd()
+            ):
                 return None
+            case _:
+                assert_never(event)
 
     def _elapsed_ms(self) -> float | None:
         return (self._clock() - self._started) * 1000 if self._options.dispatch else None

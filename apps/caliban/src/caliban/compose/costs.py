@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from caliban.cli.options import Options
 from caliban_common.paths import expand_user
 from caliban_common.usage import Usage
 from caliban_settings import Settings
@@ -23,12 +22,17 @@ Endpoint: TypeAlias = tuple[str, str | None]
 """Which adapter a provider has, by its own name, and the address that settings or a flag give it."""
 
 
-def build_costs(options: Options, settings: Settings, environ: Mapping[str, str]) -> RunCosts:
-    """The costs of a run under `--max-budget-usd`. Raises `BudgetError` and `RatesError`."""
+def build_costs(
+    max_budget_usd: str | None, settings: Settings, environ: Mapping[str, str], *, told: bool
+) -> RunCosts:
+    """The costs of a run under a limit, if any; `told` says that its frames will name them.
+
+    Raises `BudgetError` and `RatesError`.
+    """
     return RunCosts(
-        limit=options.max_budget_usd,
+        limit=max_budget_usd,
         rates=environ.get(RATES) or None,
-        is_told=options.output_format in ("json", "stream-json"),
+        is_told=told,
         rules={
             "soft_ratio": settings.get("budget.soft_ratio"),
             "unpriced": settings.get("budget.unpriced"),

@@ -10,7 +10,7 @@ import anyio
 from caliban.compose.keys import TTL_VARIABLE, KeyHelper
 from caliban.errors import KeyFailed
 from caliban_common.text import one_line
-from caliban_headless.run import print_notice
+from caliban_drive.notice import Notice, Report
 from caliban_process import Command, Completed, NotStarted, OutputLimit, OutputTooLarge, ProcessError, Runner
 from caliban_process.environ import program_environment
 from caliban_provider.credential import Credential, Fetch
@@ -18,13 +18,13 @@ from caliban_provider.credential import Credential, Fetch
 LIMIT: Final = OutputLimit(head_bytes=65_536, tail_bytes=0, refuse=True)
 
 
-async def run_key_helper(helper: KeyHelper, runner: Runner) -> str:
+async def run_key_helper(helper: KeyHelper, runner: Runner, report: Report) -> str:
     """The key that the program prints. Cancelled, it ends the program and its children first.
 
     Raises `KeyFailed` with the first line of its standard error, without the key.
     """
     async with anyio.create_task_group() as group:
-        group.start_soon(_say_when_slow, helper)
+        group.start_soon(_say_when_slow, helper, report)
         answer = await _answer(helper, runner)
         group.cancel_scope.cancel()
     if isinstance(answer, KeyFailed):
@@ -32,26 +32,24 @@ async def run_key_helper(helper: KeyHelper, runner: Runner) -> str:
     return answer
 
 
-def key_source(helper: KeyHelper, runner: Runner) -> Fetch[str]:
+def key_source(helper: KeyHelper, runner: Runner, report: Report) -> Fetch[str]:
     """What gives the program's key for as long as it is said to be good; a refused one is asked for anew.
 
     Raises `KeyFailed`.
     """
 
     async def fetch(refused: bool) -> Credential[str]:
-        key = await run_key_helper(helper, runner)
+        key = await run_key_helper(helper, runner, report)
         return Credential(value=key, expires_at_s=time.time() + helper.ttl_ms / 1000)
 
     return fetch
 
 
-async def _say_when_slow(helper: KeyHelper) -> None:
+async def _say_when_slow(helper: KeyHelper, report: Report) -> None:
     """Tell a person what is waited for."""
     await anyio.sleep(helper.slow_ms / 1000)
-    print_notice(
-        f"[caliban: the program {helper.name} for the key of {helper.provider} "
-        f"takes longer than {helper.slow_ms:,} ms]\n"
-    )
+    message = f"the program {helper.name} for the key of {helper.provider} takes longer than"
+    report(Notice(subtype="slow_key_helper", message=f"{message} {helper.slow_ms:,} ms"))
 
 
 async def _answer(helper: KeyHelper, runner: Runner) -> str | KeyFailed:

@@ -1,0 +1,153 @@
+"""The composition root of every face: what flags and settings come to, open for as long as the face runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from caliban.cli.formats import output_format
+from caliban.cli.options import Options
+from caliban.compose.agent import agent_options, build_agent
+from caliban.compose.choice import ModelInputs
+from caliban.compose.costs import RunCosts, build_costs
+from caliban.compose.host import Host, this_host
+from caliban.compose.model import resolve_model
+from caliban.compose.permissions import Permissions, build_permissions
+from caliban.compose.provider import close_provider
+from caliban.compose.resolved import ResolvedModel
+from caliban.compose.session import SavedSession, Sessions, find_sessions
+from caliban.compose.settings import build_settings
+from caliban.compose.system import build_system, is_default
+from caliban.compose.tools import build_tools
+from caliban.compose.workspace import build_workspace
+from caliban_common.hook import Hooks, SessionStart
+from caliban_common.message import Message, TextBlock
+from caliban_common.tool import FixedTools, ToolSource
+from caliban_drive.conversation import SessionParts
+from caliban_drive.notice import Notice, Report, Reporter, as_notice
+from caliban_drive.session import Session
+from caliban_provider.provider import make_ready
+from caliban_settings import Settings
+
+if TYPE_CHECKING:
+    from caliban_drive.structured import AnswerSchema
+
+
+class App(Struct, frozen=True, kw_only=True):
+    """What a face works with. `reporter` is the road of every notice, also of what a session reports.
+
+    `hooks` are asked in every session; nothing configures any yet.
+    """
+
+    options: Options
+    workspace: Path
+    settings: Settings
+    model: ResolvedModel
+    tools: ToolSource
+    hooks: Hooks | None = None
+    permissions: Permissions
+    costs: RunCosts
+    sessions: Sessions
+    reporter: Reporter
+
+    def session(self, *, schema: AnswerSchema | None = None) -> Session:
+        """The conversation that the flags name, open for writing; its answers are held to `schema`.
+
+        Raises the errors of the store, and `MissingError` for a system prompt that is not there.
+        """
+        saved = self.sessions.open(provider=self.model.name, model=self.model.model)
+        shape = schema.native if schema is not None else None
+        limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
+        session = Session(
+            build_agent(self.model, self.tools, self.permissions, self.hooks, limits),
+            id=saved.id,
+            messages=saved.messages,
+            store=saved.store,
+            prefix=saved.prefix,
+            parts=SessionParts(start=self._start(saved), costs=self.costs, reporter=self.reporter),
+        )
+        self._install_system(session, schema)
+        return session
+
+    def _start(self, saved: SavedSession) -> SessionStart:
+        """What hooks are told of the session."""
+        is_fork = self.options.session.fork_session
+        return SessionStart(
+            session_id=saved.id,
+            cwd=str(self.workspace),
+            provider=self.model.name,
+            model=self.model.model,
+            source="fork" if is_fork else "resume" if saved.resumed else "startup",
+        )
+
+    def _install_system(self, session: Session, schema: AnswerSchema | None) -> None:
+        """Put the system prompt in front; a resumed session keeps one that a flag once said."""
+        options = self.options.system
+        resumed = any(message.role != "system" for message in session.messages)
+        if resumed and not options.is_given and schema is None and not is_default(session.messages):
+            return
+        message = build_system(options, self.workspace, has_tools=bool(self.tools.tools()))
+        session.set_system(message if schema is None else _with_instruction(message, schema))
+
+
+@asynccontextmanager
+async def open_app(options: Options, report: Report, host: Host | None = None) -> AsyncIterator[App]:
+    """The app that `options` ask for, its provider ready to be asked; `report` hears of it meanwhile.
+
+    `host` is this process unless another one is given: its runner starts every program.
+
+    Raises the errors of flags, settings, sessions, rules and keys, before anything is sent or written.
+    """
+    host, reporter = host or this_host(), Reporter(report)
+    workspace = build_workspace(options.workspace.workspace)
+    settings = build_settings(options.settings, workspace)
+    sessions = find_sessions(options.session)
+    for warning in (*settings.warnings, *sessions.saved.warnings):
+        reporter(Notice(subtype="warning", message=warning))
+    permissions = build_permissions(
+        options.permissions, settings, workspace, trusted=options.settings.trust_project
+    )
+    told = output_format(options.output.output_format).is_data
+    costs = build_costs(options.model.max_budget_usd, settings, host.environ, told=told)
+    inputs = ModelInputs(
+        options=options.model,
+        settings=settings,
+        host=host,
+        workspace=workspace,
+        sources=options.settings,
+        session=sessions.saved.model_before,
+    )
+    model = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
+    try:
+        await make_ready(model.provider)
+        tools = build_tools(options, settings, workspace, permissions, host.runner, reporter)
+        yield App(
+            options=options,
+            workspace=workspace,
+            settings=settings,
+            model=model,
+            tools=_usable(tools, model, reporter),
+            permissions=permissions,
+            costs=costs,
+            sessions=sessions,
+            reporter=reporter,
+        )
+    finally:
+        await close_provider(model.provider, reporter)
+
+
+def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:
+    """None of `tools` for a model that cannot call any."""
+    if not tools.tools() or model.provider.capabilities(model.model).tools:
+        return tools
+    report(Notice(subtype="no_tools", message=f"{model.model} cannot call tools; it answers without them"))
+    return FixedTools()
+
+
+def _with_instruction(message: Message | None, schema: AnswerSchema) -> Message:
+    text = f"{message.text}\n\n{schema.instruction()}" if message is not None else schema.instruction()
+    return Message(role="system", content=(TextBlock(text=text),))
