@@ -11,11 +11,11 @@ from msgspec.structs import replace
 import caliban_common.message as made
 from caliban_agent_core.compact.cuts import cuts, is_request
 from caliban_agent_core.compact.drop import drop_oldest
-from caliban_agent_core.compact.estimate import IMAGE_TOKENS, Estimator, message_tokens, tokens
 from caliban_agent_core.compact.micro import supersede
 from caliban_agent_core.compact.trigger import Trigger
 from caliban_agent_core.nudge import EMPTY_TURN
 from caliban_agent_core.recovery import TEXT_CUT
+from caliban_common.estimate import IMAGE_TOKENS, Estimator, message_tokens, tokens
 from caliban_common.history import TargetModel, repair
 from caliban_common.message import (
     DocumentBlock,

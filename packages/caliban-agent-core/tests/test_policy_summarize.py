@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import caliban_common.message as made
 from caliban_agent_core.compact.cuts import is_request
-from caliban_agent_core.compact.estimate import tokens
 from caliban_agent_core.compact.summarize import INSTRUCTIONS, PREFIX, Summarizer
 from caliban_agent_core.compact.transcript import middle_out, transcript
 from caliban_agent_core.errors import CompactionFailed
+from caliban_common.estimate import tokens
 from caliban_common.history import TargetModel, repair
 from caliban_common.message import (
     DocumentBlock,

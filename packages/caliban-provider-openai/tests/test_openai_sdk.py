@@ -32,7 +32,7 @@ from caliban_common.tool import ToolSpec
 from caliban_common.usage import Usage
 from caliban_provider.assemble import Assembler
 from caliban_provider.errors import InvalidRequest
-from caliban_provider.reader import Decoder
+from caliban_provider.reader import WireDecoder
 from caliban_provider.request import CompletionRequest
 from caliban_provider.sse import SSEDecoder, SSEEvent
 from caliban_provider.testing import strategies
@@ -47,7 +47,7 @@ SLOW = settings(max_examples=25)
 OPENAI = quirks_of("", "openai")
 
 
-def ours(chunks: list[bytes], decoder: Decoder[SSEEvent]) -> Assembler:
+def ours(chunks: list[bytes], decoder: WireDecoder[SSEEvent]) -> Assembler:
     sse, assembler = SSEDecoder(), Assembler()
     for chunk in chunks:
         for item in sse.feed(chunk):
@@ -250,7 +250,7 @@ def test_a_reply_does_not_depend_on_how_it_is_cut(
     style: chat.Style,
     data: st.DataObject,
 ) -> None:
-    def events(chunks: list[bytes], decoder: Decoder[SSEEvent]) -> list[Any]:
+    def events(chunks: list[bytes], decoder: WireDecoder[SSEEvent]) -> list[Any]:
         sse = SSEDecoder()
         return [event for chunk in chunks for item in sse.feed(chunk) for event in decoder.feed(item)]
 
@@ -269,7 +269,7 @@ def test_reading_a_delta_quickly_gives_what_reading_it_in_full_gives(
 ) -> None:
     """Padding at the front of each event keeps the quick path from knowing it."""
 
-    def folded(pieces: list[bytes], decoder: Decoder, *, full: bool) -> Assembler:
+    def folded(pieces: list[bytes], decoder: WireDecoder[SSEEvent], *, full: bool) -> Assembler:
         if full:
             pieces = [
                 piece.replace(b"data: {", b'data: {"n": %d,' % number, 1)
