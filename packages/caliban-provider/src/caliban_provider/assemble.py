@@ -99,7 +99,8 @@ class Assembler:
     def message(self, family: str, model: str, *, id: str | None = None) -> Message:
         """The reply as far as it was received; `model` and `family` stand in where nobody named any.
 
-        Without `id`, which is ours and not the provider's, it gets a new one each time it is asked for. Left out are empty text, thinking without text and signature, and calls without id and name.
+        Without `id`, which is ours and not the provider's, it gets a new one each time it is asked for. Left
+        out are empty text, thinking without text and signature, and calls without id and name.
         """
         family = self.family or family
         content = tuple(block for entry in self._blocks if (block := _finished(entry, family)) is not None)
