@@ -22,18 +22,12 @@ from caliban_common.stop import Stop
 from caliban_common.usage import Usage
 from caliban_drive import Session
 from caliban_drive.result import PromptResult
-from caliban_headless import (
-    Driver,
-    Init,
-    JsonEncoder,
-    OnePrompt,
-    Output,
-    StreamEncoder,
-    StreamOptions,
-    TextEncoder,
-)
+from caliban_headless import Driver, Init, OnePrompt, Output
 from caliban_headless.exit_codes import CODES, exit_code
 from caliban_headless.frames import tool_use_frame
+from caliban_headless.json import JsonEncoder
+from caliban_headless.stream import StreamEncoder, StreamOptions
+from caliban_headless.text import TextEncoder
 from caliban_provider.testing.scripted import ScriptedProvider, reply, tool_call
 
 INIT = Init(

@@ -78,8 +78,6 @@ class Recorder:
                 return failure or self._forget_prefix()
             case TurnEnd():
                 return self._write(lambda store: store.add_usage(event.usage)) or self._note_prefix()
-            case ChildEvent():
-                return None  # a child's messages are no part of this conversation
             case (
                 TurnStart()
                 | AssistantTextDelta()
@@ -89,6 +87,7 @@ class Recorder:
                 | ToolCallReady()
                 | ToolCallEnd()
                 | ToolProgress()
+                | ChildEvent()
                 | ReplyDiscarded()
                 | ApiRetry()
                 | Warned()

@@ -14,10 +14,9 @@ from caliban.compose.keys import find_place
 from caliban.compose.keystore import remove_key, write_key
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
-from caliban.errors import MissingError, UsageError
+from caliban.errors import CommandCancelled, MissingError, UsageError
 from caliban.stdio import complain, write_out
 from caliban_common.text import clean
-from caliban_headless.errors import Cancelled
 from caliban_provider.registry import names
 from caliban_settings import Settings
 
@@ -38,7 +37,7 @@ def login(invocation: Invocation) -> int:
         key = _read(provider)
         signals.raises(False)
     except KeyboardInterrupt:
-        raise Cancelled("cancelled; nothing was stored") from None
+        raise CommandCancelled("cancelled; nothing was stored") from None
     lines = [f"stored the key of {provider} in {write_key(provider, key)}"]
     place = find_place(provider, variables, settings, os.environ)
     if place is not None and place[0] != "stored":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,15 +14,17 @@ from caliban.cli.options import Options
 from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
+from caliban.compose.host import Host, this_host
 from caliban.compose.model import resolve_model
 from caliban.compose.permissions import Permissions, build_permissions
 from caliban.compose.provider import close_provider
 from caliban.compose.resolved import ResolvedModel
-from caliban.compose.session import Sessions, find_sessions
+from caliban.compose.session import SavedSession, Sessions, find_sessions
 from caliban.compose.settings import build_settings
 from caliban.compose.system import build_system, is_default
 from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
+from caliban_common.hook import Hooks, SessionStart
 from caliban_common.message import Message, TextBlock
 from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.conversation import SessionParts
@@ -37,13 +38,17 @@ if TYPE_CHECKING:
 
 
 class App(Struct, frozen=True, kw_only=True):
-    """What a face works with. `reporter` is the road of every notice, also of what a session reports."""
+    """What a face works with. `reporter` is the road of every notice, also of what a session reports.
+
+    `hooks` are asked in every session; nothing configures any yet.
+    """
 
     options: Options
     workspace: Path
     settings: Settings
     model: ResolvedModel
     tools: ToolSource
+    hooks: Hooks | None = None
     permissions: Permissions
     costs: RunCosts
     sessions: Sessions
@@ -58,15 +63,26 @@ class App(Struct, frozen=True, kw_only=True):
         shape = schema.native if schema is not None else None
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
         session = Session(
-            build_agent(self.model, self.permissions, self.tools, limits),
+            build_agent(self.model, self.tools, self.permissions, self.hooks, limits),
             id=saved.id,
             messages=saved.messages,
             store=saved.store,
             prefix=saved.prefix,
-            parts=SessionParts(costs=self.costs, reporter=self.reporter),
+            parts=SessionParts(start=self._start(saved), costs=self.costs, reporter=self.reporter),
         )
         self._install_system(session, schema)
         return session
+
+    def _start(self, saved: SavedSession) -> SessionStart:
+        """What hooks are told of the session."""
+        is_fork = self.options.session.fork_session
+        return SessionStart(
+            session_id=saved.id,
+            cwd=str(self.workspace),
+            provider=self.model.name,
+            model=self.model.model,
+            source="fork" if is_fork else "resume" if saved.resumed else "startup",
+        )
 
     def _install_system(self, session: Session, schema: AnswerSchema | None) -> None:
         """Put the system prompt in front; a resumed session keeps one that a flag once said."""
@@ -79,12 +95,14 @@ class App(Struct, frozen=True, kw_only=True):
 
 
 @asynccontextmanager
-async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
+async def open_app(options: Options, report: Report, host: Host | None = None) -> AsyncIterator[App]:
     """The app that `options` ask for, its provider ready to be asked; `report` hears of it meanwhile.
+
+    `host` is this process unless another one is given: its runner starts every program.
 
     Raises the errors of flags, settings, sessions, rules and keys, before anything is sent or written.
     """
-    reporter = Reporter(report)
+    host, reporter = host or this_host(), Reporter(report)
     workspace = build_workspace(options.workspace.workspace)
     settings = build_settings(options.settings, workspace)
     sessions = find_sessions(options.session)
@@ -94,11 +112,11 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
         options.permissions, settings, workspace, trusted=options.settings.trust_project
     )
     told = output_format(options.output.output_format).is_data
-    costs = build_costs(options.model.max_budget_usd, settings, os.environ, told=told)
+    costs = build_costs(options.model.max_budget_usd, settings, host.environ, told=told)
     inputs = ModelInputs(
         options=options.model,
         settings=settings,
-        environ=os.environ,
+        host=host,
         workspace=workspace,
         sources=options.settings,
         session=sessions.saved.model_before,
@@ -106,14 +124,7 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
     model = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
     try:
         await make_ready(model.provider)
-        tools = build_tools(
-            options.workspace,
-            settings,
-            workspace,
-            permissions,
-            bare=options.settings.bare,
-            report=reporter,
-        )
+        tools = build_tools(options, settings, workspace, permissions, host.runner, reporter)
         yield App(
             options=options,
             workspace=workspace,
