@@ -12,9 +12,7 @@ def about(flags: Sequence[str]) -> int | None:
 
     Where version and help were both asked for, help it is.
     """
-    from caliban.cli.commands import find_command
-
-    if find_command(flags) is not None:
+    if _is_for_command(flags):
         return None
     if {"-h", "--help", "help"}.intersection(flags):
         from caliban.cli.help import build_parser
@@ -25,3 +23,12 @@ def about(flags: Sequence[str]) -> int | None:
 
         text = f"{version_line()}\n"
     return write_out(text.encode("utf-8"))
+
+
+def _is_for_command(flags: Sequence[str]) -> bool:
+    """Whether a command is called. A flag in front settles it: the version needs no table."""
+    if flags[0].startswith("-") and not flags[0].startswith("--config"):
+        return False
+    from caliban.cli.commands import find_command
+
+    return find_command(flags) is not None

@@ -55,8 +55,8 @@ def zsh(groups: Sequence[Group] = GROUPS, commands: Sequence[Subcommand] = COMMA
             "    local -a commands",
             f"    commands=({listed})",
             '    case "$before" in',
-            *(f"        {_names(row)}) compadd -- {said}; return ;;"
-              for row, said in _with_words(groups, commands)),
+            *(f"        {_names(row)}) compadd -- {choices}; return ;;"
+              for row, choices in _with_words(groups, commands)),
             f"        {_all(groups, commands, FOLDERS)}) _files -/; return ;;",
             f"        {_all(groups, commands, FILES)}) _files; return ;;",
             "    esac",

@@ -166,8 +166,8 @@ def _check_session(options: SessionOptions) -> None:
 
 def _check_frames(options: PromptOptions) -> None:
     """With stream-json input the prompts are frames: another prompt would bypass their parser."""
-    said = [text for text in (options.print_prompt, options.prompt_flag, options.prompt) if text]
-    if any(text != "-" for text in said):
+    texts = [text for text in (options.print_prompt, options.prompt_flag, options.prompt) if text]
+    if any(text != "-" for text in texts):
         raise UsageError(
             "--input-format stream-json reads its prompts from standard input",
             hint="leave the prompt out, or give - for it",

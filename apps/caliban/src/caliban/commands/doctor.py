@@ -11,18 +11,20 @@ from typing import Final, Literal, TypeAlias
 
 import anyio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
-from caliban.commands.cancel import run_cancellable
 from caliban.commands.scope import report
 from caliban.compose.catalog import ProviderEntry, SettingsTable, find_provider, provider_tables
 from caliban.compose.choice import ModelInputs, choose_model
+from caliban.compose.host import Host, this_host
 from caliban.compose.keys import find_key
 from caliban.compose.provider import close_provider, list_models, make_provider
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.errors import ConfigError, KeyFailed, MissingKey
+from caliban.faces.cancellable import run_cancellable
 from caliban.stdio import write_out
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
@@ -52,12 +54,14 @@ class ProviderCheck(Struct, frozen=True, kw_only=True):
 
     name: str
     settings: Settings
+    host: Host
     deep: bool
     model: str | None = None
 
     def inputs(self, keys: Mapping[str, str]) -> ModelInputs:
         """What it is made by; `keys` stand above the environment."""
-        return ModelInputs(settings=self.settings, environ={**os.environ, **keys}, workspace=Path())
+        host = replace(self.host, environ={**self.host.environ, **keys})
+        return ModelInputs(settings=self.settings, host=host, workspace=Path())
 
     @property
     def table(self) -> SettingsTable:
@@ -83,17 +87,18 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
         return (*rows, *unknown)
     chosen = choose_model(options.model, settings).provider
     names = tuple(dict.fromkeys((*PROVIDERS, *sorted(provider_tables(settings)), chosen)))
-    found: dict[str, Check] = {}
+    checks: dict[str, Check] = {}
+    host = this_host()
     async with anyio.create_task_group() as group:
         for name in names:
             model = options.model.model if name == chosen else None
-            question = ProviderCheck(name=name, settings=settings, deep=deep, model=model)
-            group.start_soon(partial(_keep, found, question))
-    return (*rows, *(found[name] for name in names))
+            question = ProviderCheck(name=name, settings=settings, host=host, deep=deep, model=model)
+            group.start_soon(partial(_keep, checks, question))
+    return (*rows, *(checks[name] for name in names))
 
 
-async def _keep(found: dict[str, Check], question: ProviderCheck) -> None:
-    found[question.name] = await _provider(question)
+async def _keep(checks: dict[str, Check], question: ProviderCheck) -> None:
+    checks[question.name] = await _provider(question)
 
 
 def _settings(options: Options, workspace: Path) -> tuple[Settings | None, Check]:
@@ -149,12 +154,12 @@ async def _provider(question: ProviderCheck) -> Check:
     except ConfigError as error:
         absent = name == "local" and not question.table
         return _row(name, "warn" if absent else "fail", "; ".join(filter(None, (error.message, error.hint))))
-    url, variables = entry.base_url(os.environ), entry.factory.base_url_env
+    url, variables = entry.base_url(question.host.environ), entry.factory.base_url_env
     if variables and not url and not question.deep:
         state: State = "warn" if name == "ollama" else "pass"
         return _row(name, state, f"{variables[0]} unset (no probe attempted; use --deep to ask its server)")
     try:
-        key = find_key(name, entry.key_variables, question.settings, os.environ)
+        key = find_key(name, entry.key_variables, question.settings, question.host.environ)
     except CalibanError as error:
         return _row(name, "fail", error.message)
     known = key if isinstance(key, str) else None  # what a program gives is known to the provider only
@@ -164,7 +169,7 @@ async def _provider(question: ProviderCheck) -> Check:
 def _check_options(question: ProviderCheck, entry: ProviderEntry) -> None:
     """Raise `ConfigError` for options of which no provider can be made; nothing is asked or sent."""
     if question.table.get("options") or question.name == "local":
-        keys = {variable: os.environ.get(variable) or "none" for variable in entry.key_variables}
+        keys = {variable: question.host.environ.get(variable) or "none" for variable in entry.key_variables}
         make_provider(entry, question.inputs(keys), report)
 
 
@@ -186,8 +191,8 @@ async def _probe(question: ProviderCheck, entry: ProviderEntry, where: str, key:
     except KeyFailed as error:
         return _row(name, "fail", error.message)
     except CalibanError as error:
-        said = error.message.replace(key, "…") if key else error.message
-        return _row(name, "fail", f"{where}: {said}")
+        words = error.message.replace(key, "…") if key else error.message
+        return _row(name, "fail", f"{where}: {words}")
     return _listed(question, models, where)
 
 

@@ -13,12 +13,12 @@ from msgspec import Struct
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
-from caliban.commands.cancel import run_cancellable
 from caliban.commands.scope import model_inputs, report
 from caliban.compose.costs import RATES, price_book
 from caliban.compose.model import plain_model
 from caliban.compose.provider import close_provider, list_models
 from caliban.compose.workspace import build_workspace
+from caliban.faces.cancellable import run_cancellable
 from caliban.stdio import write_out
 from caliban_common.codec import dumps
 from caliban_common.history import is_same_model
@@ -60,17 +60,17 @@ async def _offers(options: Options) -> tuple[Offer, ...]:
     try:
         await make_ready(resolved.provider)
         with anyio.move_on_after(LIST_S) as scope:
-            found = await list_models(resolved.provider)
+            listed = await list_models(resolved.provider)
         if scope.cancelled_caught:
             raise StreamIdle(f"{resolved.name} did not list its models in {LIST_S:.0f} s", idle_s=LIST_S)
     finally:
         await close_provider(resolved.provider, report)
     place = (resolved.provider.name, resolved.base_url)
     book, now = price_book(os.environ.get(RATES) or None, {resolved.name: place}), datetime.now(UTC)
-    chosen = _chosen([model.id for model in found], resolved.model)
+    chosen = _chosen([model.id for model in listed], resolved.model)
     return tuple(
         Offer(model=model, rate=book.rate(resolved.name, model.id, now), is_default=model.id in chosen)
-        for model in found
+        for model in listed
     )
 
 

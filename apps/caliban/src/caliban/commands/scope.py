@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from caliban.cli.options import Options
 from caliban.compose.choice import ModelInputs
+from caliban.compose.host import this_host
 from caliban.compose.settings import build_settings
 from caliban.stdio import complain
 from caliban_drive.notice import Notice
 
 
-def model_inputs(options: Options, workspace: Path, environ: Mapping[str, str] | None = None) -> ModelInputs:
+def model_inputs(options: Options, workspace: Path) -> ModelInputs:
     """What the choice of a model goes by. Raises `SettingsError`."""
     return ModelInputs(
         options=options.model,
         settings=build_settings(options.settings, workspace),
-        environ=os.environ if environ is None else environ,
+        host=this_host(),
         workspace=workspace,
         sources=options.settings,
     )

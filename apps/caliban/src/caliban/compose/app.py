@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from caliban.cli.options import Options
 from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
+from caliban.compose.host import this_host
 from caliban.compose.model import resolve_model
 from caliban.compose.permissions import Permissions, build_permissions
 from caliban.compose.provider import close_provider
@@ -100,7 +100,7 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
 
     Raises the errors of flags, settings, sessions, rules and keys, before anything is sent or written.
     """
-    reporter = Reporter(report)
+    host, reporter = this_host(), Reporter(report)
     workspace = build_workspace(options.workspace.workspace)
     settings = build_settings(options.settings, workspace)
     sessions = find_sessions(options.session)
@@ -110,11 +110,11 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
         options.permissions, settings, workspace, trusted=options.settings.trust_project
     )
     told = output_format(options.output.output_format).is_data
-    costs = build_costs(options.model.max_budget_usd, settings, os.environ, told=told)
+    costs = build_costs(options.model.max_budget_usd, settings, host.environ, told=told)
     inputs = ModelInputs(
         options=options.model,
         settings=settings,
-        environ=os.environ,
+        host=host,
         workspace=workspace,
         sources=options.settings,
         session=sessions.saved.model_before,
@@ -122,7 +122,7 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
     model = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
     try:
         await make_ready(model.provider)
-        tools = build_tools(options.workspace, settings, workspace, permissions)
+        tools = build_tools(options.workspace, settings, workspace, permissions, host.runner)
         yield App(
             options=options,
             workspace=workspace,

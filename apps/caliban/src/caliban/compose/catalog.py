@@ -91,7 +91,7 @@ class ProviderEntry(Struct, frozen=True, kw_only=True):
             raise ConfigError(f"[provider.{self.name}.headers] {error.message}", hint=error.hint) from None
 
 
-class Catalog:
+class ProviderCatalog:
     """The providers that `tables` describe, each looked up once."""
 
     def __init__(self, tables: Mapping[str, SettingsTable]) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.cli.options import ModelOptions, SettingsOptions
+from caliban.compose.host import Host
 from caliban_common.paths import config_dir
 from caliban_settings import Settings
 
@@ -28,14 +29,14 @@ class SessionModel(Struct, frozen=True, kw_only=True):
 
 
 class ModelInputs(Struct, frozen=True, kw_only=True):
-    """Flags, settings, environment and session, and where routes may be written.
+    """Flags, settings, session and the host, and where routes may be written.
 
     `sources` say whether the routes of a repository count, and whether a file is looked for at all.
     """
 
     options: ModelOptions = ModelOptions()
     settings: Settings
-    environ: Mapping[str, str] = field(default_factory=dict)
+    host: Host
     workspace: Path
     sources: SettingsOptions = SettingsOptions()
     session: SessionModel | None = None
@@ -79,7 +80,7 @@ def choose_model(wanted: ModelOptions, settings: Settings) -> ModelChoice:
 
 def may_be_routed(inputs: ModelInputs) -> bool:
     """Whether the router has to be loaded to know: without it, a run starts sooner."""
-    if inputs.options.config or inputs.options.fallback_model or inputs.environ.get(ROUTER_VARIABLE):
+    if inputs.options.config or inputs.options.fallback_model or inputs.host.environ.get(ROUTER_VARIABLE):
         return True
     if any(inputs.settings.get(key) for key in ROUTER_SETTINGS):
         return True

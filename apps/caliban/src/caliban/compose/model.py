@@ -53,7 +53,7 @@ def resolve_model(
             entry.name: metered(entry, make_provider(entry, inputs, report)) for entry in routing.entries()
         }
         return routed_model(
-            routing, providers, RouterContext(costs=costs, on_warning=on_warning, environ=inputs.environ)
+            routing, providers, RouterContext(costs=costs, on_warning=on_warning, environ=inputs.host.environ)
         )
     except UnknownProvider as error:
         raise _gone(error, inputs) from error

@@ -15,6 +15,7 @@ from caliban_common.errors import CalibanError
 from caliban_common.text import one_line
 from caliban_drive.notice import Notice, Report
 from caliban_provider.capabilities import ModelInfo
+from caliban_provider.credential import Fetch
 from caliban_provider.errors import AuthenticationError, ProviderError
 from caliban_provider.provider import Provider, ProviderFactory, ProviderOptions
 
@@ -39,20 +40,22 @@ def make_provider(
     A program for the key is run when the provider is first used. Raises `ConfigError` for a table of which
     none can be made and for a missing key, `ProviderError` for a fault of its package.
     """
-    key = find_key(entry.name, entry.key_variables, inputs.settings, inputs.environ)
+    key = find_key(entry.name, entry.key_variables, inputs.settings, inputs.host.environ)
     entry.check()
     if not key and entry.needs_key:
         raise _missing_key(entry, explicit=explicit)
     options = ProviderOptions(
         api_key=key if isinstance(key, str) else None,
-        base_url=entry.base_url(inputs.environ),
+        base_url=entry.base_url(inputs.host.environ),
         headers=entry.table.get("headers") or {},
         extra=entry.option_texts,
         on_status=lambda text: report(Notice(subtype="status", message=text)),
     )
     try:
         if isinstance(key, KeyHelper):
-            return _keyed(entry.factory, options, key, report)
+            from caliban.compose.keyprogram import key_source
+
+            return _keyed(entry.factory, options, key_source(key, inputs.host.runner, report))
         return _make(entry.factory, options)
     except ProviderError as error:
         if error.category == "other":  # a fault of the package, whatever the configuration
@@ -85,14 +88,11 @@ async def close_provider(provider: Provider, report: Report) -> None:
         report(Notice(subtype="close_failed", message=message))
 
 
-def _keyed(factory: ProviderFactory, options: ProviderOptions, helper: KeyHelper, report: Report) -> Provider:
+def _keyed(factory: ProviderFactory, options: ProviderOptions, fetch: Fetch[str]) -> Provider:
     """The provider with the key that a program gives at the time."""
-    from caliban.compose.keyprogram import key_source
     from caliban_provider.keyed import KeyedProvider
 
-    return KeyedProvider(
-        lambda key: _make(factory, replace(options, api_key=key)), key_source(helper, report)
-    )
+    return KeyedProvider(lambda key: _make(factory, replace(options, api_key=key)), fetch)
 
 
 def _make(factory: ProviderFactory, options: ProviderOptions) -> Provider:

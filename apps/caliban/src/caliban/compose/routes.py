@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.cli.options import ModelOptions
-from caliban.compose.catalog import Catalog, ProviderEntry, SettingsTable, provider_tables
+from caliban.compose.catalog import ProviderCatalog, ProviderEntry, SettingsTable, provider_tables
 from caliban.compose.choice import ROUTER_FILE, ROUTER_VARIABLE, ModelInputs, choose_model
 from caliban.compose.provider import make_provider
 from caliban.errors import ConfigError
@@ -51,7 +51,7 @@ class Routing(Struct, frozen=True, kw_only=True):
     config: RouterConfig
     source: str
     is_configured: bool
-    catalog: Catalog
+    catalog: ProviderCatalog
     base_url: str | None = None
 
     @property
@@ -83,7 +83,7 @@ class Routing(Struct, frozen=True, kw_only=True):
 def read_routing(inputs: ModelInputs, report: Report) -> Routing:
     """The routes by file, else settings; above them overrides, then flags. Raises `ConfigError`."""
     wanted, settings = inputs.wanted, inputs.settings
-    catalog = Catalog(provider_tables(settings))
+    catalog = ProviderCatalog(provider_tables(settings))
     configured = _configured(inputs, report, catalog)
     config, source, catalog = configured or (_one(settings, catalog), "flags and settings", catalog)
     overrides = settings.get("model_overrides") or {}
@@ -108,15 +108,15 @@ def capabilities_of(routing: Routing, inputs: ModelInputs, report: Report) -> Ca
     for name in routing.config.provider_names:
         entry = routing.catalog.entry(name)
         variables = {*entry.key_variables, *entry.factory.key_env}
-        keyless = {variable: "none" for variable in variables if not inputs.environ.get(variable)}
-        keyed = replace(inputs, environ={**inputs.environ, **keyless})
+        keyless = {variable: "none" for variable in variables if not inputs.host.environ.get(variable)}
+        keyed = replace(inputs, host=replace(inputs.host, environ={**inputs.host.environ, **keyless}))
         providers[name] = make_provider(entry, keyed, report)
     return lambda route: providers[route.provider].capabilities(route.model)
 
 
 def _configured(
-    inputs: ModelInputs, report: Report, catalog: Catalog
-) -> tuple[RouterConfig, str, Catalog] | None:
+    inputs: ModelInputs, report: Report, catalog: ProviderCatalog
+) -> tuple[RouterConfig, str, ProviderCatalog] | None:
     """The first routes there are, where they stand, and the catalog with the providers they describe."""
     if inputs.options.config is not None:
         path = expand_user(inputs.options.config)
@@ -135,7 +135,7 @@ def _configured(
 
 
 def _places(inputs: ModelInputs, report: Report) -> Iterator[Path]:
-    named = inputs.environ.get(ROUTER_VARIABLE)
+    named = inputs.host.environ.get(ROUTER_VARIABLE)
     if named:
         path = expand_user(named)
         if path.is_file():
@@ -156,19 +156,19 @@ def _places(inputs: ModelInputs, report: Report) -> Iterator[Path]:
         yield own
 
 
-def _read(path: Path, catalog: Catalog) -> tuple[RouterConfig, str, Catalog] | None:
+def _read(path: Path, catalog: ProviderCatalog) -> tuple[RouterConfig, str, ProviderCatalog] | None:
     return _checked(str(path), lambda: read_config(path), catalog)
 
 
 def _checked(
-    source: str, read: Callable[[], RouterConfig | None], catalog: Catalog
-) -> tuple[RouterConfig, str, Catalog] | None:
+    source: str, read: Callable[[], RouterConfig | None], catalog: ProviderCatalog
+) -> tuple[RouterConfig, str, ProviderCatalog] | None:
     """What `read` gives, with its providers in the catalog; every error in it names `source`."""
     try:
         config = read()
         if config is None:
             return None
-        catalog = Catalog(_merged(config, catalog.tables))
+        catalog = ProviderCatalog(_merged(config, catalog.tables))
         for name in config.provider_names:
             catalog.entry(name)
     except CalibanError as error:
@@ -177,13 +177,15 @@ def _checked(
     return config, source, catalog
 
 
-def _one(settings: Settings, catalog: Catalog) -> RouterConfig:
+def _one(settings: Settings, catalog: ProviderCatalog) -> RouterConfig:
     """The one route of the model that settings name."""
     choice = choose_model(ModelOptions(), settings)
     return direct(choice.provider, choice.model or catalog.entry(choice.provider).factory.default_model)
 
 
-def _pinned(config: RouterConfig, wanted: ModelOptions, settings: Settings, catalog: Catalog) -> RouterConfig:
+def _pinned(
+    config: RouterConfig, wanted: ModelOptions, settings: Settings, catalog: ProviderCatalog
+) -> RouterConfig:
     """What flags say of provider and model wins.
 
     Another provider than the first route's sets all routes aside: who names it would not want the prompt
@@ -201,7 +203,7 @@ def _pinned(config: RouterConfig, wanted: ModelOptions, settings: Settings, cata
 
 
 def _fallback(
-    wanted: ModelOptions, settings: Settings, own: str, catalog: Catalog
+    wanted: ModelOptions, settings: Settings, own: str, catalog: ProviderCatalog
 ) -> tuple[str | None, str] | None:
     """Provider and model of the fallback; that of settings is for the provider `own` that they name."""
     if wanted.fallback_model is not None:

@@ -9,8 +9,8 @@ from typing import TypeVar
 import anyio
 
 from caliban.early_signals import SECOND_INTERRUPT, EarlySignals
+from caliban.errors import CommandCancelled
 from caliban.faces.cancel_target import alone
-from caliban_headless.errors import Cancelled
 from caliban_headless.signals import watch_signals
 
 T = TypeVar("T")
@@ -19,7 +19,7 @@ T = TypeVar("T")
 def run_cancellable(work: Callable[[], Awaitable[T]], signals: EarlySignals) -> T:
     """What `work` gives. The first signal cancels it, a second interrupt ends the process.
 
-    Raises `Cancelled`, and what `work` raises.
+    Raises `CommandCancelled`, and what `work` raises.
     """
     try:
         return anyio.run(_watched, work, signals)
@@ -30,14 +30,14 @@ def run_cancellable(work: Callable[[], Awaitable[T]], signals: EarlySignals) -> 
 
 
 async def _watched(work: Callable[[], Awaitable[T]], signals: EarlySignals) -> T:
-    found: list[T] = []
+    results: list[T] = []
     async with anyio.create_task_group() as group:
         group.start_soon(watch_signals, group.cancel_scope.cancel, _leave, signals.numbers)
-        found.append(await work())
+        results.append(await work())
         group.cancel_scope.cancel()
-    if not found:
-        raise Cancelled("cancelled")
-    return found[0]
+    if not results:
+        raise CommandCancelled("cancelled")
+    return results[0]
 
 
 def _leave() -> None:
