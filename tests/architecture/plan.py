@@ -169,6 +169,7 @@ WALLS: Mapping[str, str] = {
     "caliban_agent_core.hooks:ask_hooks": "the call of hooks: those that fail object",
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.dispatch:invoke": "the call of a tool: its fault is a result that the model reads",
+    "caliban_agent_core.registry:_load": "the load of a plugin: its fault is named and the tool left out",
     "caliban_provider.registry:_load": "the load of a plugin: its fault is an unknown provider that says why",
 }
 """`module:function` that catches every exception -> what it walls off."""

@@ -177,7 +177,7 @@ def test_calls_at_the_end_are_answered_in_a_message_of_their_own() -> None:
         *history,
         replace(results(interrupted("t1"), interrupted("t2")), id=f"{ID}-answer"),
     )
-    assert close_open_calls(history) == repair(history, READER)
+    assert close_open_calls(history, new_id=lambda: f"{ID}-answer") == repair(history, READER)
     assert close_open_calls((user("go"),)) == (user("go"),)
     assert close_open_calls(()) == ()
 

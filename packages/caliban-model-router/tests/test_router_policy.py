@@ -211,8 +211,9 @@ def test_a_history_that_was_rewritten_is_translated_anew():
 
     translator = Translator(TargetModel(family="f", model="m"))
     for word in ("one", "two"):
-        view = translator.messages(history(word))
-        assert view == Translator(TargetModel(family="f", model="m")).messages(history(word))
+        messages = history(word)
+        view = translator.messages(messages)
+        assert view == Translator(TargetModel(family="f", model="m")).messages(messages)
         assert view[2].tool_results[0].content == (TextBlock(text=word),)
 
 

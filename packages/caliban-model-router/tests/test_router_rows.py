@@ -374,9 +374,8 @@ async def test_what_a_fallback_signed_comes_back_to_it_and_to_nobody_else():
     )
     agent = Agent(made.router, made.router.model, options=QUICK)
     first = await agent.run_to_end("Hi")
-    assert first.messages[-1] == Message(
-        role="assistant", content=private, family="two-family", model="two-model"
-    )
+    last = first.messages[-1]
+    assert (last.content, last.family, last.model) == (private, "two-family", "two-model")
     made.clock.now_s += 60
     second = await agent.run_to_end((*first.messages, user("Go on")))
     made.clock.now_s += 60

@@ -279,10 +279,10 @@ def test_reading_a_delta_quickly_gives_what_reading_it_in_full_gives(
 
     pieces = chat.reply(*parts, style=style)
     quick, full = (folded(pieces, ChatDecoder(), full=full) for full in (False, True))
-    assert quick.message("", "") == full.message("", "")
+    assert quick.message("", "", id="m1") == full.message("", "", id="m1")
     pieces = responses.reply(*items, responses.together(*items))
     quick, full = (folded(pieces, ResponsesDecoder(), full=full) for full in (False, True))
-    assert quick.message("", "") == full.message("", "")
+    assert quick.message("", "", id="m1") == full.message("", "", id="m1")
 
 
 CHAT_PARAMS: TypeAdapter[Any] = TypeAdapter(CompletionCreateParamsStreaming)

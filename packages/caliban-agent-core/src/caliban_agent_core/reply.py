@@ -140,8 +140,8 @@ class ModelCaller:
 
     def _message(self, assembler: Assembler, model: str) -> Message:
         """The reply, under the name that was asked for: an alias must find its own signatures again."""
-        reply = assembler.message(self._provider.family, model)
-        return replace(reply, id=self._state.new_id(), model=assembler.asked or model)
+        reply = assembler.message(self._provider.family, model, id=self._state.new_id())
+        return replace(reply, model=assembler.asked or model)
 
     async def _stream(self, request: CompletionRequest, turn: int) -> Reply:
         assembler = self.assembler = Assembler()

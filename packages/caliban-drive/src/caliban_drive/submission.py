@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncIterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 import anyio
 from anyio.abc import TaskGroup
@@ -16,11 +16,22 @@ from caliban_agent_core.errors import RunNotFinished
 from caliban_agent_core.run import Run
 from caliban_common.event import (
     AgentEvent,
+    ApiRetry,
     AssistantTextDelta,
+    AssistantThinkingDelta,
+    ChildEvent,
     HistoryReplaced,
+    HookFired,
     MessageAdded,
+    ReplyDiscarded,
     RunEnd,
+    ToolCallEnd,
+    ToolCallInputDelta,
+    ToolCallReady,
+    ToolCallStart,
+    ToolProgress,
     TurnEnd,
+    TurnStart,
     Warned,
 )
 from caliban_common.message import Message, user
@@ -34,6 +45,7 @@ from caliban_drive.result import PromptResult, RunTotals
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
 
+DELTAS = frozenset({AssistantTextDelta, AssistantThinkingDelta, ToolCallInputDelta})
 CANCELLED = Stop(kind="cancelled", message="the run was cancelled")
 
 
@@ -105,8 +117,9 @@ class Submission:
         pending = self._pending
         async for run in self._runs:
             async for event in run.events:
-                # A delta is neither recorded nor summed up: there can be fifty thousand of them.
-                if type(event) is not AssistantTextDelta:
+                # A delta is neither recorded nor summed up: there can be fifty thousand of them, and the
+                # folds would look at each for 1 µs.
+                if type(event) not in DELTAS:
                     self._fold(event)
                 while pending:
                     yield pending.popleft()
@@ -128,8 +141,24 @@ class Submission:
             case RunEnd():
                 self._ended = True
                 return
-            case _:
+            case (
+                TurnStart()
+                | AssistantTextDelta()
+                | AssistantThinkingDelta()
+                | ToolCallStart()
+                | ToolCallInputDelta()
+                | ToolCallReady()
+                | ToolCallEnd()
+                | ToolProgress()
+                | ChildEvent()
+                | ReplyDiscarded()
+                | ApiRetry()
+                | Warned()
+                | HookFired()
+            ):
                 return
+            case _:
+                assert_never(event)
         self._tell(self._conversation.recorder.record(event))
 
     def _tell(self, failure: Notice | None) -> None:

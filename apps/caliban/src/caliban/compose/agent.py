@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from caliban.cli.options import ModelOptions, WorkspaceOptions
@@ -13,13 +13,13 @@ from caliban_agent_core.gate import Gate
 from caliban_agent_core.options import AgentOptions
 from caliban_common.hook import Hooks
 from caliban_common.paths import cache_dir
-from caliban_common.tool import Tool
+from caliban_common.tool import ToolSource
 from caliban_settings import Settings
 
 
 def build_agent(
     resolved: ResolvedModel,
-    tools: Sequence[Tool],
+    tools: ToolSource,
     permissions: Permissions,
     hooks: Hooks | None,
     options: AgentOptions,

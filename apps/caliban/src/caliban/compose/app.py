@@ -22,11 +22,11 @@ from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import SavedSession, Sessions, find_sessions
 from caliban.compose.settings import build_settings
 from caliban.compose.system import build_system, is_default
-from caliban.compose.tools import build_tools
+from caliban.compose.tools import build_tools, with_installed
 from caliban.compose.workspace import build_workspace
 from caliban_common.hook import Hooks, SessionStart
 from caliban_common.message import Message, TextBlock
-from caliban_common.tool import Tool
+from caliban_common.tool import FilteredTools, FixedTools, ToolSource
 from caliban_drive.conversation import SessionParts
 from caliban_drive.notice import Notice, Report, Reporter, as_notice
 from caliban_drive.session import Session
@@ -47,7 +47,7 @@ class App(Struct, frozen=True, kw_only=True):
     workspace: Path
     settings: Settings
     model: ResolvedModel
-    tools: tuple[Tool, ...]
+    tools: ToolSource
     hooks: Hooks | None = None
     permissions: Permissions
     costs: RunCosts
@@ -90,7 +90,7 @@ class App(Struct, frozen=True, kw_only=True):
         resumed = any(message.role != "system" for message in session.messages)
         if resumed and not options.is_given and schema is None and not is_default(session.messages):
             return
-        message = build_system(options, self.workspace, [tool.spec for tool in self.tools])
+        message = build_system(options, self.workspace, has_tools=bool(self.tools.tools()))
         session.set_system(message if schema is None else _with_instruction(message, schema))
 
 
@@ -123,12 +123,14 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
     try:
         await make_ready(model.provider)
         tools = build_tools(options.workspace, settings, workspace, permissions, host.runner)
+        if tools and not options.settings.bare:
+            tools = with_installed(tools, reporter)
         yield App(
             options=options,
             workspace=workspace,
             settings=settings,
             model=model,
-            tools=_usable(tools, model, reporter),
+            tools=_usable(FilteredTools(FixedTools(tools), permissions.offers), model, reporter),
             permissions=permissions,
             costs=costs,
             sessions=sessions,
@@ -138,12 +140,12 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
         await close_provider(model.provider, reporter)
 
 
-def _usable(tools: tuple[Tool, ...], model: ResolvedModel, report: Report) -> tuple[Tool, ...]:
+def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:
     """None of `tools` for a model that cannot call any."""
-    if not tools or model.provider.capabilities(model.model).tools:
+    if not tools.tools() or model.provider.capabilities(model.model).tools:
         return tools
     report(Notice(subtype="no_tools", message=f"{model.model} cannot call tools; it answers without them"))
-    return ()
+    return FixedTools()
 
 
 def _with_instruction(message: Message | None, schema: AnswerSchema) -> Message:

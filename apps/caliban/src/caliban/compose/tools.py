@@ -6,7 +6,9 @@ from pathlib import Path
 
 from caliban.cli.options import WorkspaceOptions
 from caliban.compose.permissions import Permissions, roots_of
+from caliban_agent_core.registry import installed_tools
 from caliban_common.tool import Tool
+from caliban_drive.notice import Notice, Report
 from caliban_process import Runner
 from caliban_settings import Settings
 from caliban_tools_builtin import ToolOptions, builtin_tools
@@ -21,11 +23,11 @@ def build_tools(
 ) -> tuple[Tool, ...]:
     """The built-in tools, fenced to the workspace and the further roots of the settings.
 
-    A tool that the rules deny altogether is not offered; searches show nothing that may not be read.
+    Searches show nothing that may not be read.
     """
     if options.no_tools:
         return ()
-    tools = builtin_tools(
+    return builtin_tools(
         ToolOptions(
             workspace=workspace,
             restrict_paths=options.restrict_paths,
@@ -35,4 +37,11 @@ def build_tools(
             runner=runner,
         )
     )
-    return tuple(tool for tool in tools if permissions.offers(tool.spec))
+
+
+def with_installed(tools: tuple[Tool, ...], report: Report) -> tuple[Tool, ...]:
+    """`tools`, and those of other packages; one that does not load is reported and left out."""
+    installed = installed_tools({tool.spec.name for tool in tools})
+    for problem in installed.problems:
+        report(Notice(subtype="tool_left_out", message=problem.message, hint=problem.hint))
+    return (*tools, *installed.tools)

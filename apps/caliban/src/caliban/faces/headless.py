@@ -114,7 +114,7 @@ def _init(app: App, session: Session) -> Init:
     return Init(
         session_id=session.id,
         model=f"{app.model.name}/{app.model.model}",
-        tools=tuple(tool.spec.name for tool in app.tools),
+        tools=tuple(tool.spec.name for tool in app.tools.tools()),
         setting_sources=app.settings.sources,
         bare=app.options.settings.bare,
         cwd=str(app.workspace),

@@ -1,93 +1,22 @@
-"""Rows A1 to A23 of the conformance table: what the loop does, through the library."""
+"""Rows A1 to A10 and A19 to A23 of the conformance table: what becomes of replies."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from time import perf_counter
 from typing import Any
 
-import anyio
 import pytest
+from loop_kit import DONE, QUICK, Stub, cut, of, play, user_texts
 
-from caliban_agent_core import Agent, AgentOptions, Gate
+from caliban_agent_core import Agent, AgentOptions
 from caliban_agent_core.recovery import RecoveryLimits
-from caliban_common.event import AgentEvent, ApiRetry, MessageAdded, ToolCallEnd, TurnEnd, Warned
-from caliban_common.message import Message
-from caliban_common.permission import Decision
-from caliban_common.tool import ToolContext, ToolKind, ToolOutput, ToolSpec
+from caliban_common.event import ApiRetry, MessageAdded, TurnEnd, Warned
+from caliban_common.message import assistant, user
 from caliban_common.usage import Usage
 from caliban_provider.capabilities import Capabilities
 from caliban_provider.errors import ContextTooLong, ServerError, StreamInterrupted
-from caliban_provider.retry import RetryPolicy
 from caliban_provider.testing.scripted import Reply, ScriptedProvider, failure, reply, thinking, tool_call
 
 pytestmark = pytest.mark.anyio
-QUICK = RetryPolicy(first_delay_s=0.001)
-DONE = "All done."
-
-
-@dataclass
-class Stub:
-    """A tool that waits, answers, and remembers what ran at the same time."""
-
-    name: str
-    wait_s: float = 0.0
-    kind: ToolKind = "other"
-    output: str = "ok"
-    key: str | None = None
-    running: int = 0
-    peak: int = 0
-    calls: list[Mapping[str, Any]] = field(default_factory=list)
-
-    @property
-    def spec(self) -> ToolSpec:
-        return ToolSpec(name=self.name, description="stub", input_schema={"type": "object"}, kind=self.kind)
-
-    def conflict_key(self, args: Mapping[str, Any]) -> str | None:
-        return args.get("path", self.key)
-
-    async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
-        self.calls.append(args)
-        self.running += 1
-        self.peak = max(self.peak, self.running)
-        try:
-            await anyio.sleep(self.wait_s)
-        finally:
-            self.running -= 1
-        return ToolOutput.of(self.output)
-
-
-@dataclass
-class Rules:
-    """Denies the tools that are named."""
-
-    denied: tuple[str, ...]
-
-    def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
-        return Decision(action="deny" if tool.name in self.denied else "allow", reason="by the test")
-
-
-def cut(text: str = "half", tokens: int = 1024) -> Reply:
-    return reply(text, stop_reason="max_tokens", usage=Usage(input_tokens=1, output_tokens=tokens))
-
-
-async def play(agent: Agent, prompt: str = "go") -> tuple[list[AgentEvent], Any]:
-    events: list[AgentEvent] = []
-    with anyio.fail_after(20):
-        async with agent.run(prompt) as run:
-            async for event in run.events:
-                events.append(event)
-    return events, run.outcome
-
-
-def of(events: list[AgentEvent], kind: type) -> list[Any]:
-    return [event for event in events if isinstance(event, kind)]
-
-
-def user_texts(messages: tuple[Message, ...]) -> list[str]:
-    return [message.text for message in messages if message.role == "user" and message.text]
 
 
 async def test_a1_a_cut_reply_is_asked_again_with_more_room_within_one_turn() -> None:
@@ -193,111 +122,6 @@ async def test_a10_the_no_edit_nudge_never_masks_a_refusal_and_zero_is_off() -> 
     assert user_texts(outcome.messages) == ["go"]
 
 
-def three(*names: str) -> Reply:
-    return reply(*(tool_call(name, id=f"id_{name}") for name in names))
-
-
-async def test_a11_tools_of_one_reply_run_in_parallel_or_one_by_one() -> None:
-    async def wall(limit: int) -> float:
-        tools = [Stub(name, wait_s=0.1) for name in "abc"]
-        provider = ScriptedProvider([three("a", "b", "c"), reply(DONE)])
-        started = perf_counter()
-        await play(Agent(provider, "m", tools=tools, options=AgentOptions(parallel_limit=limit)))
-        return perf_counter() - started
-
-    parallel, serial = await wall(8), await wall(1)
-    assert serial >= 0.28
-    assert parallel < serial * 0.75
-
-
-async def test_a12_events_come_as_calls_finish_and_history_as_they_were_made() -> None:
-    tools = [Stub("a", wait_s=0.16), Stub("b", wait_s=0.08), Stub("c", wait_s=0.005)]
-    provider = ScriptedProvider([three("a", "b", "c"), reply(DONE)])
-    events, outcome = await play(Agent(provider, "m", tools=tools))
-    assert [e.name for e in of(events, ToolCallEnd)] == ["c", "b", "a"]
-    results = next(m for m in outcome.messages if m.tool_results).tool_results
-    assert [r.tool_use_id for r in results] == ["id_a", "id_b", "id_c"]
-
-
-async def test_a13_the_limit_bounds_what_runs_at_once() -> None:
-    tool = Stub("a", wait_s=0.03)
-    calls = reply(*(tool_call("a", {"n": n}) for n in range(5)))
-    provider = ScriptedProvider([calls, reply(DONE)])
-    await play(Agent(provider, "m", tools=[tool], options=AgentOptions(parallel_limit=2)))
-    assert tool.peak == 2
-
-
-async def test_a14_calls_on_one_path_wait_for_each_other_and_other_paths_do_not() -> None:
-    tool = Stub("Write", wait_s=0.03)
-    same = reply(*(tool_call("Write", {"path": "x", "n": n}) for n in range(3)))
-    await play(Agent(ScriptedProvider([same, reply(DONE)]), "m", tools=[tool]))
-    assert tool.peak == 1
-    assert [call["n"] for call in tool.calls] == [0, 1, 2]
-    other = reply(*(tool_call("Write", {"path": str(n)}) for n in range(3)))
-    await play(Agent(ScriptedProvider([other, reply(DONE)]), "m", tools=[tool]))
-    assert tool.peak == 3
-
-
-async def test_a15_a_denied_call_keeps_its_place_in_the_history() -> None:
-    gate = Gate(rules=Rules(denied=("b",)))
-    tools = [Stub(name) for name in "abc"]
-    provider = ScriptedProvider([three("a", "b", "c"), reply(DONE)])
-    _, outcome = await play(Agent(provider, "m", tools=tools, gate=gate))
-    results = next(m for m in outcome.messages if m.tool_results).tool_results
-    assert [(r.tool_use_id, r.is_error) for r in results] == [
-        ("id_a", False),
-        ("id_b", True),
-        ("id_c", False),
-    ]
-    assert results[1].content[0].text == "Tool call denied: by the test"
-    assert tools[1].calls == []
-
-
-async def test_a16_a_cancelled_run_ends_at_once_with_every_call_answered() -> None:
-    tools = [Stub("a", wait_s=30), Stub("b", wait_s=0)]
-    agent = Agent(ScriptedProvider([three("a", "b")]), "m", tools=tools)
-    with anyio.fail_after(5):
-        async with agent.run("go") as run:
-            async for event in run.events:
-                if isinstance(event, ToolCallEnd) and event.name == "b":
-                    run.cancel()
-    outcome = run.outcome
-    assert outcome.stop.kind == "cancelled"
-    results = outcome.messages[-1].tool_results
-    assert [(r.tool_use_id, r.is_error) for r in results] == [("id_a", True), ("id_b", False)]
-
-
-async def test_a_run_that_is_left_early_is_over_when_the_block_is() -> None:
-    tool = Stub("a", wait_s=30)
-    agent = Agent(ScriptedProvider([three("a")]), "m", tools=[tool])
-    with anyio.fail_after(5):
-        async with agent.run("go") as run:
-            async for event in run.events:
-                if isinstance(event, MessageAdded):
-                    break
-    assert run.outcome.stop.kind == "cancelled"
-    assert tool.running == 0
-    assert run.outcome.messages[-1].tool_results
-
-
-async def test_an_error_of_the_reader_comes_out_as_it_was_raised() -> None:
-    agent = Agent(ScriptedProvider([reply("x")]), "m")
-    with pytest.raises(KeyError, match="mine"):
-        async with agent.run("go") as run:
-            async for _ in run.events:
-                raise KeyError("mine")
-
-
-async def test_a17_a_long_result_is_cut_and_kept_whole_in_a_file(tmp_path: Path) -> None:
-    options = AgentOptions(session_id="sess", tool_result_cap_chars=50, overflow_dir=tmp_path)
-    provider = ScriptedProvider([reply(tool_call("a", id="tu_1")), reply(DONE)])
-    _, outcome = await play(Agent(provider, "m", tools=[Stub("a", output="x" * 500)], options=options))
-    text = next(m for m in outcome.messages if m.tool_results).tool_results[0].content[0].text
-    assert text.startswith("[truncated: 500 chars")
-    assert str(tmp_path) in text
-    assert (tmp_path / "sess" / "tu_1.txt").read_text() == "x" * 500
-
-
 async def test_a19_a_prompt_that_is_too_long_is_compacted_and_asked_once_more() -> None:
     def answer(request: Any) -> Reply:
         if any(m.text.startswith("Summary of earlier conversation:") for m in request.messages):
@@ -311,12 +135,12 @@ async def test_a19_a_prompt_that_is_too_long_is_compacted_and_asked_once_more() 
         message
         for n in range(20)
         for message in (
-            Message(role="user", content=_text(f"q{n} " * 50)),
-            Message(role="assistant", content=_text(f"a{n} " * 50)),
+            user(f"q{n} " * 50),
+            assistant(f"a{n} " * 50),
         )
     ]
     agent = Agent(provider, "m", tools=[Stub("a")])
-    outcome = await agent.run_to_end([*history, Message(role="user", content=_text("now"))])
+    outcome = await agent.run_to_end([*history, user("now")])
     assert outcome.stop.kind == "end_of_turn"
     assert outcome.messages[-1].text == "after"
 
@@ -374,40 +198,10 @@ async def test_max_turns_of_zero_asks_nobody() -> None:
     assert provider.requests == []
 
 
-async def test_b081_a_cancelled_history_takes_a_new_prompt() -> None:
-    agent = Agent(ScriptedProvider([three("a")]), "m", tools=[Stub("a", wait_s=30)])
-    async with agent.run("go") as run:
-        async for event in run.events:
-            if isinstance(event, MessageAdded):
-                run.cancel()
-    second = Agent(ScriptedProvider([reply("fine")]), "m", tools=[Stub("a")])
-    outcome = await second.run_to_end([*run.outcome.messages, Message(role="user", content=_text("again"))])
-    assert outcome.messages[-1].text == "fine"
-
-
-async def test_unknown_tools_and_broken_arguments_are_answered() -> None:
-    from caliban_common.message import ToolUseBlock
-
-    bad = ToolUseBlock(id="t2", name="a", input={}, raw_input='{"x": ')
-    provider = ScriptedProvider([reply(tool_call("nope", id="t1"), bad), reply(DONE)])
-    tool = Stub("a")
-    _, outcome = await play(Agent(provider, "m", tools=[tool]))
-    results = next(m for m in outcome.messages if m.tool_results).tool_results
-    assert results[0].content[0].text == "Error: invalid input: tool not found: nope"
-    assert "not a JSON object" in results[1].content[0].text
-    assert tool.calls == []
-
-
 async def test_the_same_other_model_is_warned_about_once() -> None:
     script = [reply(tool_call("a"), model="llama3.2"), reply("x", model="llama3.2")]
     events, _ = await play(Agent(ScriptedProvider(script), "llama3.1", tools=[Stub("a")]))
     assert [e.details for e in of(events, Warned)] == [{"requested": "llama3.1", "actual": "llama3.2"}]
-
-
-def _text(text: str) -> Any:
-    from caliban_common.message import TextBlock
-
-    return (TextBlock(text=text),)
 
 
 async def test_b073_an_unreadable_call_is_asked_for_again_and_then_given_up() -> None:
