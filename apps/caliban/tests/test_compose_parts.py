@@ -5,7 +5,7 @@ import pytest
 from caliban.cli.options import PermissionOptions, SettingsOptions, WorkspaceOptions
 from caliban.compose.permissions import build_permissions
 from caliban.compose.settings import build_settings
-from caliban.compose.tools import build_tools
+from caliban.compose.tools import build_tools, offered
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
 from caliban_process import Runner
@@ -47,7 +47,7 @@ def test_a_tool_that_rules_deny_altogether_is_not_offered(settings, work):
     def names(*, no_tools=False, **flags):
         permissions = build_permissions(PermissionOptions(**flags), settings(), work, trusted=False)
         tools = build_tools(WorkspaceOptions(no_tools=no_tools), settings(), work, permissions, Runner())
-        return {tool.spec.name for tool in tools}
+        return {tool.spec.name for tool in offered(tools, permissions).tools()}
 
     assert names() - names(deny=("Bash",)) == {"Bash"}
     assert names(no_tools=True) == set()

@@ -22,11 +22,11 @@ from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import SavedSession, Sessions, find_sessions
 from caliban.compose.settings import build_settings
 from caliban.compose.system import build_system, is_default
-from caliban.compose.tools import build_tools, with_installed
+from caliban.compose.tools import build_tools, offered, with_installed
 from caliban.compose.workspace import build_workspace
 from caliban_common.hook import Hooks, SessionStart
 from caliban_common.message import Message, TextBlock
-from caliban_common.tool import FilteredTools, FixedTools, ToolSource
+from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.conversation import SessionParts
 from caliban_drive.notice import Notice, Report, Reporter, as_notice
 from caliban_drive.session import Session
@@ -130,7 +130,7 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
             workspace=workspace,
             settings=settings,
             model=model,
-            tools=_usable(FilteredTools(FixedTools(tools), permissions.offers), model, reporter),
+            tools=_usable(offered(tools, permissions), model, reporter),
             permissions=permissions,
             costs=costs,
             sessions=sessions,

@@ -7,7 +7,7 @@ from pathlib import Path
 from caliban.cli.options import WorkspaceOptions
 from caliban.compose.permissions import Permissions, roots_of
 from caliban_agent_core.registry import installed_tools
-from caliban_common.tool import Tool
+from caliban_common.tool import FilteredTools, FixedTools, Tool, ToolSource
 from caliban_drive.notice import Notice, Report
 from caliban_process import Runner
 from caliban_settings import Settings
@@ -45,3 +45,8 @@ def with_installed(tools: tuple[Tool, ...], report: Report) -> tuple[Tool, ...]:
     for problem in installed.problems:
         report(Notice(subtype="tool_left_out", message=problem.message, hint=problem.hint))
     return (*tools, *installed.tools)
+
+
+def offered(tools: tuple[Tool, ...], permissions: Permissions) -> ToolSource:
+    """Those of `tools` that the rules do not deny altogether: the model is not told of the others."""
+    return FilteredTools(FixedTools(tools), permissions.offers)
