@@ -9,19 +9,15 @@ import anyio
 import pytest
 from msgspec.structs import replace
 
-from caliban.cli.options import Options
+from caliban.cli.options import Options, SettingsOptions, WorkspaceOptions
+from caliban.compose.app import open_app
 from caliban.compose.host import Host
 from caliban.compose.keyprogram import run_key_helper
 from caliban.compose.keys import KeyHelper
-from caliban.compose.permissions import build_permissions
-from caliban.compose.provider import build_provider, close_provider
-from caliban.compose.settings import build_settings
-from caliban.compose.tools import build_tools
-from caliban.compose.workspace import build_workspace
 from caliban.errors import KeyFailed
 from caliban_common.tool import ToolContext
+from caliban_drive.notice import Notice
 from caliban_process import Command, ProcessError, Runner
-from caliban_provider.provider import make_ready
 from caliban_tools_builtin import ToolOptions, builtin_tools
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the programs are shell scripts")
@@ -67,26 +63,24 @@ def test_one_wrapper_sees_the_children_of_bash_of_searches_and_of_keys(tmp_path,
     helper.chmod(0o755)
     (tmp_path / "notes.txt").write_text("needle\n")
     monkeypatch.chdir(tmp_path)
-    options = Options(workspace=str(tmp_path), settings=json.dumps({"api_key_helper": str(helper)}))
+    options = Options(
+        workspace=WorkspaceOptions(workspace=str(tmp_path)),
+        settings=SettingsOptions(settings=json.dumps({"api_key_helper": str(helper)})),
+    )
     sandbox = Sandbox()
     host = Host(environ={"PATH": "/usr/bin:/bin"}, runner=Runner(sandbox))
 
     async def use_all() -> list[str]:
-        workspace = build_workspace(options)
-        settings = build_settings(options, workspace)
-        permissions = build_permissions(options, settings, workspace)
-        provider = build_provider(options, settings, host).provider
-        await make_ready(provider)
-        await close_provider(provider)
-        tools = build_tools(options, settings, workspace, permissions, host.runner)
-        by_name = {tool.spec.name: tool for tool in tools}
-        context = ToolContext(session_id="s", turn=0, tool_use_id="t")
-        calls = {
-            "Bash": {"command": "echo $INSIDE"},
-            "Glob": {"pattern": "*.txt"},
-            "Grep": {"pattern": "needle"},
-        }
-        return [(await by_name[name].invoke(args, context)).text for name, args in calls.items()]
+        notices: list[Notice] = []
+        async with open_app(options, notices.append, host) as app:
+            by_name = {tool.spec.name: tool for tool in app.tools.tools()}
+            context = ToolContext(session_id="s", turn=0, tool_use_id="t")
+            calls = {
+                "Bash": {"command": "echo $INSIDE"},
+                "Glob": {"pattern": "*.txt"},
+                "Grep": {"pattern": "needle"},
+            }
+            return [(await by_name[name].invoke(args, context)).text for name, args in calls.items()]
 
     bash, glob, grep = anyio.run(use_all)
     assert "\nyes\n" in bash and "notes.txt" in glob and "notes.txt:1:needle" in grep

@@ -14,7 +14,7 @@ from caliban.cli.options import Options
 from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
-from caliban.compose.host import this_host
+from caliban.compose.host import Host, this_host
 from caliban.compose.model import resolve_model
 from caliban.compose.permissions import Permissions, build_permissions
 from caliban.compose.provider import close_provider
@@ -22,7 +22,7 @@ from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import SavedSession, Sessions, find_sessions
 from caliban.compose.settings import build_settings
 from caliban.compose.system import build_system, is_default
-from caliban.compose.tools import build_tools, offered, with_installed
+from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
 from caliban_common.hook import Hooks, SessionStart
 from caliban_common.message import Message, TextBlock
@@ -95,12 +95,14 @@ class App(Struct, frozen=True, kw_only=True):
 
 
 @asynccontextmanager
-async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
+async def open_app(options: Options, report: Report, host: Host | None = None) -> AsyncIterator[App]:
     """The app that `options` ask for, its provider ready to be asked; `report` hears of it meanwhile.
+
+    `host` is this process unless another one is given: its runner starts every program.
 
     Raises the errors of flags, settings, sessions, rules and keys, before anything is sent or written.
     """
-    host, reporter = this_host(), Reporter(report)
+    host, reporter = host or this_host(), Reporter(report)
     workspace = build_workspace(options.workspace.workspace)
     settings = build_settings(options.settings, workspace)
     sessions = find_sessions(options.session)
@@ -122,15 +124,13 @@ async def open_app(options: Options, report: Report) -> AsyncIterator[App]:
     model = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
     try:
         await make_ready(model.provider)
-        tools = build_tools(options.workspace, settings, workspace, permissions, host.runner)
-        if tools and not options.settings.bare:
-            tools = with_installed(tools, reporter)
+        tools = build_tools(options, settings, workspace, permissions, host.runner, reporter)
         yield App(
             options=options,
             workspace=workspace,
             settings=settings,
             model=model,
-            tools=_usable(offered(tools, permissions), model, reporter),
+            tools=_usable(tools, model, reporter),
             permissions=permissions,
             costs=costs,
             sessions=sessions,
