@@ -10,6 +10,7 @@ from golden_wires import ODD, PNG, SECRET
 from caliban_common.codec import dumps, message_from_json, message_to_json
 from caliban_common.errors import DataError
 from caliban_common.message import (
+    Base64Source,
     DocumentBlock,
     ImageBlock,
     Message,
@@ -19,17 +20,18 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UrlSource,
 )
 
 DEEP = {"z": [1, -0.0, 2.50, 1e30, 1e-7, 2**70, None, True, {}, []], "a": ODD}
 BLOCKS = (
     TextBlock(text=ODD),
     TextBlock(text="\x00\x1f\x7f\u2029\ufeff"),
-    ImageBlock(media_type="image/png", data=PNG),
-    ImageBlock(media_type="image/png", url="https://example.org/a.png?b=1&c=ü"),
-    ImageBlock(media_type="", url="https://example.org/a.png"),
-    DocumentBlock(media_type="application/pdf", data="JVBERi0xLjQ=", title="A paper"),
-    DocumentBlock(media_type="text/plain", data="aGk="),
+    ImageBlock.of(media_type="image/png", data=PNG),
+    ImageBlock(source=UrlSource(url="https://example.org/a.png?b=1&c=ü", media_type="image/png")),
+    ImageBlock(source=UrlSource(url="https://example.org/a.png", media_type="")),
+    DocumentBlock(source=Base64Source(media_type="application/pdf", data="JVBERi0xLjQ="), title="A paper"),
+    DocumentBlock(source=Base64Source(media_type="text/plain", data="aGk=")),
     ThinkingBlock(text=ODD, signature=SECRET),
     ThinkingBlock(text="", signature=""),
     ThinkingBlock(text="hm"),
@@ -39,7 +41,7 @@ BLOCKS = (
     ToolResultBlock(tool_use_id="t1", content=()),
     ToolResultBlock(
         tool_use_id="t2",
-        content=(TextBlock(text=ODD), ImageBlock(media_type="image/png", data=PNG)),
+        content=(TextBlock(text=ODD), ImageBlock.of(media_type="image/png", data=PNG)),
         is_error=True,
     ),
     OpaqueBlock(family="openai", data=DEEP),

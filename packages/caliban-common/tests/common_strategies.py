@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from caliban_common.message import (
+    Base64Source,
     Block,
     DocumentBlock,
     ImageBlock,
@@ -16,6 +17,7 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UrlSource,
     assistant,
     system,
     user,
@@ -64,15 +66,13 @@ def objects(text: st.SearchStrategy[str], *, finite: bool = True) -> st.SearchSt
 def blocks(text: st.SearchStrategy[str], *, finite: bool = True) -> st.SearchStrategy[Block]:
     """Blocks of every type."""
     texts = st.builds(TextBlock, text=text)
-    images = st.one_of(
-        st.builds(ImageBlock, media_type=text, data=text),
-        st.builds(ImageBlock, media_type=text, url=text),
-    )
+    inline = st.builds(Base64Source, media_type=text, data=text)
+    images = st.builds(ImageBlock, source=inline | st.builds(UrlSource, url=text, media_type=text))
     content = st.lists(st.one_of(texts, images), max_size=3).map(tuple)
     return st.one_of(
         texts,
         images,
-        st.builds(DocumentBlock, media_type=text, data=text, title=st.none() | text),
+        st.builds(DocumentBlock, source=inline, title=st.none() | text),
         st.builds(ThinkingBlock, text=text, signature=st.none() | text),
         st.builds(RedactedThinkingBlock, data=text),
         st.builds(

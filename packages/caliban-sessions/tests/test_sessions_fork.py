@@ -65,8 +65,9 @@ def test_a_fork_goes_on_alone_and_knows_where_it_came_from(store: SessionStore, 
     with store.open("old", provider="p", model="m") as session:
         session.append(user("one"), Usage(input_tokens=7))
         session.append(assistant("two"))
-        session.set_todos([{"id": "1", "content": "x", "status": "pending"}])
-        session.set_plan_mode(True)
+    path = tmp_path / "old.json"
+    members = {"plan_mode": True, "todos": [{"id": "1", "content": "x", "status": "pending"}]}
+    path.write_text(json.dumps(json.loads(path.read_text()) | members))
     before = store.load("old")
     kept = files(tmp_path, "old")
     with store.fork("old", "new") as session:

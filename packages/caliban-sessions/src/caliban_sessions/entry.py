@@ -62,17 +62,31 @@ def entry_from_json(raw: object, *, parent: str | None, fallback_id: str) -> tup
     known = raw.get("parent", parent)
     parent = known if isinstance(known, str) else None
     message, warning = _message(raw)
-    stored = {"id": id, "parent": parent, **raw, **({} if raw.get("id") == id else {"id": id})}
-    return StoredMessage(id=id, parent=parent, message=replace(message, id=id), raw=stored), warning
+    if message.id != id:
+        message = replace(message, id=id)
+    return StoredMessage(id=id, parent=parent, message=message, raw=_stored(raw, id, parent)), warning
 
 
-def nested_beyond(value: object, levels: int) -> bool:
+def nested_beyond(value: dict[str, Any] | list[Any], levels: int) -> bool:
     """Whether JSON data has containers inside each other more than `levels` deep."""
-    if isinstance(value, dict):
-        return levels <= 0 or any(nested_beyond(item, levels - 1) for item in value.values())
-    if isinstance(value, list):
-        return levels <= 0 or any(nested_beyond(item, levels - 1) for item in value)
-    return False
+    containers: list[Any] = [value]
+    for _ in range(levels):
+        containers = [
+            item
+            for container in containers
+            for item in (container.values() if isinstance(container, dict) else container)
+            if isinstance(item, (dict, list))
+        ]
+        if not containers:
+            return False
+    return True
+
+
+def _stored(raw: dict[str, Any], id: str, parent: str | None) -> dict[str, Any]:
+    """`raw` with an id and a parent, at its beginning where it had none."""
+    if raw.get("id") == id and "parent" in raw:
+        return raw
+    return {"id": id, "parent": parent, **raw, **({} if raw.get("id") == id else {"id": id})}
 
 
 def _message(raw: dict[str, Any]) -> tuple[Message, str | None]:

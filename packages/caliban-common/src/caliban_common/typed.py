@@ -1,0 +1,189 @@
+"""Plain JSON data as typed values, and words for what does not fit: where it is and what was expected there.
+
+The decoder is msgspec's. It names types as Python does; a person who wrote the file or the frame is told the
+place, what may stand there, and what does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias, TypeVar, overload
+
+from msgspec import Struct, ValidationError, convert
+
+from caliban_common.errors import DataError
+
+_T = TypeVar("_T")
+DataPath: TypeAlias = tuple[str | int, ...]
+
+MAX_FAULTS: Final = 20
+"""Faults that `fitting` leaves out one by one; each costs a pass over the data."""
+
+_FAULT: Final = re.compile(r"(?s)(.*?)(?: - at `(?:key` in `)?\$(.*)`)?")
+_STEP: Final = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
+_EXPECTED: Final = re.compile(r"Expected `([^`]*)`(.*?)(?:, got `.*`)?")
+_MEMBER: Final = re.compile(r"Object (missing required|contains unknown) field `(.*)`")
+_WORDS: Final[Mapping[str, str]] = {
+    "str": "a string",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "object": "an object",
+    "array": "a list",
+}
+
+
+class Fault(Struct, frozen=True, kw_only=True):
+    """The first thing in some data that does not fit: where it is, what to say of it, and the value there."""
+
+    path: DataPath
+    text: str
+    value: Any
+
+
+@overload
+def typed(value: object, kind: type[_T], *, what: str) -> _T: ...
+
+
+@overload
+def typed(value: object, kind: Any, *, what: str) -> Any: ...
+
+
+def typed(value: object, kind: Any, *, what: str) -> Any:
+    """`value` as `kind`; `what` names the whole in messages. Raises `DataError` naming the first fault."""
+    try:
+        return convert(value, kind)
+    except ValidationError as error:
+        raise DataError(_fault(error, value, kind, what).text) from error
+
+
+@overload
+def fitting(value: Mapping[str, Any], kind: type[_T], *, what: str) -> tuple[_T, list[str]]: ...
+
+
+@overload
+def fitting(value: Mapping[str, Any], kind: Any, *, what: str) -> tuple[Any, list[str]]: ...
+
+
+def fitting(value: Mapping[str, Any], kind: Any, *, what: str) -> tuple[Any, list[str]]:
+    """What of `value` fits `kind`, and a sentence on each part that was left out because it does not.
+
+    The smallest part is left out; a null is left out without a word. Raises `DataError` where that leaves
+    less than `kind` requires.
+    """
+    faults: list[Fault] = []
+    data: Any = value
+    while True:
+        try:
+            remarks = [f"{fault.text}; it is left out" for fault in faults if fault.value is not None]
+            return convert(data, kind), remarks
+        except ValidationError as error:
+            fault = _fault(error, data, kind, what)
+            if not fault.path:
+                raise DataError([*faults, fault][0].text) from error
+            faults.append(fault)
+            data = _without(data, fault.path if len(faults) < MAX_FAULTS else fault.path[:1])
+
+
+def shown(value: object) -> str:
+    """`value` for a message: a short scalar as JSON has it, anything else by its type."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return repr(value) if len(value) <= 60 else "a long string"
+        case float():
+            return repr(value)
+        case int():
+            return repr(value) if value.bit_length() < 200 else "a long number"
+        case dict():
+            return "an object"
+        case _:
+            return "a list"
+
+
+def _fault(error: ValidationError, data: object, kind: Any, what: str) -> Fault:
+    """What `error` says about `data`, in our words."""
+    match = _FAULT.fullmatch(str(error))
+    complaint, below = (match[1], match[2] or "") if match else (str(error), "")
+    path: DataPath = tuple(name or int(index) for name, index in _STEP.findall(below))
+    value = _at(data, path)
+    return Fault(path=path, text=f"{_place(path, what)} {_text(complaint, path, data, kind)}", value=value)
+
+
+def _text(complaint: str, path: DataPath, data: object, kind: Any) -> str:
+    if member := _MEMBER.fullmatch(complaint):
+        if member[1] == "missing required":
+            return f"has no {member[2]!r}"
+        known = ", ".join(_allowed(kind, data, (*path, "")))
+        return f"has the unknown member {member[2]!r:.80}" + (f" (known: {known})" if known else "")
+    value = _at(data, path)
+    if match := _EXPECTED.fullmatch(complaint):
+        types = [name for name in match[1].split(" | ") if name != "null"]
+        limit = match[2].replace(">=", "≥").replace("<=", "≤")
+        return f"must be {_either([_WORDS.get(name, name) for name in types])}{limit}, not {shown(value)}"
+    allowed = _allowed(kind, data, path)
+    if allowed and complaint.startswith("Invalid "):
+        return f"must be {_either(allowed)}, not {shown(value)}"
+    return f"does not fit: {complaint}"
+
+
+def _allowed(kind: Any, data: object, path: DataPath) -> list[str]:
+    """What may stand at `path` where only some words may; for a name of "", the members that may stand there.
+
+    Asks for the types' descriptions, which are loaded for a fault only.
+    """
+    from msgspec import inspect
+
+    types: list[Any] = [inspect.type_info(kind)]
+    for step in path:
+        types = [part for type in types for part in getattr(type, "types", (type,))]
+        structs = [type for type in types if isinstance(type, inspect.StructType)]
+        if isinstance(step, int):
+            types = [type.item_type for type in types if hasattr(type, "item_type")]
+        elif any(type.tag_field == step for type in structs):
+            return [str(type.tag) for type in structs]
+        else:
+            tag = data.get(structs[0].tag_field) if structs and isinstance(data, dict) else None
+            fields = [field for type in structs if type.tag in (None, tag) for field in type.fields]
+            if not step:
+                return [
+                    name for name in (structs[0].tag_field, *(field.encode_name for field in fields)) if name
+                ]
+            types = [field.type for field in fields if field.encode_name == step]
+        data = _at(data, (step,))
+    types = [part for type in types for part in getattr(type, "types", (type,))]
+    return [str(value) for type in types for value in getattr(type, "values", ())]
+
+
+def _at(data: Any, path: DataPath) -> Any:
+    """What stands at `path` in `data`; `None` where nothing does."""
+    for step in path:
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return data
+
+
+def _without(data: Any, path: DataPath) -> Any:
+    """`data` without what stands at `path`; only what contains it is copied."""
+    step, below = path[0], path[1:]
+    copy: Any = dict(data) if isinstance(data, Mapping) else list(data)
+    if below:
+        copy[step] = _without(copy[step], below)
+    else:
+        del copy[step]
+    return copy
+
+
+def _place(path: DataPath, what: str) -> str:
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return f"{what}'s {text.removeprefix('.')}" if text else what
+
+
+def _either(names: list[str]) -> str:
+    return ", ".join(names[:-1]) + " or " + names[-1] if len(names) > 1 else names[0]
