@@ -10,12 +10,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar, cast
 
-from msgspec import ValidationError, convert, to_builtins
+from msgspec import ValidationError, to_builtins
 
 from caliban_common.errors import DataError
 from caliban_common.message import Block, Message
 from caliban_common.text import clean
-from caliban_common.typed import typed
+from caliban_common.typed import decoded, typed
 from caliban_common.usage import Usage
 
 _T = TypeVar("_T")
@@ -70,7 +70,7 @@ def usage_to_json(usage: Usage) -> dict[str, int]:
 def message_from_json(value: object) -> Message:
     """The message in plain data. Raises `DataError` naming what is wrong."""
     try:
-        return convert(value, Message)
+        return decoded(value, Message)
     except ValidationError:
         return typed(_put_right(value), Message, what="a message")
 
@@ -137,9 +137,7 @@ def _parts(content: object) -> object:
 
 
 def _source(source: dict[str, Any]) -> dict[str, Any]:
-    if source.get("media_type") is None:
-        source = {name: member for name, member in source.items() if name != "media_type"}
-    return {"type": "base64", **source}
+    return {"type": "base64", **{name: member for name, member in source.items() if member is not None}}
 
 
 def _text_of(value: object) -> str:

@@ -6,6 +6,7 @@ place, what may stand there, and what does.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias, TypeVar, overload
@@ -13,6 +14,7 @@ from typing import Any, Final, TypeAlias, TypeVar, overload
 from msgspec import Struct, ValidationError, convert
 
 from caliban_common.errors import DataError
+from caliban_common.text import clean
 
 _T = TypeVar("_T")
 DataPath: TypeAlias = tuple[str | int, ...]
@@ -53,7 +55,7 @@ def typed(value: object, kind: Any, *, what: str) -> Any: ...
 def typed(value: object, kind: Any, *, what: str) -> Any:
     """`value` as `kind`; `what` names the whole in messages. Raises `DataError` naming the first fault."""
     try:
-        return convert(value, kind)
+        return decoded(value, kind)
     except ValidationError as error:
         raise DataError(_fault(error, value, kind, what).text) from error
 
@@ -77,13 +79,33 @@ def fitting(value: Mapping[str, Any], kind: Any, *, what: str) -> tuple[Any, lis
     while True:
         try:
             remarks = [f"{fault.text}; it is left out" for fault in faults if fault.value is not None]
-            return convert(data, kind), remarks
+            return decoded(data, kind), remarks
         except ValidationError as error:
             fault = _fault(error, data, kind, what)
             if not fault.path:
                 raise DataError([*faults, fault][0].text) from error
             faults.append(fault)
             data = _without(data, fault.path if len(faults) < MAX_FAULTS else fault.path[:1])
+
+
+@overload
+def decoded(value: object, kind: type[_T]) -> _T: ...
+
+
+@overload
+def decoded(value: object, kind: Any) -> Any: ...
+
+
+def decoded(value: object, kind: Any) -> Any:
+    """`value` as `kind`. Raises msgspec's `ValidationError`, and `DataError` for halves of a character nested
+    too deeply to be replaced.
+
+    The decoder trips over half of a surrogate pair where it looks for a word that it knows.
+    """
+    try:
+        return convert(value, kind)
+    except UnicodeEncodeError:
+        return convert(_encodable(value), kind)
 
 
 def shown(value: object) -> str:
@@ -109,7 +131,8 @@ def _fault(error: ValidationError, data: object, kind: Any, what: str) -> Fault:
     """What `error` says about `data`, in our words."""
     match = _FAULT.fullmatch(str(error))
     complaint, below = (match[1], match[2] or "") if match else (str(error), "")
-    path: DataPath = tuple(name or int(index) for name, index in _STEP.findall(below))
+    known, _, _ = below.partition("[...]")  # that is a value of a table, whose name is not told
+    path: DataPath = tuple(name or int(index) for name, index in _STEP.findall(known))
     value = _at(data, path)
     return Fault(path=path, text=f"{_place(path, what)} {_text(complaint, path, data, kind)}", value=value)
 
@@ -167,6 +190,14 @@ def _at(data: Any, path: DataPath) -> Any:
         except (KeyError, IndexError, TypeError):
             return None
     return data
+
+
+def _encodable(value: object) -> object:
+    """JSON data with U+FFFD for every lone surrogate."""
+    try:
+        return json.loads(clean(json.dumps(value, ensure_ascii=False)))
+    except RecursionError as error:
+        raise DataError("a value is nested too deeply to be read") from error
 
 
 def _without(data: Any, path: DataPath) -> Any:

@@ -94,7 +94,7 @@ def _object(data: bytes, path: Path) -> Mapping[str, Any]:
 def _fill(ledger: SessionLog, messages: list[Any], path: Path) -> None:
     seen: set[str] = set()
     for number, raw in enumerate(messages, 1):
-        if isinstance(raw, dict) and raw.get("id") in seen:
+        if isinstance(raw, dict) and isinstance(raw.get("id"), str) and raw["id"] in seen:
             ledger.warnings.append(f"{path}: message {number} repeats the id of another one and got its own")
             raw = {key: value for key, value in raw.items() if key != "id"}
         try:

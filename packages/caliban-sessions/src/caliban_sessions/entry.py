@@ -64,7 +64,8 @@ def entry_from_json(raw: object, *, parent: str | None, fallback_id: str) -> tup
     message, warning = _message(raw)
     if message.id != id:
         message = replace(message, id=id)
-    return StoredMessage(id=id, parent=parent, message=message, raw=_stored(raw, id, parent)), warning
+    stored = {"id": id, "parent": parent, **raw, **({} if raw.get("id") == id else {"id": id})}
+    return StoredMessage(id=id, parent=parent, message=message, raw=stored), warning
 
 
 def nested_beyond(value: dict[str, Any] | list[Any], levels: int) -> bool:
@@ -80,13 +81,6 @@ def nested_beyond(value: dict[str, Any] | list[Any], levels: int) -> bool:
         if not containers:
             return False
     return True
-
-
-def _stored(raw: dict[str, Any], id: str, parent: str | None) -> dict[str, Any]:
-    """`raw` with an id and a parent, at its beginning where it had none."""
-    if raw.get("id") == id and "parent" in raw:
-        return raw
-    return {"id": id, "parent": parent, **raw, **({} if raw.get("id") == id else {"id": id})}
 
 
 def _message(raw: dict[str, Any]) -> tuple[Message, str | None]:
