@@ -146,7 +146,7 @@ def test_an_empty_session_can_be_forked(store: SessionStore) -> None:
         session.note(model="m")
     with store.fork("old", "new") as fork:
         assert fork.state.messages == ()
-        assert fork.state.forked_from == ForkOrigin(session="old", id=store.load("old").id)
+        assert fork.state.forked_from == ForkOrigin(session="old", id=store.load("old").id, entry=None)
 
 
 @pytest.mark.parametrize("kind", ["json", "journal"])

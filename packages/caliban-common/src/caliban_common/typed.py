@@ -22,10 +22,10 @@ DataPath: TypeAlias = tuple[str | int, ...]
 MAX_FAULTS: Final = 20
 """Faults that `fitting` leaves out one by one; each costs a pass over the data."""
 
-_FAULT: Final = re.compile(r"(?s)(.*?)(?: - at `(?:key` in `)?\$(.*)`)?")
-_STEP: Final = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
-_EXPECTED: Final = re.compile(r"Expected `([^`]*)`(.*?)(?:, got `.*`)?")
-_MEMBER: Final = re.compile(r"Object (missing required|contains unknown) field `(.*)`")
+_FAULT: Final = r"(?s)(.*?)(?: - at `(key` in `)?\$(.*)`)?"
+_STEP: Final = r"\.([^.\[]+)|\[(\d+)\]"
+_EXPECTED: Final = r"Expected `([^`]*)`(.*?)(?:, got `.*`)?"
+_MEMBER: Final = r"Object (missing required|contains unknown) field `(.*)`"
 _WORDS: Final[Mapping[str, str]] = {
     "str": "a string",
     "int": "a whole number",
@@ -129,29 +129,36 @@ def shown(value: object) -> str:
 
 def _fault(error: ValidationError, data: object, kind: Any, what: str) -> Fault:
     """What `error` says about `data`, in our words."""
-    match = _FAULT.fullmatch(str(error))
-    complaint, below = (match[1], match[2] or "") if match else (str(error), "")
-    known, _, _ = below.partition("[...]")  # that is a value of a table, whose name is not told
-    path: DataPath = tuple(name or int(index) for name, index in _STEP.findall(known))
-    value = _at(data, path)
-    return Fault(path=path, text=f"{_place(path, what)} {_text(complaint, path, data, kind)}", value=value)
+    match = re.fullmatch(_FAULT, str(error))
+    complaint, key, below = (match[1], match[2], match[3] or "") if match else (str(error), None, "")
+    known, table, _ = below.partition("[...]")
+    path: DataPath = tuple(name or int(index) for name, index in re.findall(_STEP, known))
+    place, value = _place(path, what), _at(data, path)
+    if key or table:  # the decoder names the table only
+        text = f"a {'key' if key else 'value'} of {place} {_wanted(complaint)}"
+    else:
+        text = f"{place} {_text(complaint, path, data, kind)}"
+    return Fault(path=path, text=text, value=value)
 
 
 def _text(complaint: str, path: DataPath, data: object, kind: Any) -> str:
-    if member := _MEMBER.fullmatch(complaint):
+    if member := re.fullmatch(_MEMBER, complaint):
         if member[1] == "missing required":
             return f"has no {member[2]!r}"
         known = ", ".join(_allowed(kind, data, (*path, "")))
         return f"has the unknown member {member[2]!r:.80}" + (f" (known: {known})" if known else "")
-    value = _at(data, path)
-    if match := _EXPECTED.fullmatch(complaint):
-        types = [name for name in match[1].split(" | ") if name != "null"]
-        limit = match[2].replace(">=", "≥").replace("<=", "≤")
-        return f"must be {_either([_WORDS.get(name, name) for name in types])}{limit}, not {shown(value)}"
-    allowed = _allowed(kind, data, path)
-    if allowed and complaint.startswith("Invalid "):
-        return f"must be {_either(allowed)}, not {shown(value)}"
-    return f"does not fit: {complaint}"
+    allowed = _allowed(kind, data, path) if complaint.startswith("Invalid ") else []
+    wanted = f"must be {_either(allowed)}" if allowed else _wanted(complaint)
+    return f"{wanted}, not {shown(_at(data, path))}"
+
+
+def _wanted(complaint: str) -> str:
+    """What the decoder expected, in words."""
+    match = re.fullmatch(_EXPECTED, complaint)
+    if match is None:
+        return f"does not fit ({complaint})"
+    types = [_WORDS.get(name, name) for name in match[1].split(" | ") if name != "null"]
+    return f"must be {_either(types)}{match[2].replace('>=', '≥').replace('<=', '≤')}"
 
 
 def _allowed(kind: Any, data: object, path: DataPath) -> list[str]:

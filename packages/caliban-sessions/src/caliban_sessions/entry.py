@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from caliban_common.codec import message_from_json, message_to_json
 from caliban_common.errors import DataError
 from caliban_common.message import Message
+from caliban_common.typed import shown
 
 MAX_DEPTH = 100
 """Nesting of one stored message, far above what a tool call may have; deeper data is somebody's attack."""
@@ -53,7 +54,7 @@ def entry_from_json(raw: object, *, parent: str | None, fallback_id: str) -> tup
     Raises `DataError` when it is no message at all.
     """
     if not isinstance(raw, dict):
-        raise DataError(f"a message must be a JSON object, not {type(raw).__name__}")
+        raise DataError(f"a message must be an object, not {shown(raw)}")
     if nested_beyond(raw, MAX_DEPTH):
         raise DataError(f"a message is nested more than {MAX_DEPTH} levels deep")
     id = raw.get("id")

@@ -172,7 +172,7 @@ class SessionLog:
         self.swap(entries)
         return remarks
 
-    def _entry(self, raw: Mapping[str, Any], fallback_id: str) -> tuple[StoredMessage, list[str]]:
+    def _entry(self, raw: object, fallback_id: str) -> tuple[StoredMessage, list[str]]:
         entry, warning = entry_from_json(raw, parent=self.leaf, fallback_id=fallback_id)
         return entry, [] if warning is None else [f"message {entry.id}: {warning}"]
 

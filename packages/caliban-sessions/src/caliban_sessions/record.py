@@ -65,10 +65,10 @@ class MessageRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="me
 
 
 class ReplaceRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="replace"):
-    """The whole history from now on: ids of messages that stay, and new messages."""
+    """The whole history from now on: ids of messages that stay, and new messages, which `entry` reads."""
 
     seq: int
-    messages: tuple[str | Mapping[str, Any], ...]
+    messages: tuple[Any, ...]
     at: str | None = None
 
 
