@@ -97,10 +97,10 @@ def decoded(value: object, kind: Any) -> Any: ...
 
 
 def decoded(value: object, kind: Any) -> Any:
-    """`value` as `kind`. Raises msgspec's `ValidationError`, and `DataError` for halves of a character nested
-    too deeply to be replaced.
+    """`value` as `kind`. Raises msgspec's `ValidationError`.
 
-    The decoder trips over half of a surrogate pair where it looks for a word that it knows.
+    The decoder trips over half of a surrogate pair where it looks for a word that it knows: halves are then
+    replaced first. Raises `DataError` where they are nested too deeply for that.
     """
     try:
         return convert(value, kind)
