@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 COMMON = "caliban_common"
+PROCESS = "caliban_process"
 PROVIDER = "caliban_provider"
 ANTHROPIC = "caliban_provider_anthropic"
 
 FLOORS: Mapping[str, int] = {
     COMMON: 0,
+    PROCESS: 0,
     PROVIDER: 1,
     "caliban_settings": 1,
     "caliban_permissions": 1,
@@ -50,6 +52,7 @@ FLOORS: Mapping[str, int] = {
 """The floor of every package, of those to come too. Imports go down only."""
 
 NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
+    PROCESS: (COMMON,),
     "caliban_agent_core": (COMMON, PROVIDER),
     "caliban_model_router": (COMMON, PROVIDER),
     ANTHROPIC: (COMMON, PROVIDER),
@@ -59,12 +62,12 @@ NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
     "caliban_provider_local": (COMMON, PROVIDER),
     "caliban_provider_bedrock": (COMMON, PROVIDER, ANTHROPIC),
     "caliban_provider_vertex": (COMMON, PROVIDER, ANTHROPIC),
-    "caliban_tools_builtin": (COMMON, "caliban_sandbox"),
+    "caliban_tools_builtin": (COMMON, PROCESS, "caliban_sandbox"),
     "caliban_checkpoint": (COMMON, "caliban_sessions"),
-    "caliban_supervisor": (COMMON, "caliban_worktrees"),
+    "caliban_supervisor": (COMMON, PROCESS, "caliban_worktrees"),
     "caliban_commands": (COMMON, "caliban_drive"),
 }
-"""What a package may import where its floor alone says too much or too little. Floor 1: `(COMMON,)`."""
+"""What a package may import where its floor alone says too much or too little. Floor 1: floor 0."""
 
 APP_ONLY = ("caliban_settings",)
 """Packages that only the app may import: everyone else takes frozen options, never settings."""
@@ -80,6 +83,11 @@ EVENT_LOOPS: Mapping[str, str] = {
     "caliban_provider_local.worker": "the native runtime blocks: one thread of its own, told when to stop",
 }
 """Modules that may import `asyncio` or `threading`. Everyone else uses anyio."""
+
+PROGRAM_RUNNERS: Mapping[str, str] = {
+    "caliban_provider_local.testing.server": "a server for tests, which shares nothing with them",
+}
+"""Modules outside of `caliban_process` that start programs by themselves -> why."""
 
 HEAVY = (
     "asyncio",
@@ -112,6 +120,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.provider": "keys that renew are loaded where a program gives them",
     "caliban.compose.router": "the router is loaded where there may be routes only",
     "caliban_agent_core.compaction": "most runs end before a history is too long",
+    "caliban_process.runner": "what runs programs is loaded with the first one",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
     "caliban_provider_anthropic.factory": "the facts of a provider are read without making one",
     "caliban_provider_bedrock.factory": "the facts of a provider are read without making one",
@@ -122,10 +131,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_provider_vertex.factory": "the facts of a provider are read without making one",
     "caliban_provider_vertex.foundry": "the facts of a provider are read without making one",
     "caliban_tools_builtin.catalog": "a tool's work is loaded with its first call",
-    "caliban_tools_builtin.search.glob": "what runs a search is loaded with the first one",
-    "caliban_tools_builtin.search.grep": "what runs a search is loaded with the first one",
     "caliban_tools_builtin.search.scan": "the child loads what its query asks for",
-    "caliban_tools_builtin.shell.bash": "the spec is offered where no shell can be run, and before one is",
 }
 """Modules that import ours inside functions -> why. Heavy third-party libraries need no row."""
 
@@ -159,7 +165,7 @@ WALLS: Mapping[str, str] = {
     "caliban.compose.provider:close_provider": "the run has its result: what fails after it is only told",
     "caliban_agent_core.dispatch:_conflict_key": "the call of a tool: without a word, the worst is assumed",
     "caliban_agent_core.gate:_ruled": "the call of the rules: what they cannot judge is denied",
-    "caliban_agent_core.hooks:_ask": "the call of hooks: those that fail object",
+    "caliban_agent_core.hooks:ask_hooks": "the call of hooks: those that fail object",
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.dispatch:invoke": "the call of a tool: its fault is a result that the model reads",
     "caliban_provider.registry:_load": "the load of a plugin: its fault is an unknown provider that says why",
@@ -167,13 +173,13 @@ WALLS: Mapping[str, str] = {
 """`module:function` that catches every exception -> what it walls off."""
 
 SIZES: Mapping[str, str] = {
+    "caliban_agent_core.agent:Agent.__init__": "keyword-only: all that a run is made of",
     "caliban_permissions.engine:Engine.__init__": "keyword-only: all that a decision depends on",
 }
 """Module, or `module:function`, beyond the limits of size -> why it is better whole. Starts empty."""
 
 DATACLASSES: Mapping[str, str] = {
     "caliban_headless.run": "the driver has fields that no caller gives",
-    "caliban.compose.keyprogram": "the halt of a program is compared by identity",
 }
 """Modules that make dataclasses -> why no `msgspec.Struct` will do."""
 

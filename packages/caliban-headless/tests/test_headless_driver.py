@@ -8,7 +8,7 @@ import os
 import anyio
 import pytest
 
-from caliban_agent_core import Agent, Gate
+from caliban_agent_core import Agent
 from caliban_common.event import (
     AssistantTextDelta,
     ReplyDiscarded,
@@ -50,12 +50,12 @@ class Denying:
         self.name = name
 
     async def fire(self, event: HookEvent) -> HookVerdict:
-        return HookVerdict(deny=event.name == self.name, reason="not today")
+        return HookVerdict(decision="deny" if event.type == self.name else "continue", reason="not today")
 
 
 async def drive(encoder, provider, hooks=None) -> tuple[int, str]:
     reader, writer = os.pipe()
-    session = Session(Agent(provider, "m", gate=Gate(hooks=hooks)), id="s")
+    session = Session(Agent(provider, "m", hooks=hooks), id="s")
     driver = Driver(session=session, encoder=encoder, output=Output(writer), init=INIT, model="m")
     with anyio.fail_after(10):
         code = await driver.run(OnePrompt(user("hi")))
@@ -74,7 +74,7 @@ async def test_h9_the_result_is_last_even_after_hook_events():
     assert [f["type"] for f in frames].count("result") == 1
     assert frames[-1]["type"] == "result"
     names = [f["hookEventName"] for f in frames if f["type"] == "hook_event"]
-    assert names == ["UserPromptSubmit", "PreTurn", "PostToolUse", "PostTurn", "PreTurn", "PostTurn"]
+    assert names == ["UserPromptSubmit", "PreTurn", "PostToolUse", "PostTurn", "PreTurn", "PostTurn", "Stop"]
 
 
 @pytest.mark.anyio
@@ -103,7 +103,7 @@ async def test_a_hook_that_denies_a_call_is_a_denial_in_the_result():
             raise AssertionError("must not run")
 
     reader, writer = os.pipe()
-    agent = Agent(provider, "m", tools=[Known()], gate=Gate(hooks=Denying("PreToolUse")))
+    agent = Agent(provider, "m", tools=[Known()], hooks=Denying("PreToolUse"))
     driver = Driver(
         session=Session(agent, id="s"), encoder=JsonEncoder(), output=Output(writer), init=INIT, model="m"
     )

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeVar, cast
 
 from msgspec import ValidationError, to_builtins
+from msgspec.structs import replace
 
 from caliban_common.errors import DataError
-from caliban_common.message import Block, Message
+from caliban_common.message import Block, Message, new_id
 from caliban_common.text import clean
 from caliban_common.typed import decoded, typed
 from caliban_common.usage import Usage
@@ -68,11 +69,12 @@ def usage_to_json(usage: Usage) -> dict[str, int]:
 
 
 def message_from_json(value: object) -> Message:
-    """The message in plain data. Raises `DataError` naming what is wrong."""
+    """The message in plain data; one without an id gets one. Raises `DataError` naming what is wrong."""
     try:
-        return decoded(value, Message)
+        message = decoded(value, Message)
     except ValidationError:
-        return typed(_put_right(value), Message, what="a message")
+        message = typed(_put_right(value), Message, what="a message")
+    return message if message.id else replace(message, id=new_id())
 
 
 def _plain(value: object) -> Any:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from caliban.cli.options import Options
 from caliban.commands.cancel import run_cancellable
 from caliban.commands.scope import scoped_options, scoped_parser
+from caliban.compose.host import Host, this_host
 from caliban.compose.keys import find_key
 from caliban.compose.provider import (
     DEFAULT_PROVIDER,
@@ -60,6 +61,7 @@ class ProviderCheck(Struct, frozen=True, kw_only=True):
 
     name: str
     settings: Settings
+    host: Host
     deep: bool
     model: str | None = None
 
@@ -95,10 +97,11 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
     chosen = chosen_names(options, settings)[0] or DEFAULT_PROVIDER
     names = tuple(dict.fromkeys((*PROVIDERS, *sorted(settings.get("provider") or {}), chosen)))
     found: dict[str, Check] = {}
+    host = this_host()
     async with anyio.create_task_group() as group:
         for name in names:
             model = options.model if name == chosen else None
-            question = ProviderCheck(name=name, settings=settings, deep=deep, model=model)
+            question = ProviderCheck(name=name, settings=settings, host=host, deep=deep, model=model)
             group.start_soon(partial(_keep, found, question))
     return (*rows, *(found[name] for name in names))
 
@@ -160,14 +163,14 @@ async def _provider(question: ProviderCheck) -> Check:
     except ConfigError as error:
         absent = name == "local" and not question.table
         return _row(name, "warn" if absent else "fail", "; ".join(filter(None, (error.message, error.hint))))
-    url = first_set(os.environ, factory.base_url_env) or question.table.get("base_url")
+    url = first_set(question.host.environ, factory.base_url_env) or question.table.get("base_url")
     if factory.base_url_env and not url and not question.deep:
         state: State = "warn" if name == "ollama" else "pass"
         return _row(
             name, state, f"{factory.base_url_env[0]} unset (no probe attempted; use --deep to ask its server)"
         )
     try:
-        key = find_key(name, key_variables(factory, question.table), question.settings, os.environ)
+        key = find_key(name, key_variables(factory, question.table), question.settings, question.host.environ)
     except CalibanError as error:
         return _row(name, "fail", error.message)
     known = key if isinstance(key, str) else None  # what a program gives is known to the provider only
@@ -178,17 +181,18 @@ def _check_options(question: ProviderCheck, factory: ProviderFactory) -> None:
     """Raise `ConfigError` for options of which no provider can be made; nothing is asked or sent."""
     if question.table.get("options") or question.name == "local":
         keys = {
-            variable: os.environ.get(variable) or "none"
+            variable: question.host.environ.get(variable) or "none"
             for variable in key_variables(factory, question.table)
         }
-        make_provider(question.name, question.settings, {**os.environ, **keys})
+        keyed = Host(environ={**question.host.environ, **keys}, runner=question.host.runner)
+        make_provider(question.name, question.settings, keyed)
 
 
 async def _probe(question: ProviderCheck, where: str, key: str | None) -> Check:
     """Ask for the list of models; a server that repeats the `key` is not quoted in that."""
     name = question.name
     try:
-        provider, _ = make_provider(name, question.settings, os.environ)
+        provider, _ = make_provider(name, question.settings, question.host)
         try:
             await make_ready(provider)
             with anyio.fail_after(PROBE_S):

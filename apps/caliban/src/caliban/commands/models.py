@@ -15,6 +15,7 @@ from caliban.cli.options import Options
 from caliban.commands.cancel import run_cancellable
 from caliban.commands.scope import scoped_options, scoped_parser
 from caliban.compose.costs import RATES, price_book
+from caliban.compose.host import this_host
 from caliban.compose.provider import build_provider, close_provider, list_models
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
@@ -66,7 +67,7 @@ def models(arguments: Sequence[str], signals: EarlySignals) -> int:
 async def _offers(options: Options) -> tuple[Offer, ...]:
     """What the provider lists, priced by the time it is listed."""
     settings = build_settings(options, build_workspace(options))
-    resolved = build_provider(options, settings, os.environ)
+    resolved = build_provider(options, settings, this_host())
     try:
         await make_ready(resolved.provider)
         with anyio.move_on_after(LIST_S) as scope:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from caliban.cli.help import Parser
 from caliban.cli.options import Options
+from caliban.compose.host import this_host
 from caliban.compose.routes import MAIN, capabilities_of, read_routing
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
@@ -41,7 +42,7 @@ def router(arguments: Sequence[str]) -> int:
         routing.config,
         said.purpose,
         required,
-        capabilities_of=capabilities_of(routing.config, settings, os.environ),
+        capabilities_of=capabilities_of(routing.config, settings, this_host()),
         effort=said.effort,
     )
     text = f"from {routing.source}\n{render(explanation, effort_table=said.effort_table)}"

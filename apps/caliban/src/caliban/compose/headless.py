@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from collections import deque
 from pathlib import Path
@@ -16,6 +15,7 @@ from caliban.cli.options import Options
 from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.cancel_target import CancelTarget, alone
 from caliban.compose.costs import build_costs
+from caliban.compose.host import this_host
 from caliban.compose.permissions import build_permissions
 from caliban.compose.prompt import read_prompt
 from caliban.compose.provider import ResolvedModel, close_provider
@@ -78,17 +78,16 @@ async def _compose(options: Options, target: CancelTarget) -> int:
         print_notice(f"[caliban: {warning}]\n")
     said, options = options, _as_before(options, found)
     permissions = build_permissions(options, settings, workspace)
-    costs = build_costs(options, settings, os.environ)
+    host = this_host()
+    costs = build_costs(options, settings, host.environ)
     warnings: deque[Warned] = deque()
     try:
-        resolved = resolve_model(
-            options, settings, os.environ, workspace, costs=costs, on_warning=warnings.append
-        )
+        resolved = resolve_model(options, settings, host, workspace, costs=costs, on_warning=warnings.append)
     except UnknownProvider as error:
         raise _gone(error, said, found) from error
     try:
         await _ready(resolved, target)
-        tools = _usable_tools(resolved, build_tools(options, settings, workspace, permissions))
+        tools = _usable_tools(resolved, build_tools(options, settings, workspace, permissions, host.runner))
         prompt = await _prompt(options, workspace, target)
         remembered = open_session(options, found, provider=resolved.name, model=resolved.model)
         shape = schema.native if schema is not None else None

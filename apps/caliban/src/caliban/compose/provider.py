@@ -13,11 +13,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.cli.options import Options
+from caliban.compose.host import Host
 from caliban.compose.keys import KeyHelper, find_key
 from caliban.errors import ConfigError, MissingKey
 from caliban_common.errors import CalibanError
 from caliban_common.text import one_line
 from caliban_headless.run import print_notice
+from caliban_process import Runner
 from caliban_provider.capabilities import ModelInfo
 from caliban_provider.errors import AuthenticationError, InvalidRequest, ProviderError, UnknownProvider
 from caliban_provider.options import check_headers, refuse_unknown, under
@@ -73,7 +75,7 @@ class ResolvedModel(Struct, frozen=True, kw_only=True):
     compactor: Compactor | None = None
 
 
-def build_provider(options: Options, settings: Settings, environ: Mapping[str, str]) -> ResolvedModel:
+def build_provider(options: Options, settings: Settings, host: Host) -> ResolvedModel:
     """The provider and model by flag, then settings, then default.
 
     Raises `ConfigError` for a missing key, `ProviderError` for a provider that is not there.
@@ -81,7 +83,7 @@ def build_provider(options: Options, settings: Settings, environ: Mapping[str, s
     chosen, model = chosen_names(options, settings)
     name = chosen or DEFAULT_PROVIDER
     table = placed(provider_table(settings, name), name, options.base_url)
-    provider, factory = make_provider(name, settings, environ, table, explicit=chosen is not None)
+    provider, factory = make_provider(name, settings, host, table, explicit=chosen is not None)
     return ResolvedModel(
         provider=provider,
         model=options.model or model or factory.default_model,
@@ -93,7 +95,7 @@ def build_provider(options: Options, settings: Settings, environ: Mapping[str, s
 def make_provider(
     name: str,
     settings: Settings,
-    environ: Mapping[str, str],
+    host: Host,
     table: Mapping[str, Any] | None = None,
     *,
     explicit: bool = True,
@@ -105,8 +107,8 @@ def make_provider(
     """
     made = table if table is not None else provider_table(settings, name)
     factory = find_factory(name, made)
-    key = find_key(name, key_variables(factory, made), settings, environ)
-    base_url = _base_url(factory, made, environ)
+    key = find_key(name, key_variables(factory, made), settings, host.environ)
+    base_url = _base_url(factory, made, host.environ)
     _check_table(name, made)
     if not key and (made.get("api_key_env") or (factory.needs_key and not _is_here(made))):
         raise _missing_key(name, factory, made, explicit=explicit)
@@ -119,7 +121,7 @@ def make_provider(
     )
     try:
         if isinstance(key, KeyHelper):
-            return _keyed(factory, options, key), factory
+            return _keyed(factory, options, key, host.runner), factory
         return _make(factory, options), factory
     except ProviderError as error:
         if error.category == "other":  # a fault of the package, whatever the configuration
@@ -184,12 +186,13 @@ async def close_provider(provider: Provider) -> None:
         )
 
 
-def _keyed(factory: ProviderFactory, options: ProviderOptions, question: KeyHelper) -> Provider:
+def _keyed(factory: ProviderFactory, options: ProviderOptions, helper: KeyHelper, runner: Runner) -> Provider:
     """The provider with the key that a program gives at the time."""
     from caliban.compose.keyprogram import key_source
     from caliban_provider.keyed import KeyedProvider
 
-    return KeyedProvider(lambda key: _make(factory, replace(options, api_key=key)), key_source(question))
+    fetch = key_source(helper, runner)
+    return KeyedProvider(lambda key: _make(factory, replace(options, api_key=key)), fetch)
 
 
 def _make(factory: ProviderFactory, options: ProviderOptions) -> Provider:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.compose.costs import RunCosts
+from caliban.compose.host import Host
 from caliban.compose.provider import ResolvedModel, make_provider, placed, provider_table
 from caliban.compose.routes import MAIN, Routing, table_of
 from caliban.errors import ConfigError
@@ -51,9 +52,7 @@ class RouterContext(Struct, frozen=True, kw_only=True):
     base_url: str | None = None
 
 
-def routed_model(
-    routing: Routing, settings: Settings, environ: Mapping[str, str], around: RouterContext
-) -> ResolvedModel:
+def routed_model(routing: Routing, settings: Settings, host: Host, around: RouterContext) -> ResolvedModel:
     """The router for a run. Only providers that it can reach are made. Raises as `build_provider`."""
     config = _reachable(routing.config)
     first = config.routes_for(MAIN)[0].provider
@@ -62,7 +61,7 @@ def routed_model(
         made = table_of(name, config, settings) or provider_table(settings, name)
         if name == first:
             made = placed(made, name, around.base_url)
-        provider = make_provider(name, settings, environ, made)[0]
+        provider = make_provider(name, settings, host, made)[0]
         providers[name] = around.wrap(name, provider, made.get("base_url"))
     try:
         router = RouterProvider(
@@ -71,7 +70,7 @@ def routed_model(
             RouterOptions(
                 on_switch=lambda switch: around.on_warning(_warned(switch)),
                 budget=_budget(around.costs),
-                strict=environ.get(STRICT, "").lower() not in UNSET,
+                strict=host.environ.get(STRICT, "").lower() not in UNSET,
             ),
         )
     except RouterConfigError as error:

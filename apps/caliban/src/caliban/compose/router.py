@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from caliban.cli.options import Options
 from caliban.compose.costs import RunCosts
+from caliban.compose.host import Host
 from caliban.compose.provider import ResolvedModel, build_provider
 from caliban_agent_core.metered import MeteredProvider
 from caliban_common.event import Warned
@@ -24,7 +25,7 @@ SETTINGS = ("router", "fallback_model", "model_overrides")
 def resolve_model(
     options: Options,
     settings: Settings,
-    environ: Mapping[str, str],
+    host: Host,
     workspace: Path,
     costs: RunCosts,
     on_warning: Callable[[Warned], None],
@@ -40,17 +41,17 @@ def resolve_model(
         costs.know(name, (provider.name, base_url))
         return MeteredProvider(provider, costs, name=name, on_warning=on_warning)
 
-    if _may_be_routed(options, settings, environ, workspace):
+    if _may_be_routed(options, settings, host.environ, workspace):
         from caliban.compose.routed import RouterContext, routed_model
         from caliban.compose.routes import read_routing
 
-        routing = read_routing(options, settings, environ, workspace)
+        routing = read_routing(options, settings, host.environ, workspace)
         if routing.is_configured:
             surroundings = RouterContext(
                 wrap=metered, costs=costs, on_warning=on_warning, base_url=options.base_url
             )
-            return routed_model(routing, settings, environ, surroundings)
-    resolved = build_provider(options, settings, environ)
+            return routed_model(routing, settings, host, surroundings)
+    resolved = build_provider(options, settings, host)
     return replace(resolved, provider=metered(resolved.name, resolved.provider, resolved.base_url))
 
 

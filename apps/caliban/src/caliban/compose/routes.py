@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.cli.options import Options
+from caliban.compose.host import Host
 from caliban.compose.provider import (
     DEFAULT_PROVIDER,
     chosen_names,
@@ -72,17 +73,16 @@ def read_routing(
     return Routing(config=config, source=source, is_configured=configured)
 
 
-def capabilities_of(
-    config: RouterConfig, settings: Settings, environ: Mapping[str, str]
-) -> Callable[[Route], Capabilities]:
+def capabilities_of(config: RouterConfig, settings: Settings, host: Host) -> Callable[[Route], Capabilities]:
     """What the models of routes can do; it is known without a key, so none is needed."""
     made: dict[str, Provider] = {}
     for name in config.provider_names:
         table = table_of(name, config, settings)
         own = _factory(name, table, settings)
         variables = (table or {}).get("api_key_env"), *own.key_env
-        keyless = {variable: "none" for variable in variables if variable and not environ.get(variable)}
-        made[name] = make_provider(name, settings, {**environ, **keyless}, table)[0]
+        keyless = {variable: "none" for variable in variables if variable and not host.environ.get(variable)}
+        keyed = Host(environ={**host.environ, **keyless}, runner=host.runner)
+        made[name] = make_provider(name, settings, keyed, table)[0]
     return lambda route: made[route.provider].capabilities(route.model)
 
 

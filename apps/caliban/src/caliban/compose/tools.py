@@ -7,12 +7,13 @@ from pathlib import Path
 from caliban.cli.options import Options
 from caliban.compose.permissions import Permissions, roots_of
 from caliban_common.tool import Tool
+from caliban_process import Runner
 from caliban_settings import Settings
 from caliban_tools_builtin import ToolOptions, builtin_tools
 
 
 def build_tools(
-    options: Options, settings: Settings, workspace: Path, permissions: Permissions
+    options: Options, settings: Settings, workspace: Path, permissions: Permissions, runner: Runner
 ) -> tuple[Tool, ...]:
     """The built-in tools, fenced to the workspace and the further roots of the settings.
 
@@ -27,6 +28,7 @@ def build_tools(
             extra_roots=roots_of(settings, workspace),
             env=settings.get("env") or {},
             readable=permissions.may_read,
+            runner=runner,
         )
     )
     return tuple(tool for tool in tools if permissions.offers(tool.spec))
