@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caliban_common.message import Message, TextBlock
+from caliban_common.message import TextBlock
 from caliban_headless.errors import BadInput
 from caliban_headless.input import parse_frame
 
@@ -20,25 +20,26 @@ VALUES = st.recursive(
 )
 
 
-def prompt(*texts: str) -> Message:
-    return Message(role="user", content=tuple(TextBlock(text=text) for text in texts))
-
-
 @pytest.mark.parametrize(
-    ("frame", "message"),
+    ("frame", "texts"),
     [
-        ({"type": "user", "content": "a"}, prompt("a")),
-        ({"content": "a", "type": "user"}, prompt("a")),
+        ({"type": "user", "content": "a"}, ["a"]),
+        ({"content": "a", "type": "user"}, ["a"]),
         (
             {"type": "user", "content": [{"type": "text", "text": t} for t in ("a", " ", "b")]},
-            prompt("a", "b"),
+            ["a", "b"],
         ),
-        ({"type": "user", "content": "\ud800x"}, prompt("\ud800x")),
+        ({"type": "user", "content": "\ud800x"}, ["\ud800x"]),
         ({"type": "control", "subtype": "interrupt"}, None),
     ],
 )
-def test_a_frame_is_a_prompt_or_an_interrupt(frame: object, message: Message | None) -> None:
-    assert parse_frame(json.dumps(frame).encode()) == message
+def test_a_frame_is_a_prompt_or_an_interrupt(frame: object, texts: list[str] | None) -> None:
+    message = parse_frame(json.dumps(frame).encode())
+    if message is None:
+        assert texts is None
+    else:
+        assert message.role == "user"
+        assert message.content == tuple(TextBlock(text=text) for text in texts or ())
 
 
 @pytest.mark.parametrize(

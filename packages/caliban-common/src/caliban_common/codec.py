@@ -10,13 +10,13 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar, cast
 
-from msgspec import ValidationError, to_builtins
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from caliban_common.errors import DataError
 from caliban_common.message import Block, Message, new_id
 from caliban_common.text import clean
-from caliban_common.typed import decoded, typed
+from caliban_common.typed import typed
 from caliban_common.usage import Usage
 
 _T = TypeVar("_T")
@@ -70,10 +70,7 @@ def usage_to_json(usage: Usage) -> dict[str, int]:
 
 def message_from_json(value: object) -> Message:
     """The message in plain data; one without an id gets one. Raises `DataError` naming what is wrong."""
-    try:
-        message = decoded(value, Message)
-    except ValidationError:
-        message = typed(_put_right(value), Message, what="a message")
+    message = typed(value, Message, what="a message", mend=_put_right)
     return message if message.id else replace(message, id=new_id())
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from msgspec import Struct, ValidationError, convert
@@ -18,6 +18,7 @@ from caliban_common.text import clean
 
 _T = TypeVar("_T")
 DataPath: TypeAlias = tuple[str | int, ...]
+Mend: TypeAlias = Callable[[object], object]
 
 MAX_FAULTS: Final = 20
 """Faults that `fitting` leaves out one by one; each costs a pass over the data."""
@@ -45,18 +46,23 @@ class Fault(Struct, frozen=True, kw_only=True):
 
 
 @overload
-def typed(value: object, kind: type[_T], *, what: str) -> _T: ...
+def typed(value: object, kind: type[_T], *, what: str, mend: Mend | None = None) -> _T: ...
 
 
 @overload
-def typed(value: object, kind: Any, *, what: str) -> Any: ...
+def typed(value: object, kind: Any, *, what: str, mend: Mend | None = None) -> Any: ...
 
 
-def typed(value: object, kind: Any, *, what: str) -> Any:
-    """`value` as `kind`; `what` names the whole in messages. Raises `DataError` naming the first fault."""
+def typed(value: object, kind: Any, *, what: str, mend: Mend | None = None) -> Any:
+    """`value` as `kind`; `what` names the whole in messages. Raises `DataError` naming the first fault.
+
+    `mend` is asked for another form of a value that does not fit.
+    """
     try:
-        return decoded(value, kind)
+        return _decoded(value, kind)
     except ValidationError as error:
+        if mend is not None:
+            return typed(mend(value), kind, what=what)
         raise DataError(_fault(error, value, kind, what).text) from error
 
 
@@ -79,33 +85,13 @@ def fitting(value: Mapping[str, Any], kind: Any, *, what: str) -> tuple[Any, lis
     while True:
         try:
             remarks = [f"{fault.text}; it is left out" for fault in faults if fault.value is not None]
-            return decoded(data, kind), remarks
+            return _decoded(data, kind), remarks
         except ValidationError as error:
             fault = _fault(error, data, kind, what)
             if not fault.path:
                 raise DataError([*faults, fault][0].text) from error
             faults.append(fault)
             data = _without(data, fault.path if len(faults) < MAX_FAULTS else fault.path[:1])
-
-
-@overload
-def decoded(value: object, kind: type[_T]) -> _T: ...
-
-
-@overload
-def decoded(value: object, kind: Any) -> Any: ...
-
-
-def decoded(value: object, kind: Any) -> Any:
-    """`value` as `kind`. Raises msgspec's `ValidationError`.
-
-    The decoder trips over half of a surrogate pair where it looks for a word that it knows: halves are then
-    replaced first. Raises `DataError` where they are nested too deeply for that.
-    """
-    try:
-        return convert(value, kind)
-    except UnicodeEncodeError:
-        return convert(_encodable(value), kind)
 
 
 def shown(value: object) -> str:
@@ -125,6 +111,18 @@ def shown(value: object) -> str:
             return "an object"
         case _:
             return "a list"
+
+
+def _decoded(value: object, kind: Any) -> Any:
+    """`value` as `kind`. Raises msgspec's `ValidationError`.
+
+    The decoder trips over half of a surrogate pair where it looks for a word that it knows: halves are then
+    replaced first. Raises `DataError` where they are nested too deeply for that.
+    """
+    try:
+        return convert(value, kind)
+    except UnicodeEncodeError:
+        return convert(_encodable(value), kind)
 
 
 def _fault(error: ValidationError, data: object, kind: Any, what: str) -> Fault:
