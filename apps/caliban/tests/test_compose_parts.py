@@ -2,7 +2,7 @@
 
 import pytest
 
-from caliban.cli.options import PermissionOptions, SettingsOptions, WorkspaceOptions
+from caliban.cli.options import Options, PermissionOptions, SettingsOptions, WorkspaceOptions
 from caliban.compose.permissions import build_permissions
 from caliban.compose.settings import build_settings
 from caliban.compose.tools import build_tools
@@ -43,11 +43,12 @@ def test_settings_are_those_of_the_files_that_flags_leave_below_the_one_that_the
     assert build_settings(options, work).get("max_turns") == turns
 
 
-def test_a_tool_that_rules_deny_altogether_is_not_offered(settings, work):
+def test_a_tool_that_rules_deny_altogether_is_not_offered(settings, work, notices):
     def names(*, no_tools=False, **flags):
         permissions = build_permissions(PermissionOptions(**flags), settings(), work, trusted=False)
-        tools = build_tools(WorkspaceOptions(no_tools=no_tools), settings(), work, permissions, Runner())
-        return {tool.spec.name for tool in tools}
+        options = Options(workspace=WorkspaceOptions(no_tools=no_tools), settings=SettingsOptions(bare=True))
+        source = build_tools(options, settings(), work, permissions, Runner(), notices.append)
+        return {tool.spec.name for tool in source.tools()}
 
     assert names() - names(deny=("Bash",)) == {"Bash"}
-    assert names(no_tools=True) == set()
+    assert (names(no_tools=True), notices) == (set(), [])
