@@ -223,9 +223,6 @@ PARALLEL = tuple(
 
 SAME_NAMES: Mapping[str, str] = {
     "Command": "what the shell's grammar finds in a line, and what the runner of programs is given",
-    "HttpResponse": "an answer as the pool of connections reads it, and as its client hands it on",
-    "Output": "what a program printed, and the face's way to standard output",
-    "TokenSource": "two packages that may not import each other ask Google for tokens",
 }
 """A public class name that stands for two things -> why neither has a better one yet."""
 
