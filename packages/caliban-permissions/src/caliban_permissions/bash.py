@@ -32,10 +32,14 @@ _MAX_BASES = 4
 
 
 class Command:
-    """One shell command, read once, and everything rules may ask about it."""
+    """One shell command, read once, and everything rules may ask about it.
 
-    def __init__(self, text: str, place: PathContext, cwd: str) -> None:
+    `tools` are the names under which rules may speak of it.
+    """
+
+    def __init__(self, text: str, place: PathContext, cwd: str, tools: tuple[str, ...]) -> None:
         self.text = text
+        self.tools = tools
         self.place = place
         self.cwd = cwd
         self.line: ParsedLine = parse_line(text)
@@ -115,7 +119,7 @@ class Command:
 
     def patterns(self, settled: frozenset[str]) -> tuple[str, ...]:
         """The rules that "always allow" would write for what is not `settled`; none for an opaque command."""
-        return () if self.opaque else leaf_patterns(self.leaves, settled)
+        return () if self.opaque else leaf_patterns(self.tools[0], self.leaves, settled)
 
     def may_match(self, rule: CompiledRule) -> bool:
         """Whether the command, of which one is unsure, may do what the rule is about when it runs."""
@@ -136,9 +140,8 @@ class Command:
 class LineSubject:
     """The whole command: for rules whose pattern spans commands, and for what no leaf shows."""
 
-    tools = ("Bash",)
-
     def __init__(self, command: Command) -> None:
+        self.tools = command.tools
         self.command = command
 
     def covered_by(self, rule: CompiledRule) -> bool:

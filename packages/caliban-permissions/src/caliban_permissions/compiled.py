@@ -9,6 +9,7 @@ from functools import cached_property
 
 from caliban_permissions.gate import fold
 from caliban_permissions.glob import PathGlob, TextGlob, compile_path, compile_text, escaped, literal_text
+from caliban_permissions.names import SHELL_COMMAND
 from caliban_permissions.paths import Parts, PathContext, folded, split
 from caliban_permissions.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Pattern, Prefix, parse_pattern
 from caliban_permissions.rule import Rule, Scope
@@ -134,7 +135,7 @@ class CompiledRule:
             case Prefix(text):
                 return (text, text + " *")
             case KeyPairs(_, pairs):
-                return tuple(glob for path, glob in pairs if path == ("command",)) or ("*",)
+                return tuple(glob for path, glob in pairs if path == (SHELL_COMMAND,)) or ("*",)
             case ArgumentGlob(text) if text.endswith(" *"):
                 return (text, text[:-2])
             case ArgumentGlob(text) | Anywhere(text):

@@ -6,13 +6,15 @@ writes) is the subject's own business.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from caliban_common.permission import Action
 from caliban_permissions.compiled import CompiledRule
-from caliban_permissions.defaults import DEFAULT_RULES
+from caliban_permissions.defaults import default_rules
+from caliban_permissions.facts import JudgedTool
+from caliban_permissions.names import READER
 from caliban_permissions.paths import PathContext
 from caliban_permissions.rule import Rule, RuleSet, Scope
 
@@ -59,9 +61,12 @@ class Hit(NamedTuple):
 
 
 class RuleChain:
-    """All rules of an engine in the order of evaluation, with their floors."""
+    """All rules of an engine in the order of evaluation, with their floors.
 
-    def __init__(self, rules: RuleSet, place: PathContext) -> None:
+    The last of them are made for the `tools` that somebody vouches for.
+    """
+
+    def __init__(self, rules: RuleSet, place: PathContext, tools: Iterable[JudgedTool] = ()) -> None:
         ordered: list[CompiledRule] = []
         for scope, layer in rules.layers():
             for rule in layer:
@@ -70,7 +75,7 @@ class RuleChain:
         self.written = tuple(ordered)
         self.defaults = tuple(
             CompiledRule(rule, "default", len(ordered) + number, place)
-            for number, rule in enumerate(DEFAULT_RULES)
+            for number, rule in enumerate(default_rules(tools))
         )
         self.all = (*self.written, *self.defaults)
         self.managed = tuple(rule for rule in ordered if rule.scope == "managed")
@@ -80,7 +85,7 @@ class RuleChain:
         )
 
         self.guards_reads = any(
-            rule.action != "allow" and not rule.bare and rule.names("Read") for rule in ordered
+            rule.action != "allow" and not rule.bare and rule.names(READER) for rule in ordered
         )
 
     def layers(self) -> tuple[tuple[Scope, tuple[Rule, ...]], ...]:
@@ -109,12 +114,13 @@ class RuleChain:
             if rule.action == "allow":
                 if rule.names(tools[0]) and rule.in_force(now) and subject.covered_by(rule):
                     return Hit("allow", rule, rule.order)
-            elif _named(rule, tools) and subject.touched_by(rule):
+            elif means(rule, tools) and subject.touched_by(rule):
                 return Hit(rule.action, rule, rule.order)
         return Hit("allow", None, len(self.all))
 
 
-def _named(rule: CompiledRule, tools: tuple[str, ...]) -> bool:
+def means(rule: CompiledRule, tools: tuple[str, ...]) -> bool:
+    """Whether a deny or ask rule is about one of the names; about the tool by a bare one of its own only."""
     if rule.names(tools[0]):
         return True
     return not rule.bare and any(rule.names(tool) for tool in tools[1:])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from caliban_common.tool import ToolSpec
-from caliban_permissions.calls import EDIT_TOOLS, CallSubject, PathSubject, path_argument
+from caliban_common.tool import ArgumentRole
+from caliban_permissions.calls import CallSubject, PathSubject
 from caliban_permissions.evaluate import Hit, RuleChain
+from caliban_permissions.facts import PATH_ROLES, JudgedTool, claimed_in, paths_of
 from caliban_permissions.gate import refused_input
+from caliban_permissions.names import names_for
 from caliban_permissions.outcome import HumanOnly, Outcome, Unit, refusal, strictest
 from caliban_permissions.paths import PathContext, PathNames, hard_linked, resolve
 from caliban_permissions.protected import protection
@@ -21,25 +23,56 @@ if TYPE_CHECKING:
 
 
 def judge_call(
-    tool: ToolSpec, args: Mapping[str, Any], book: RuleChain, place: PathContext, now: datetime
+    tool: JudgedTool, args: Mapping[str, Any], book: RuleChain, place: PathContext, now: datetime
 ) -> Outcome:
-    """The outcome for a call of any tool but the shell."""
+    """The outcome for a call of any tool but the shell, as far as its own rules match it."""
     reason = refused_input(args)
     if reason is not None:
         return refusal(tool.name, f"the input of {tool.name} is refused: {reason}")
-    key = path_argument(tool)
-    value = args.get(key) if key else None
-    if key is not None and isinstance(value, str):
-        unit: Unit | Outcome = _path_unit(tool, value, book, place, now)
-    elif key is not None and tool.name in ("Grep", "Glob", "LS"):
-        unit = _path_unit(tool, ".", book, place, now)
-    else:
-        unit = _plain_unit(tool, args, book, now)
-    if isinstance(unit, Outcome):
-        return unit
-    if tool.kind == "edit" and (key is None or not isinstance(value, str)):
-        unit = unit._replace(floors=(*unit.floors, HumanOnly("outside", "the file it changes is not known")))
-    return conclude((unreadable(tool.name, unit, book),))
+    units: list[Unit] = []
+    written = False
+    for role, text in paths_of(tool, args):
+        written = written or role == "writes"
+        unit = _path_unit(tool, (role, text), book, place, now)
+        if isinstance(unit, Outcome):
+            return unit
+        units.append(unit)
+    urls = [name for name, role in tool.roles.items() if role == "url"]
+    arguments: Sequence[str | None] = urls or ([] if units else [tool.spec.main_argument])
+    for argument in arguments:
+        unit = _plain_unit(CallSubject(tool, args, argument, is_url=bool(urls)), book, now)
+        if isinstance(unit, Outcome):
+            return unit
+        units.append(unit)
+    if tool.kind == "edit" and not written:
+        floor = HumanOnly("outside", "the file it changes is not known")
+        units[0] = units[0]._replace(floors=(*units[0].floors, floor))
+    units[0] = unreadable((tool.name,), units[0], book)
+    return conclude(tuple(units))
+
+
+def judge_claims(
+    tool: JudgedTool, args: Mapping[str, Any], book: RuleChain, place: PathContext, now: datetime
+) -> Iterator[Unit]:
+    """The units of the paths and URLs that only bind: no allow rule is asked about them."""
+    for role, text in claimed_in(tool, args):
+        if role in PATH_ROLES:
+            unit = _path_unit(tool, (role, text), book, place, now)
+        elif role == "url":
+            unit = _plain_unit(CallSubject(tool, {role: text}, role, is_url=True), book, now)
+        else:
+            continue
+        yield from unit.units if isinstance(unit, Outcome) else (unit,)
+
+
+def bound(outcome: Outcome, claimed: Iterable[Unit]) -> Outcome:
+    """The outcome after what deny and ask rules and the nature of files say to the claimed units."""
+    binding = tuple(
+        unit
+        for unit in claimed
+        if unit.action == "deny" or unit.floors or (unit.action == "ask" and unit.hit.explicit)
+    )
+    return conclude((*outcome.units, *binding), outcome.command) if binding else outcome
 
 
 def judge_path(subject: PathSubject, kind: str, book: RuleChain, place: PathContext, now: datetime) -> Unit:
@@ -116,42 +149,40 @@ def explain_unit(unit: Unit) -> str:
     return f"{text} ({'; '.join(dict.fromkeys(details))})" if details else text
 
 
-def unreadable(tool: str, unit: Unit, book: RuleChain) -> Unit:
+def unreadable(tools: tuple[str, ...], unit: Unit, book: RuleChain) -> Unit:
     """The unit after deny and ask rules that cannot be read: a person decides on what they may mean."""
     for rule in book.unreadable:
-        if rule.pattern.names_tool(tool) and unit.action != "deny":
+        if unit.action != "deny" and any(rule.pattern.names_tool(tool) for tool in tools):
             text = f"the {rule.action} rule {rule.rule.pattern} cannot be read: {rule.pattern.problem}"
             return unit._replace(action="ask", floors=(*unit.floors, HumanOnly("rule", text)), notes=(text,))
     return unit
 
 
 def _path_unit(
-    tool: ToolSpec, value: str, book: RuleChain, place: PathContext, now: datetime
+    tool: JudgedTool, path: tuple[ArgumentRole, str], book: RuleChain, place: PathContext, now: datetime
 ) -> Unit | Outcome:
-    names = resolve(value, place)
+    role, text = path
+    names = resolve(text, place)
     if names.refused is not None:
-        return refusal(value, f"`{excerpt(value)}` is not a path that {tool.name} takes: {names.refused}")
-    also: tuple[str, ...] = ()
-    if tool.name in EDIT_TOOLS:
-        also = tuple(name for name in EDIT_TOOLS if name != tool.name)
-    elif tool.kind == "read" and tool.name != "Read":
-        also = ("Read",)
-    return judge_path(PathSubject((tool.name, *also), names), tool.kind, book, place, now)._replace(
-        kind="call"
-    )
+        return refusal(text, f"`{excerpt(text)}` is not a path that {tool.name} takes: {names.refused}")
+    subject = PathSubject(names_for(tool.name, role), names)
+    kind = "edit" if role == "writes" else "read"
+    return judge_path(subject, kind, book, place, now)._replace(kind="call")
 
 
-def _plain_unit(tool: ToolSpec, args: Mapping[str, Any], book: RuleChain, now: datetime) -> Unit | Outcome:
-    subject = CallSubject(tool, args)
+def _plain_unit(subject: CallSubject, book: RuleChain, now: datetime) -> Unit | Outcome:
     if subject.url is not None and subject.url.refused is not None:
         return refusal(subject.main or "", f"the URL is refused: {subject.url.refused}")
     hit: Hit = book.decide(subject, now)
     notes = ("the URL carries user information",) if subject.url is not None and subject.url.userinfo else ()
-    return Unit("call", subject.main or tool.name, hit.action, hit, notes if hit.action == "ask" else ())
+    return Unit(
+        "call", subject.main or subject.tool.name, hit.action, hit, notes if hit.action == "ask" else ()
+    )
 
 
 def _with_managed_floor(unit: Unit) -> Unit:
     rule = unit.hit.rule
     if unit.action != "ask" or rule is None or rule.scope != "managed":
         return unit
-    return unit._replace(floors=(*unit.floors, HumanOnly("managed", f"the policy asks: {rule.rule.pattern}")))
+    floor = HumanOnly("managed", f"the policy asks: {rule.rule.pattern}")
+    return unit._replace(floors=tuple(dict.fromkeys((*unit.floors, floor))))

@@ -7,25 +7,31 @@ from datetime import datetime
 from itertools import chain
 
 from caliban_permissions.bash import Command, LineSubject
-from caliban_permissions.calls import EDIT_TOOLS, PathSubject
+from caliban_permissions.calls import PathSubject
 from caliban_permissions.compiled import CompiledRule
 from caliban_permissions.destruction import dangers
-from caliban_permissions.evaluate import Hit, RuleChain, raised_to
+from caliban_permissions.evaluate import Hit, RuleChain, means, raised_to
 from caliban_permissions.gate import refused_command
 from caliban_permissions.judge import conclude, guarded, judge_path, unreadable
 from caliban_permissions.leaf import LeafSubject
+from caliban_permissions.names import EDITORS, names_for
 from caliban_permissions.outcome import HumanOnly, Outcome, Unit, refusal
 from caliban_permissions.paths import PathContext, resolve
 from caliban_permissions.protected import protection
 from caliban_permissions.shell.line import excerpt
 
 
-def judge_bash(text: str, cwd: str, book: RuleChain, place: PathContext, now: datetime) -> Outcome:
-    """The outcome for one shell command that would run in `cwd`, a canonical directory."""
+def judge_bash(command: Command, book: RuleChain, now: datetime) -> Outcome:
+    """The outcome for one shell command."""
+    return _Judge(command, book, now).outcome()
+
+
+def read_command(text: str, cwd: str, place: PathContext, tool: str) -> Command | Outcome:
+    """A command of `tool` that would run in `cwd`, a canonical directory; or why no shell can be given it."""
     reason = refused_command(text)
     if reason is not None:
         return refusal(text[:200], f"the command is refused: {reason}")
-    return _Judge(Command(text, place, cwd), book, now).outcome()
+    return Command(text, place, cwd, names_for(tool, "command"))
 
 
 class _Judge:
@@ -50,7 +56,7 @@ class _Judge:
         exact = all(self._exact(hit) for hit in hits) if leaves else self._exact(line)
         units += self._writes(blanket=blanket, exact=exact)
         units += self._reads()
-        units = [unreadable("Bash", unit, self.book) for unit in units]
+        units = [unreadable(self.command.tools, unit, self.book) for unit in units]
         units = self._with_may_match(units)
         return conclude(tuple(units), self.command)
 
@@ -93,7 +99,7 @@ class _Judge:
     def _why_uncovered(self, leaf: LeafSubject) -> tuple[str, ...]:
         """What keeps an allow rule that matches the words from covering the leaf."""
         for rule in self.book.written:
-            if rule.action != "allow" or not rule.names("Bash") or not rule.in_force(self.now):
+            if rule.action != "allow" or not rule.names(self.command.tools[0]) or not rule.in_force(self.now):
                 continue
             if not leaf.textually_covered_by(rule):
                 continue
@@ -149,7 +155,7 @@ class _Judge:
         for redirect in self.command.line.redirects:
             if redirect.writes and not redirect.target.text.startswith("/dev/null"):
                 for base in last:
-                    yield PathSubject(EDIT_TOOLS, resolve(redirect.target.text, self.place, base))
+                    yield PathSubject(EDITORS, resolve(redirect.target.text, self.place, base))
 
     def _reads(self) -> Iterator[Unit]:
         """Deny and ask rules for Read bind the arguments of commands."""
@@ -187,7 +193,9 @@ class _Judge:
     def _possible(self, unit: Unit) -> Iterator[CompiledRule]:
         """The denies that may apply, and the asks of the policy; before a bare allow the other asks, too."""
         for rule in self.book.written:
-            if rule.action == "allow" or not rule.names("Bash") or rule.pattern.problem is not None:
+            if rule.action == "allow" or rule.pattern.problem is not None:
+                continue
+            if not means(rule, self.command.tools):
                 continue
             if unit.action == "allow":
                 above = rule.scope == "managed" or (rule.scope == "user" and unit.hit.scope == "project")

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from caliban_permissions.calls import EDIT_TOOLS, PathSubject
+from caliban_permissions.calls import PathSubject
 from caliban_permissions.compiled import CompiledRule
 from caliban_permissions.effects import read_candidates, shared_device, write_targets
 from caliban_permissions.filenames import Directories, expand
 from caliban_permissions.forms import Forms, leaf_forms
 from caliban_permissions.glob import TextGlob
+from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND
 from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, resolve
 from caliban_permissions.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Prefix
 from caliban_permissions.shell import HOLE, Opacity, SimpleCommand
@@ -34,6 +35,7 @@ class CommandContext(Protocol):
     """What a leaf needs of the command it stands in."""
 
     text: str
+    tools: tuple[str, ...]
     place: PathContext
     directories: Directories
 
@@ -58,11 +60,10 @@ class View(NamedTuple):
 class LeafSubject:
     """One simple command. `bases` are the directories it may run in, as far as they are `known`."""
 
-    tools = ("Bash",)
-
     def __init__(
         self, command: CommandContext, leaf: SimpleCommand, bases: tuple[str, ...], known: bool
     ) -> None:
+        self.tools = command.tools
         self.command = command
         self.leaf = leaf
         self.bases = bases
@@ -89,7 +90,10 @@ class LeafSubject:
             case Anywhere():
                 return rule.start_glob.matches(self.views[0].text)
             case KeyPairs():
-                return all(path == ("command",) for path, _ in rule.keys) and self._matching(rule) is not None
+                return (
+                    all(path == (SHELL_COMMAND,) for path, _ in rule.keys)
+                    and self._matching(rule) is not None
+                )
             case ArgumentGlob() | Prefix():
                 return self._matching(rule) is not None
 
@@ -196,17 +200,17 @@ class LeafSubject:
         """The files that the leaf may read, by its arguments and its input redirects."""
         candidates = dict.fromkeys(read_candidates(self._arguments)) if self._arguments else {}
         candidates.update((item.target.text, None) for item in self.leaf.redirects if item.op in ("<", "<>"))
-        yield from self._subjects(candidates, ("Read",))
+        yield from self._subjects(candidates, (READER,))
 
     def written(self) -> Iterator[PathSubject]:
         """The files that a known command writes by its arguments."""
         if self._arguments:
-            yield from self._subjects((target for _, target in write_targets(self._arguments)), EDIT_TOOLS)
+            yield from self._subjects((target for _, target in write_targets(self._arguments)), EDITORS)
 
     def redirected(self) -> Iterator[PathSubject]:
         """The files that the leaf's redirects write."""
         targets = (item.target.text for item in self.leaf.redirects if item.writes)
-        yield from self._subjects((target for target in targets if not shared_device(target)), EDIT_TOOLS)
+        yield from self._subjects((target for target in targets if not shared_device(target)), EDITORS)
 
     def _subjects(self, paths: Iterable[str], tools: tuple[str, ...]) -> Iterator[PathSubject]:
         """A subject for each path; beyond a bound, one that may be any file."""
@@ -219,7 +223,7 @@ class LeafSubject:
             names = self._names(path)
             if names.refused is None:
                 yield PathSubject(tools, names)
-            elif tools[0] != "Read":
+            elif tools[0] != READER:
                 yield PathSubject(tools, PathNames(path, uncertain=names.refused))
 
     @cached_property

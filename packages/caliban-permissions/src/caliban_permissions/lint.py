@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from caliban_permissions.calls import EDIT_TOOLS
 from caliban_permissions.glob import TextGlob, compile_text
+from caliban_permissions.names import EDITORS, FETCHER, READER, SHELL
 from caliban_permissions.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Pattern, Prefix, parse_pattern
 from caliban_permissions.rule import Rule
 from caliban_permissions.side_effects import side_effects
@@ -61,9 +61,9 @@ def grants_code(rule: Rule) -> str | None:
         return None
     name = pattern.tool.prefix
     if not pattern.tool.exact:
-        covers_shell = pattern.names_tool("Bash")
+        covers_shell = pattern.names_tool(SHELL)
         return "it allows every tool" if covers_shell else "it allows tools that nobody has seen yet"
-    return _grants_commands(pattern) if name == "Bash" else None
+    return _grants_commands(pattern) if name == SHELL else None
 
 
 def describe(rule: Rule) -> str:
@@ -82,20 +82,20 @@ def describe(rule: Rule) -> str:
         case KeyPairs(_, pairs):
             fields = " and ".join(f"{'.'.join(path)} matches `{glob}`" for path, glob in pairs)
             return f"calls of {tool} whose {fields}"
-        case ArgumentGlob(text) if pattern.tool.prefix == "Bash":
+        case ArgumentGlob(text) if pattern.tool.prefix == SHELL:
             return f"commands that match `{text}`, each command of a line on its own"
         case ArgumentGlob(text):
             return f"calls of {tool} whose main argument matches `{text}`"
 
 
 def _runs_code(rule: Rule) -> bool:
-    return parse_pattern(rule.pattern).names_tool("Bash") and grants_code(rule) is not None
+    return parse_pattern(rule.pattern).names_tool(SHELL) and grants_code(rule) is not None
 
 
 def _guards_files(rule: Rule, pattern: Pattern) -> bool:
     """Whether the rule denies or asks about single files."""
     guards = rule.action != "allow" and isinstance(pattern.argument, ArgumentGlob)
-    return guards and pattern.tool.prefix in ("Read", *EDIT_TOOLS)
+    return guards and pattern.tool.prefix in (READER, *EDITORS)
 
 
 def _tool_part(pattern: Pattern) -> str:
@@ -107,7 +107,7 @@ def _remarks(rule: Rule, pattern: Pattern) -> list[tuple[FindingKind, str]]:
     if pattern.problem is not None:
         found.append(("unreadable", f"it matches nothing: {pattern.problem}"))
         return found
-    if isinstance(pattern.argument, Anywhere) and not pattern.names_tool("Bash"):
+    if isinstance(pattern.argument, Anywhere) and not pattern.names_tool(SHELL):
         found.append(("unreadable", "`~` has a meaning for Bash only: it matches nothing"))
     if rule.expires_at is not None and rule.granted_until() is None:
         found.append(("expiry", f"its expiry {rule.expires_at!r} cannot be read"))
@@ -115,7 +115,7 @@ def _remarks(rule: Rule, pattern: Pattern) -> list[tuple[FindingKind, str]]:
     if grants is not None:
         found.append(("grants code", f"it grants arbitrary code: {grants}"))
     argument = pattern.argument
-    fetches = rule.action == "allow" and pattern.tool.prefix == "WebFetch"
+    fetches = rule.action == "allow" and pattern.tool.prefix == FETCHER
     if fetches and isinstance(argument, ArgumentGlob) and open_host(argument.text):
         found.append(("open host", "the end of the host is open, so that it covers hosts of anybody"))
     return found

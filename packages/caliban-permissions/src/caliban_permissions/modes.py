@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from caliban_common.permission import Action, PermissionMode
-from caliban_common.tool import ToolSpec
+from caliban_permissions.facts import JudgedTool
+from caliban_permissions.names import PLAN_LEAVER
 from caliban_permissions.outcome import FloorKind, Outcome
-
-PLAN_TOOLS = frozenset({"EnterPlanMode", "ExitPlanMode", "TodoWrite"})
-"""Tools that plan mode leaves to the rules although they do more than read."""
 
 _BYPASS_KEEPS: frozenset[FloorKind] = frozenset({"catastrophic", "managed"})
 
@@ -22,20 +20,20 @@ class ModeVerdict(NamedTuple):
     note: str = ""
 
 
-def plan_refusal(tool: ToolSpec) -> str | None:
+def plan_refusal(tool: JudgedTool) -> str | None:
     """Why plan mode does not let the tool run, or `None`."""
-    if tool.kind == "read" or tool.name in PLAN_TOOLS:
+    if tool.kind == "read" or tool.harmless:
         return None
     return (
-        f"{tool.name} is not available in plan mode, which only reads; present the plan with ExitPlanMode, "
-        "and it can run once the user has approved it"
+        f"{tool.name} is not available in plan mode, which only reads; present the plan with "
+        f"{PLAN_LEAVER}, and it can run once the user has approved it"
     )
 
 
 def apply_mode(
-    outcome: Outcome, mode: PermissionMode, tool: ToolSpec, *, sandboxed: bool = False
+    outcome: Outcome, mode: PermissionMode, tool: JudgedTool, *, sandboxed: bool = False
 ) -> ModeVerdict:
-    """Apply the mode to an ask. `sandboxed` promises that this Bash call really runs in the full sandbox."""
+    """Apply the mode to an ask. `sandboxed` promises that a shell command really runs in the full sandbox."""
     if outcome.action != "ask":
         return ModeVerdict(outcome.action, outcome.reason)
     floors = [floor for floor in outcome.floors if floor.kind != "outside"]
@@ -44,11 +42,11 @@ def apply_mode(
             return ModeVerdict("allow", "", mode)
         case "dontAsk":
             return _unasked(outcome)
-        case "acceptEdits" if tool.kind == "edit" and not outcome.floors and not outcome.explicit:
+        case "acceptEdits" if tool.edits and not outcome.floors and not outcome.explicit:
             return ModeVerdict("allow", "", "acceptEdits")
         case _:
             pass
-    if sandboxed and tool.name == "Bash" and not floors and not outcome.explicit:
+    if sandboxed and tool.command is not None and not floors and not outcome.explicit:
         return ModeVerdict("allow", "", "sandboxed")
     return ModeVerdict("ask", outcome.reason)
 

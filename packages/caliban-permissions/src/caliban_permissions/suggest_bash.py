@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from caliban_permissions.glob import escaped
 from caliban_permissions.leaf import LeafSubject
+from caliban_permissions.names import EDITORS, SHELL
 from caliban_permissions.pattern import parse_pattern
 from caliban_permissions.wrappers import SUBCOMMAND_PROGRAMS, program
 
@@ -25,18 +26,18 @@ _EXACT_ONLY = frozenset(
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_.:@/+=,-]+")
 
 
-def leaf_patterns(leaves: tuple[LeafSubject, ...], settled: frozenset[str]) -> tuple[str, ...]:
+def leaf_patterns(tool: str, leaves: tuple[LeafSubject, ...], settled: frozenset[str]) -> tuple[str, ...]:
     """Patterns for the leaves and their redirects that are not `settled`; none where one leaf gets none."""
     found: dict[str, None] = {}
     for leaf in leaves:
         if leaf.leaf.raw in settled:
             continue
-        pattern = _for_leaf(leaf)
+        pattern = _for_leaf(tool, leaf)
         if pattern is None:
             return ()
         found.setdefault(pattern)
     found.update(
-        (f"Write:{escaped(subject.names.canonical)}", None)
+        (f"{EDITORS[0]}:{escaped(subject.names.canonical)}", None)
         for leaf in leaves
         for subject in leaf.redirected()
         if subject.names.uncertain is None and subject.names.given not in settled
@@ -44,7 +45,7 @@ def leaf_patterns(leaves: tuple[LeafSubject, ...], settled: frozenset[str]) -> t
     return tuple(found)
 
 
-def _for_leaf(leaf: LeafSubject) -> str | None:
+def _for_leaf(tool: str, leaf: LeafSubject) -> str | None:
     """A prefix rule for the program and its sub-command, or the exact text where a prefix would delegate."""
     words = leaf.leaf.words
     argv = leaf.leaf.argv
@@ -58,6 +59,6 @@ def _for_leaf(leaf: LeafSubject) -> str | None:
     reach = max((item.word for item in leaf.evidence), default=-1)
     plain = all(_PLAIN_WORD.fullmatch(word) and not word.startswith("-") for word in head)
     if reach < size and plain and name not in _EXACT_ONLY:
-        return f"Bash({' '.join(head)}:*)"
-    pattern = "Bash:" + escaped(" ".join(word.raw for word in words))
+        return f"{SHELL}({' '.join(head)}:*)" if tool == SHELL else f"{tool}:{' '.join(head)} *"
+    pattern = f"{tool}:" + escaped(" ".join(word.raw for word in words))
     return pattern if parse_pattern(pattern).problem is None else None
