@@ -272,7 +272,7 @@ def test_what_bash_runs_is_among_the_leaves(seed: int, scene: Any) -> None:
             continue
         allowed += 1
         scene.add(*FILES, "sub/")
-        command = Command(text, engine._place, str(scene.workspace))
+        command = Command(text, engine._place, str(scene.workspace), ("Bash",))
         leaves = expected(command, scene.home)
         targets = {redirect.target.text for redirect in command.redirects if redirect.writes}
         runs, files = run(text, scene)

@@ -204,6 +204,7 @@ class TestRules:
             workspace=odd,
             interactive=True,
             home=scene.home,
+            vouched=[scene.spec("Edit")],
         )
         assert made.explain(scene.spec("Edit"), {"path": "a"}).verdict == "allow"
         assert made.explain(scene.spec("Edit"), {"path": str(scene.root / "ws" / "a")}).verdict == "ask"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct, field
 
 from caliban_agent_core.compact.estimate import Estimator
@@ -10,6 +12,7 @@ from caliban_agent_core.errors import CompactionFailed
 from caliban_agent_core.ports import Compactor
 from caliban_agent_core.state import RunState
 from caliban_common.event import Warned
+from caliban_common.tool import ToolSpec
 from caliban_provider.provider import Provider
 
 TARGET_SHARE = 0.7
@@ -29,11 +32,14 @@ class Compaction(Struct, kw_only=True):
     trigger: Trigger
     estimator: Estimator = field(default_factory=Estimator)
 
-    async def before_turn(self, state: RunState) -> None:
-        """Shorten the history if it is near the window. A failure is told and tolerated."""
+    async def before_turn(self, state: RunState, tools: Sequence[ToolSpec]) -> None:
+        """Shorten the history if it is near the window. A failure is told and tolerated.
+
+        The `tools` are those of the turn: they say which of their results a newer one makes stale.
+        """
         if not self._due(state):
             return
-        if self.micro and await self._supersede(state) and not self._due(state):
+        if self.micro and await self._supersede(state, tools) and not self._due(state):
             return
         await self._compact(state)
 
@@ -46,11 +52,11 @@ class Compaction(Struct, kw_only=True):
             return False
         return self.trigger.due(self.estimator.tokens(state.messages), self.window_tokens)
 
-    async def _supersede(self, state: RunState) -> bool:
+    async def _supersede(self, state: RunState, tools: Sequence[ToolSpec]) -> bool:
         from caliban_agent_core.compact.micro import supersede
 
         before = tuple(state.messages)
-        after = supersede(before)
+        after = supersede(before, tools)
         if after is before:
             return False
         await state.rewrite(after, "older tool results gave way to newer ones")

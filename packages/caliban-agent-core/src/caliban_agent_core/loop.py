@@ -57,7 +57,7 @@ class Loop(Struct, kw_only=True):
         return Stop(kind="max_turns", message=f"the run reached its limit of {limit} turns")
 
     async def _step(self) -> Stop | None:
-        await self.compaction.before_turn(self.state)
+        await self.compaction.before_turn(self.state, self.specs)
         number = self.state.turns
         verdict = await self.hooks.before_turn(number)
         if verdict.deny:

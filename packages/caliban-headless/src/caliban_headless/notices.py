@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from caliban_common.event import AgentEvent, ApiRetry, ReplyDiscarded, ToolCallEnd, ToolCallReady, Warned
 from caliban_common.message import ToolUseBlock
 from caliban_common.text import one_line, plural
@@ -10,20 +12,22 @@ from caliban_headless.totals import Result
 UNSPOKEN = ("cache_miss",)
 """Warnings for frames only: a person can do nothing about them."""
 
-SHOWN_ARGUMENTS = ("command", "path", "pattern", "url", "file_path", "query")
-
 
 class Notices:
-    """Lines for standard error. `announce` says which tools run; problems are told in any case."""
+    """Lines for standard error. `announce` says which tools run; problems are told in any case.
 
-    def __init__(self, *, announce: bool) -> None:
+    `main_arguments` are by tool the argument that says most about a call.
+    """
+
+    def __init__(self, *, announce: bool, main_arguments: Mapping[str, str | None] | None = None) -> None:
         self._announce = announce
+        self._main_arguments = main_arguments or {}
 
     def event(self, event: AgentEvent) -> str:
         """The line for `event`, or nothing."""
         match event:
             case ToolCallReady() if self._announce:
-                return f"[{describe_call(event.call)}]\n"
+                return f"[{describe_call(event.call, self._main_arguments.get(event.call.name))}]\n"
             case ToolCallEnd() if event.outcome == "denied":
                 return f"[caliban: {event.name} was denied: {one_line(event.reason)}]\n"
             case ApiRetry():
@@ -48,13 +52,10 @@ class Notices:
         return f"[caliban: {what}]{hint}\n"
 
 
-def describe_call(call: ToolUseBlock) -> str:
-    """A tool call in a few words: its name and the argument that says most."""
-    for name in SHOWN_ARGUMENTS:
-        value = call.input.get(name)
-        if isinstance(value, str):
-            return f"{call.name} {one_line(value, max_chars=120)}"
-    return call.name
+def describe_call(call: ToolUseBlock, main_argument: str | None) -> str:
+    """A tool call in a few words: its name and its main argument."""
+    value = call.input.get(main_argument) if main_argument is not None else None
+    return f"{call.name} {one_line(value, max_chars=120)}" if isinstance(value, str) else call.name
 
 
 def _words(result: Result) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct, field
 
 from caliban_common.tool import Tool, ToolContext, ToolOutput, ToolSpec
-from caliban_tools_builtin.specs import NAMES, spec_of
+from caliban_tools_builtin.specs import builtin_specs
 
 if TYPE_CHECKING:
     from caliban_tools_builtin.fence import Fence
@@ -45,7 +45,7 @@ def builtin_tools(options: ToolOptions) -> tuple[Tool, ...]:
     They share one fence, and one ledger of what the session's model has read: make a set per session.
     """
     parts = _Parts(options)
-    return tuple(_LazyTool(spec_of(name), parts) for name in NAMES)
+    return tuple(_LazyTool(spec, parts) for spec in builtin_specs())
 
 
 class _Work(Protocol):

@@ -18,21 +18,13 @@ from caliban.errors import UsageError
 from caliban.stdio import write_out
 from caliban_common.permission import Action
 from caliban_common.text import clean
-from caliban_common.tool import ToolKind, ToolSpec
+from caliban_common.tool import ToolSpec
 from caliban_permissions import Engine, Explanation
-from caliban_tools_builtin import ToolOptions, builtin_tools
+from caliban_permissions.names import guide_spec
+from caliban_tools_builtin import builtin_specs
 
 EXAMPLE = '{"command": "git status"}'
 EXITS: Final[Mapping[Action, int]] = MappingProxyType({"allow": 0, "deny": 1, "ask": 2})
-OTHER_TOOLS: Final[Mapping[str, tuple[ToolKind, str]]] = MappingProxyType(
-    {
-        "MultiEdit": ("edit", "path"),
-        "NotebookEdit": ("edit", "path"),
-        "WebFetch": ("network", "url"),
-        "WebSearch": ("network", "query"),
-    }
-)
-"""Tools of the guide that rules may speak of before they are built: their kind and main argument."""
 
 
 def perms(arguments: Sequence[str]) -> int:
@@ -90,24 +82,25 @@ def _arguments(text: str) -> Mapping[str, Any]:
 
 def _explain(options: Options, workspace: Path, tool: str, args: Mapping[str, Any]) -> Explanation:
     settings = build_settings(options, workspace)
+    known = _known(tool)
     engine = Engine(
         build_rules(options, settings),
         mode=resolve_mode(options, settings),
         workspace=workspace,
         interactive=True,
         roots=roots_of(settings, workspace),
+        vouched=known.values(),
     )
-    return engine.explain(_spec(tool, workspace), args)
+    return engine.explain(known.get(tool) or ToolSpec(name=tool, description="", input_schema={}), args)
 
 
-def _spec(name: str, workspace: Path) -> ToolSpec:
-    for tool in builtin_tools(ToolOptions(workspace=workspace)):
-        if tool.spec.name == name:
-            return tool.spec
-    if name not in OTHER_TOOLS:
-        return ToolSpec(name=name, description="", input_schema={})
-    kind, main_argument = OTHER_TOOLS[name]
-    return ToolSpec(name=name, description="", input_schema={}, kind=kind, main_argument=main_argument)
+def _known(name: str) -> dict[str, ToolSpec]:
+    """The tools that rules are about, and one of the guide that is not built yet as it will be."""
+    known = {spec.name: spec for spec in builtin_specs()}
+    to_come = guide_spec(name)
+    if to_come is not None:
+        known.setdefault(name, to_come)
+    return known
 
 
 def _line(explanation: Explanation) -> str:

@@ -117,7 +117,7 @@ async def _compose(options: Options, target: CancelTarget) -> int:
                 permission_mode=permissions.mode,
             ),
             model=resolved.model,
-            notices=_notices(options),
+            notices=_notices(options, tools),
             schema=schema,
             costs=costs,
             warnings=warnings,
@@ -226,8 +226,11 @@ def _encoder(options: Options) -> OutputEncoder:
     return TextEncoder()
 
 
-def _notices(options: Options) -> Notices | None:
+def _notices(options: Options, tools: tuple[Tool, ...]) -> Notices | None:
     """Words for a person go to standard error, except beside frames, which say it all."""
     if options.output_format == "stream-json":
         return None
-    return Notices(announce=not options.quiet and options.output_format != "json" and sys.stderr is not None)
+    return Notices(
+        announce=not options.quiet and options.output_format != "json" and sys.stderr is not None,
+        main_arguments={tool.spec.name: tool.spec.main_argument for tool in tools},
+    )

@@ -57,6 +57,7 @@ def build_permissions(options: Options, settings: Settings, workspace: Path) -> 
 
     def make() -> Engine:
         from caliban_permissions import Engine
+        from caliban_tools_builtin import builtin_specs
 
         return Engine(
             build_rules(options, settings),
@@ -65,6 +66,7 @@ def build_permissions(options: Options, settings: Settings, workspace: Path) -> 
             interactive=False,
             auto_allow=options.auto_allow,
             roots=roots_of(settings, workspace),
+            vouched=builtin_specs(),
         )
 
     return Permissions(mode, make, ruled=ruled)
