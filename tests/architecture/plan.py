@@ -106,9 +106,9 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.cli.help": "errors need more than help does",
     "caliban.main": "only the subcommand or face that was asked for is loaded",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
-    "caliban.compose.headless": "schemas are loaded for --json-schema only",
+    "caliban.faces.headless": "schemas are loaded for --json-schema only",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
-    "caliban.compose.prompt": "files are attached for prompts with an @ only",
+    "caliban.faces.prompt": "files are attached for prompts with an @ only",
     "caliban.compose.provider": "keys that renew are loaded where a program gives them",
     "caliban.compose.router": "the router is loaded where there may be routes only",
     "caliban_agent_core.compaction": "most runs end before a history is too long",
@@ -159,7 +159,7 @@ WALLS: Mapping[str, str] = {
     "caliban.compose.provider:close_provider": "the run has its result: what fails after it is only told",
     "caliban_agent_core.dispatch:_conflict_key": "the call of a tool: without a word, the worst is assumed",
     "caliban_agent_core.gate:_ruled": "the call of the rules: what they cannot judge is denied",
-    "caliban_agent_core.hooks:_ask": "the call of hooks: those that fail object",
+    "caliban_agent_core.hooks:ask_hooks": "the call of hooks: those that fail object",
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.dispatch:invoke": "the call of a tool: its fault is a result that the model reads",
     "caliban_provider.registry:_load": "the load of a plugin: its fault is an unknown provider that says why",
@@ -167,12 +167,12 @@ WALLS: Mapping[str, str] = {
 """`module:function` that catches every exception -> what it walls off."""
 
 SIZES: Mapping[str, str] = {
+    "caliban_agent_core.agent:Agent.__init__": "keyword-only: all that a run is made of",
     "caliban_permissions.engine:Engine.__init__": "keyword-only: all that a decision depends on",
 }
 """Module, or `module:function`, beyond the limits of size -> why it is better whole. Starts empty."""
 
 DATACLASSES: Mapping[str, str] = {
-    "caliban_headless.run": "the driver has fields that no caller gives",
     "caliban.compose.keyprogram": "the halt of a program is compared by identity",
 }
 """Modules that make dataclasses -> why no `msgspec.Struct` will do."""
@@ -188,7 +188,7 @@ STRUCTS: Mapping[str, str] = {
     "caliban_agent_core.dispatch:ToolBatch": "fills with the results of one reply",
     "caliban_agent_core.compaction:Compaction": "learns from one run's usage",
     "caliban_tools_builtin.search.grep:MatchCollector": "takes the lines of one search as they come",
-    "caliban_headless.totals:RunTotals": "sums up the events of a run",
+    "caliban_drive.result:RunTotals": "sums up the events of a run",
 }
 """Module or `module:Class` whose Structs are not frozen and keyword-only -> why.
 

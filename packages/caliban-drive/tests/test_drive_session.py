@@ -9,10 +9,10 @@ import pytest
 
 from caliban_agent_core import Agent
 from caliban_common.errors import CalibanError
-from caliban_common.event import HistoryReplaced, MessageAdded, ToolCallReady, Warned
+from caliban_common.event import AssistantTextDelta, MessageAdded, ToolCallReady, Warned
 from caliban_common.message import Message, ToolUseBlock, system, user
 from caliban_common.usage import Usage
-from caliban_drive import Session
+from caliban_drive import Notice, Reporter, Session, SessionParts
 from caliban_provider.errors import StreamInterrupted
 from caliban_provider.testing.scripted import ScriptedProvider, reply, tool_call
 
@@ -69,7 +69,7 @@ async def test_every_message_is_stored_before_its_event_is_seen():
             if isinstance(event, ToolCallReady):
                 assert event.call in store.messages[-1].content
     assert tuple(store.messages) == session.messages
-    assert store.usage == submission.outcome.usage
+    assert store.usage == submission.result.usage
 
 
 async def test_the_conversation_goes_on():
@@ -115,19 +115,20 @@ async def test_the_system_prompt_is_put_in_front_and_exchanged():
 async def test_a_session_that_is_closed_lets_go_of_its_store():
     store = Memory()
     session = session_of([reply("x")], store)
-    assert session.close() is None
-    assert store.closed
-    assert session.record(HistoryReplaced(messages=(), reason="")) is None
+    before = list(store.messages)
+    await session.aclose()
+    session.set_system(system("be brief"))
+    assert (store.closed, store.messages) == (True, before)
 
 
 async def test_a_cancelled_submission_leaves_a_session_that_goes_on():
     held = anyio.Event()
     session = session_of([reply("never", wait=held, wait_before=1), reply("fine")])
     async with session.submit(user("go")) as submission:
-        submission.cancel()
+        submission.interrupt()
         async for _ in submission.events:
             pass
-    assert submission.outcome.stop.kind == "cancelled"
+    assert submission.result.subtype == "cancelled"
     await submit(session, "again")
     assert session.messages[-1].text == "fine"
 
@@ -139,8 +140,8 @@ async def test_what_nobody_read_is_remembered_too():
         async for _ in submission.events:
             break
     assert tuple(store.messages) == session.messages
-    assert store.usage == submission.outcome.usage
-    assert submission.outcome.stop.kind == "cancelled"
+    assert store.usage == submission.result.usage
+    assert submission.result.subtype == "cancelled"
 
 
 async def test_a_reply_that_fails_is_paid_for_in_the_store():
@@ -179,17 +180,17 @@ async def test_what_is_known_of_a_prompts_beginning_is_forgotten_with_the_histor
     session = session_of([reply("x")], store)
     await submit(session, "hi")
     assert store.prefix["model"] == "m"
-    session.record(HistoryReplaced(messages=session.messages, reason="summarised"))
+    session.set_system(system("be brief"))
     assert store.prefix == {}
 
 
-async def test_a_store_that_fails_last_is_told_of_at_the_close():
-    store = Memory(room=1)
-    session = session_of([reply("one")], store)
-    async with session.submit(user("go")):
-        pass
-    session.messages = (*session.messages, user("more"))
-    session.record_rest(session.messages, session.messages[:-1], Usage())
-    told = session.close()
-    assert isinstance(told, Warned)
-    assert "the disk is full" in told.message
+async def test_a_store_that_fails_while_nobody_reads_is_told_of_at_once():
+    shown: list[Notice] = []
+    parts = SessionParts(reporter=Reporter(shown.append))
+    agent = Agent(ScriptedProvider([reply("one")]), "m")
+    session = Session(agent, id="s", store=Memory(room=1), parts=parts)
+    async with session.submit(user("go")) as submission:
+        async for event in submission.events:
+            if isinstance(event, AssistantTextDelta):
+                break
+    assert [(n.subtype, "the disk is full" in n.message) for n in shown] == [("session_write_failed", True)]

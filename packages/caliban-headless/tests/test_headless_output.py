@@ -10,11 +10,9 @@ import anyio
 import pytest
 
 from caliban_agent_core import Agent
-from caliban_common.event import ToolCallEnd, ToolCallReady
-from caliban_common.message import TextBlock, ToolResultBlock, ToolUseBlock, user
-from caliban_common.stop import Stop
+from caliban_common.message import user
 from caliban_drive import Session
-from caliban_headless import Driver, Init, OnePrompt, Output, RunTotals, StreamEncoder, StreamOptions
+from caliban_headless import Driver, Init, OnePrompt, Output, StreamEncoder, StreamOptions
 from caliban_headless.errors import MissingInput, OutputClosed, OutputFailed
 from caliban_headless.signals import look_out, watch_signals
 from caliban_headless.stdin import Stdin
@@ -78,7 +76,6 @@ async def test_a_cancelled_driver_says_its_result_and_closes_its_session():
         encoder=StreamEncoder(StreamOptions()),
         output=Output(writer),
         init=INIT,
-        model="m",
     )
     async with anyio.create_task_group() as group:
         group.start_soon(driver.run, OnePrompt(user("hi")))
@@ -115,18 +112,6 @@ async def test_a_descriptor_that_does_not_block_is_waited_for():
     assert got == [b"late"]
     os.close(reader)
     os.close(writer)
-
-
-def test_calls_of_one_id_are_counted_each():
-    summary = RunTotals(model="m")
-    for number in range(3):
-        call = ToolUseBlock(id="same", name="Bash", input={"n": number})
-        summary.add(ToolCallReady(turn=number, call=call))
-        result = ToolResultBlock(tool_use_id="same", content=(TextBlock(text="no"),), is_error=True)
-        summary.add(ToolCallEnd(turn=number, name="Bash", result=result, outcome="denied", reason="no"))
-    result = summary.result(Stop(kind="max_turns"), 0.0)
-    assert result.tool_calls_seen == 3
-    assert [denial["tool_input"] for denial in result.denials] == [{"n": 0}, {"n": 1}, {"n": 2}]
 
 
 @pytest.mark.anyio

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from caliban.errors import AppError, KeyFailed
 from caliban_common.errors import CalibanError
-from caliban_drive.errors import AttachmentRefused
+from caliban_drive.errors import AttachmentRefused, BadSchema
+from caliban_drive.result import Subtype
 from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError
 from caliban_provider.errors import AuthenticationError, UnknownProvider
@@ -16,6 +17,7 @@ CODES: tuple[tuple[type[CalibanError], int], ...] = (
     (InvalidSessionName, exit_codes.USAGE),
     (SessionExists, exit_codes.USAGE),
     (AttachmentRefused, exit_codes.USAGE),
+    (BadSchema, exit_codes.USAGE),
     (UnknownProvider, exit_codes.USAGE),
     (SessionNotFound, exit_codes.NO_INPUT),
     (SessionWriteError, exit_codes.CONFIG),
@@ -26,7 +28,7 @@ CODES: tuple[tuple[type[CalibanError], int], ...] = (
 )
 
 
-def subtype(code: int) -> exit_codes.Subtype:
+def subtype(code: int) -> Subtype:
     """What a result frame calls an end with `code` before there was a run."""
     return "cancelled" if code == exit_codes.CANCELLED else "error"
 

@@ -64,10 +64,10 @@ def report(error: CalibanError, output_format: str | None) -> int:
 
     code = exit_code(error)
     if output_format in JSON_FORMATS:
+        from caliban_drive.result import PromptResult
         from caliban_headless.json import JsonEncoder
-        from caliban_headless.totals import RunTotals
 
-        result = RunTotals(model="").failed(error.message, code, 0.0, subtype=subtype(code), hint=error.hint)
+        result = PromptResult(subtype=subtype(code), error=error.message, hint=error.hint)
         code = write_out(JsonEncoder().result(result)) or code
     hint = f"\nhint: {error.hint}" if error.hint else ""
     complain(f"caliban: {error.message}{hint}\n")
@@ -105,7 +105,7 @@ def _dispatch(arguments: Sequence[str], signals: EarlySignals) -> int:
         return _key_command(arguments[0], arguments[1:], signals)
     options = parse(arguments, os.environ)
     _choose_face(options)
-    from caliban.compose.headless import answer
+    from caliban.faces.headless import answer
 
     return answer(options, signals)
 
@@ -134,16 +134,15 @@ def _skip_config(arguments: Sequence[str]) -> int:
 
 def _choose_face(options: Options) -> None:
     """There is one face in this version; say so where another was meant."""
-    if options.prints:
+    if options.output.prints:
         return
-    has_prompt = options.prompt is not None or options.prompt_flag is not None
     at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    if not has_prompt and sys.stdin is not None and sys.stdin.isatty():
+    if not options.prompt.is_given and sys.stdin is not None and sys.stdin.isatty():
         raise UsageError(
             "the terminal interface is not part of this version",
             hint='give a prompt: caliban -p "…"',
         )
-    if options.no_auto_print:
+    if options.output.no_auto_print:
         raise UsageError("--no-auto-print needs the terminal interface, which is not part of this version")
     if at_terminal:
         complain("[caliban: the terminal interface is not part of this version; answering once]\n")

@@ -5,7 +5,7 @@ from caliban_agent_core.errors import CompactionFailed, RunNotFinished, ToolDefi
 from caliban_agent_core.function import tool
 from caliban_agent_core.gate import Gate
 from caliban_agent_core.options import AgentOptions
-from caliban_agent_core.ports import ApprovalRequest, Approver, Compactor, Rules
+from caliban_agent_core.ports import ApprovalRequest, Approver, Compactor, InputSource, Rules
 from caliban_agent_core.recovery import RecoveryLimits
 from caliban_agent_core.run import Run
 
@@ -17,6 +17,7 @@ __all__ = [
     "CompactionFailed",
     "Compactor",
     "Gate",
+    "InputSource",
     "RecoveryLimits",
     "Rules",
     "Run",

@@ -36,12 +36,13 @@ class Channel(Generic[T]):
             self._room = anyio.Event()
             await self._room.wait()
 
-    def put(self, item: T) -> None:
-        """Add `item` at once, above the capacity if need be."""
+    def put(self, item: T) -> bool:
+        """Add `item` at once, above the capacity if need be; false where nobody will read it any more."""
         if self._closed or self._abandoned:
-            return
+            return False
         self._items.append(item)
         self._wake_reader()
+        return True
 
     def close(self) -> None:
         """No more items will come."""

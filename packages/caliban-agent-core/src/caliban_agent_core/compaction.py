@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec import Struct, field
 
 from caliban_agent_core.compact.estimate import Estimator
 from caliban_agent_core.compact.trigger import Trigger
 from caliban_agent_core.errors import CompactionFailed
+from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.ports import Compactor
 from caliban_agent_core.state import RunState
+from caliban_agent_core.toolset import ToolSnapshots
 from caliban_common.event import Warned
-from caliban_common.tool import ToolSpec
+from caliban_common.message import NewId
 from caliban_provider.provider import Provider
 
 TARGET_SHARE = 0.7
@@ -21,42 +21,52 @@ TARGET_SHARE = 0.7
 class Compaction(Struct, kw_only=True):
     """The compaction of one run; without a `compactor` the model summarises.
 
-    `window_tokens` of `None` (unknown) switches the forethought off.
+    The `tools` say which of their results newer ones make stale. `window_tokens` of `None` (unknown) switches
+    the forethought off.
     """
 
     model: str
     provider: Provider
+    tools: ToolSnapshots
     compactor: Compactor | None
     window_tokens: int | None
     micro: bool
     trigger: Trigger
+    hooks: HookCaller
     estimator: Estimator = field(default_factory=Estimator)
 
-    async def before_turn(self, state: RunState, tools: Sequence[ToolSpec]) -> None:
-        """Shorten the history if it is near the window. A failure is told and tolerated.
-
-        The `tools` are those of the turn: they say which of their results a newer one makes stale.
-        """
-        if not self._due(state):
-            return
-        if self.micro and await self._supersede(state, tools) and not self._due(state):
-            return
-        await self._compact(state)
+    async def before_turn(self, state: RunState) -> None:
+        """Shorten the history if it is near the window. A failure is told and tolerated."""
+        if self._due(state) and await self._permitted() and await self._shorten(state):
+            await self.hooks.after_compaction()
 
     async def react(self, state: RunState) -> bool:
         """Shorten the history because the provider refused it; false when that was tried already."""
-        return self.trigger.react() and await self._compact(state)
+        if not (self.trigger.react() and await self._permitted() and await self._compact(state)):
+            return False
+        await self.hooks.after_compaction()
+        return self.hooks.stop is None
+
+    async def _shorten(self, state: RunState) -> bool:
+        superseded = self.micro and await self._supersede(state)
+        if superseded and not self._due(state):
+            return True
+        return await self._compact(state) or superseded
+
+    async def _permitted(self) -> bool:
+        """Whether no hook objects."""
+        return not (await self.hooks.before_compaction()).denies and self.hooks.stop is None
 
     def _due(self, state: RunState) -> bool:
         if self.window_tokens is None:
             return False
         return self.trigger.due(self.estimator.tokens(state.messages), self.window_tokens)
 
-    async def _supersede(self, state: RunState, tools: Sequence[ToolSpec]) -> bool:
+    async def _supersede(self, state: RunState) -> bool:
         from caliban_agent_core.compact.micro import supersede
 
         before = tuple(state.messages)
-        after = supersede(before, tools)
+        after = supersede(before, self.tools.take().specs)
         if after is before:
             return False
         await state.rewrite(after, "older tool results gave way to newer ones")
@@ -65,7 +75,7 @@ class Compaction(Struct, kw_only=True):
     async def _compact(self, state: RunState) -> bool:
         window = self.window_tokens or self.estimator.tokens(state.messages)
         try:
-            shorter = await self._compactor().compact(
+            shorter = await self._compactor(state.new_id).compact(
                 tuple(state.messages),
                 model=self.model,
                 provider=self.provider,
@@ -81,9 +91,9 @@ class Compaction(Struct, kw_only=True):
         await state.rewrite(shorter, "the conversation was summarised")
         return True
 
-    def _compactor(self) -> Compactor:
+    def _compactor(self, new_id: NewId) -> Compactor:
         if self.compactor is None:
             from caliban_agent_core.compact.summarize import Summarizer
 
-            self.compactor = Summarizer()
+            self.compactor = Summarizer(new_id=new_id)
         return self.compactor

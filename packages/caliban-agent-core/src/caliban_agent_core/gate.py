@@ -7,56 +7,60 @@ from msgspec.structs import replace
 
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.ports import ApprovalRequest, Approver, Rules
-from caliban_common.hook import Hooks
+from caliban_common.hook import HookVerdict
 from caliban_common.message import ToolUseBlock
 from caliban_common.permission import Decision
 from caliban_common.text import one_line
-from caliban_common.tool import Tool, ToolContext
+from caliban_common.tool import Tool
 
 
 class Gate(Struct, frozen=True, kw_only=True):
-    """Who judges tool calls.
+    """Who judges tool calls, after the hooks.
 
     Without `rules` everything is allowed: an embedder who hands over functions has decided. Without an
-    `approver` a call that the rules leave open is denied.
+    `approver` a call that the rules, or a hook, leave to a person is denied.
     """
 
     rules: Rules | None = None
     approver: Approver | None = None
-    hooks: Hooks | None = None
 
 
 class GateVerdict(Struct, frozen=True, kw_only=True):
-    """What the gate says: the decision, and the call as it may run (a hook may have changed its input)."""
+    """What the gate says: the decision, and the call as it may run (a hook may have changed its input).
+
+    `context` is what the hooks want the model to read beside the result.
+    """
 
     decision: Decision
     call: ToolUseBlock
+    context: str = ""
 
 
-async def judge(
-    gate: Gate, hooks: HookCaller, call: ToolUseBlock, tool: Tool, context: ToolContext
-) -> GateVerdict:
+async def judge(gate: Gate, hooks: HookCaller, call: ToolUseBlock, tool: Tool, turn: int) -> GateVerdict:
     """The verdict on `call`. What the rules judge is always the input that would run."""
-    answer = await hooks.before_tool(call, context)
-    if answer.deny:
+    answer, context = await hooks.before_tool(call, turn)
+    if hooks.stop is not None:
         return GateVerdict(
-            decision=Decision(action="deny", reason=answer.reason or "a hook objected"), call=call
+            decision=Decision(action="deny", reason=hooks.stop.message), call=call, context=context
         )
+    if answer.denies:
+        decision = Decision(action="deny", reason=answer.reason or "a hook objected")
+        return GateVerdict(decision=decision, call=call, context=context)
     if answer.updated_input is not None:
         call = replace(call, input=answer.updated_input)
-    return GateVerdict(decision=await _decide(gate, call, tool), call=call)
+    return GateVerdict(decision=await _decide(gate, answer, call, tool), call=call, context=context)
 
 
-async def _decide(gate: Gate, call: ToolUseBlock, tool: Tool) -> Decision:
-    if gate.rules is None:
-        return Decision(action="allow")
-    decision = _ruled(gate.rules, call, tool)
+async def _decide(gate: Gate, answer: HookVerdict, call: ToolUseBlock, tool: Tool) -> Decision:
+    decision = Decision(action="allow") if gate.rules is None else _ruled(gate.rules, call, tool)
+    if answer.decision == "ask" and decision.action == "allow":
+        decision = Decision(action="ask", reason=answer.reason or "a hook wants a person to decide")
     if decision.action != "ask":
         return decision
     if gate.approver is None:
         return replace(decision, action="deny", reason=decision.reason or "nobody is there to be asked")
-    answer = await gate.approver.approve(ApprovalRequest(call=call, tool=tool.spec, reason=decision.reason))
-    return answer if answer.action == "allow" else replace(answer, action="deny")
+    answered = await gate.approver.approve(ApprovalRequest(call=call, tool=tool.spec, reason=decision.reason))
+    return answered if answered.action == "allow" else replace(answered, action="deny")
 
 
 def _ruled(rules: Rules, call: ToolUseBlock, tool: Tool) -> Decision:

@@ -1,76 +1,174 @@
-"""Where a run tells its hooks: the documented payloads, and an event for every answer."""
+"""Where hooks are asked: behind a wall, with an event for every answer.
+
+A run asks through its `HookCaller`. A session asks about prompts, and of its own begin and end, with the same
+functions: `ask_hooks`, `hook_fired`, `prompt_denied`, `context_message`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, assert_never
 
 from caliban_agent_core.state import RunState
 from caliban_common.event import HookFired
-from caliban_common.hook import HookEvent, HookName, Hooks, HookVerdict
-from caliban_common.message import ToolResultBlock, ToolUseBlock
-from caliban_common.text import one_line
-from caliban_common.tool import ToolContext
+from caliban_common.hook import (
+    HookEvent,
+    Hooks,
+    HookVerdict,
+    PostCompact,
+    PostToolUse,
+    PostTurn,
+    PreCompact,
+    PreToolUse,
+    PreTurn,
+    RunStop,
+    SessionEnd,
+    SessionStart,
+    UserPromptSubmit,
+)
+from caliban_common.message import Message, NewId, ToolResultBlock, ToolUseBlock, new_id, user
+from caliban_common.stop import Stop
+from caliban_common.text import clean, one_line
 
 NO_OBJECTION = HookVerdict()
 
 
+async def ask_hooks(hooks: Hooks, event: HookEvent) -> HookVerdict:
+    """The hooks' answer. The wall: hooks that fail object, for they would have been asked for a reason.
+
+    Only the end of a run they cannot hold up: one who fails there would keep the model working for nothing.
+    """
+    try:
+        return await hooks.fire(event)
+    except Exception as error:
+        said = one_line(f"{type(error).__name__}: {error}")
+        decision: Literal["continue", "deny"] = "continue" if isinstance(event, RunStop) else "deny"
+        return HookVerdict(decision=decision, reason=f"a hook failed: {said}")
+
+
+def hook_fired(event: HookEvent, verdict: HookVerdict) -> HookFired:
+    """What a reader of events is told: who was asked and what was decided, without inputs and texts."""
+    decision = "allow" if verdict.decision == "continue" else verdict.decision
+    return HookFired(name=event.type, payload={**_shown(event), "decision": decision})
+
+
+def prompt_denied(verdict: HookVerdict) -> Stop | None:
+    """The end of a run whose prompt was denied, before it began; `None` when nobody objects."""
+    if not (verdict.denies or verdict.stop):
+        return None
+    return Stop(kind="hook_denied", message=f"a hook denied the run: {verdict.reason or 'no reason given'}")
+
+
+def context_message(event: HookEvent, verdict: HookVerdict, *, new_id: NewId = new_id) -> Message | None:
+    """What hooks have to say to the model, marked as theirs; `None` when they say nothing."""
+    text = context_text(event, verdict)
+    return user(text, id=new_id()) if text else None
+
+
+def context_text(event: HookEvent, verdict: HookVerdict) -> str:
+    """The same as text; empty when they say nothing."""
+    if not verdict.added_context:
+        return ""
+    return f'<hook event="{event.type}">\n{clean(verdict.added_context)}\n</hook>'
+
+
 class HookCaller:
-    """Fires the hooks of one run. Without hooks every call costs a comparison and says nothing."""
+    """Fires the hooks of one run. Without hooks every call costs a comparison and says nothing.
+
+    `stop` is the end that a hook has put to the run. What hooks add to the history is added here, except that
+    of tool calls, which belongs to their results.
+    """
 
     def __init__(self, hooks: Hooks | None, state: RunState, session_id: str) -> None:
         self._hooks = hooks
         self._state = state
         self._session_id = session_id
+        self.stop: Stop | None = None
 
-    async def before_run(self, prompt: str) -> HookVerdict:
-        """Ask about the user's prompt."""
-        return await self._fire("UserPromptSubmit", {"prompt": prompt})
+    async def before_run(self, prompt: str) -> tuple[HookVerdict, Message | None]:
+        """Ask about the user's prompt, which is not in the history yet; and what is to follow it there."""
+        event = UserPromptSubmit(session_id=self._session_id, prompt=prompt)
+        verdict = await self._ask(event)
+        return verdict, context_message(event, verdict, new_id=self._state.new_id)
 
-    async def before_turn(self, turn: int) -> HookVerdict:
-        """Ask about a turn."""
-        return await self._fire("PreTurn", {"turn_index": turn})
+    async def before_turn(self, turn: int) -> Stop | None:
+        """Ask about a turn; how the run ends when it is not to be."""
+        verdict = await self._ask_and_tell(PreTurn(session_id=self._session_id, turn=turn))
+        if verdict.denies:
+            reason = verdict.reason or "no reason given"
+            return Stop(kind="hook_denied", message=f"a hook denied turn {turn}: {reason}")
+        return self.stop
 
     async def after_turn(self, turn: int) -> None:
         """Tell of a turn that is over."""
-        await self._fire("PostTurn", {"turn_index": turn})
+        await self._ask_and_tell(PostTurn(session_id=self._session_id, turn=turn))
 
-    async def before_tool(self, call: ToolUseBlock, context: ToolContext) -> HookVerdict:
-        """Ask about a tool call."""
-        return await self._fire("PreToolUse", {"turn_index": context.turn, "tool": _tool(call)})
+    async def before_tool(self, call: ToolUseBlock, turn: int) -> tuple[HookVerdict, str]:
+        """Ask about a tool call; the verdict, and what the model is to read beside the result."""
+        if self._hooks is None:
+            return NO_OBJECTION, ""
+        event = PreToolUse(session_id=self._session_id, turn=turn, call=call)
+        verdict = await self._ask(event)
+        return verdict, context_text(event, verdict)
 
-    async def after_tool(self, call: ToolUseBlock, result: ToolResultBlock, turn: int) -> None:
-        """Tell of a tool call that has its result."""
-        payload = {"turn_index": turn, "tool": _tool(call), "is_error": result.is_error}
-        await self._fire("PostToolUse", payload)
+    async def after_tool(
+        self, call: ToolUseBlock, result: ToolResultBlock, turn: int
+    ) -> tuple[HookVerdict, str]:
+        """Tell of a tool call that has its result; likewise."""
+        if self._hooks is None:
+            return NO_OBJECTION, ""
+        event = PostToolUse(session_id=self._session_id, turn=turn, call=call, result=result)
+        verdict = await self._ask(event)
+        return verdict, context_text(event, verdict)
 
-    async def _fire(self, name: HookName, facts: Mapping[str, Any]) -> HookVerdict:
+    async def before_compaction(self) -> HookVerdict:
+        """Ask about making the history shorter."""
+        return await self._ask_and_tell(PreCompact(session_id=self._session_id))
+
+    async def after_compaction(self) -> None:
+        """Tell of a history that was made shorter."""
+        await self._ask_and_tell(PostCompact(session_id=self._session_id))
+
+    async def before_end(self, last_text: str, *, again: bool) -> HookVerdict:
+        """Ask about the end of the run; `again` says that hooks have put it off before."""
+        return await self._ask(RunStop(session_id=self._session_id, last_text=last_text, again=again))
+
+    async def _ask_and_tell(self, event: HookEvent) -> HookVerdict:
+        verdict = await self._ask(event)
+        message = context_message(event, verdict, new_id=self._state.new_id)
+        if message is not None:
+            await self._state.add(message, injected=True)
+        return verdict
+
+    async def _ask(self, event: HookEvent) -> HookVerdict:
         if self._hooks is None:
             return NO_OBJECTION
-        payload = {"hookEventName": name, "session_id": self._session_id, **facts}
-        event = HookEvent(name=name, session_id=self._session_id, payload=payload)
-        verdict = await _ask(self._hooks, event)
-        await self._state.emit(HookFired(name=name, payload=_shown(facts, verdict)))
+        verdict = await ask_hooks(self._hooks, event)
+        if verdict.stop and self.stop is None:
+            reason = verdict.reason or "no reason given"
+            self.stop = Stop(kind="hook_denied", message=f"a hook stopped the run: {reason}")
+        await self._state.emit(hook_fired(event, verdict))
         return verdict
 
 
-async def _ask(hooks: Hooks, event: HookEvent) -> HookVerdict:
-    """The hooks' answer. The wall: hooks that fail object, for they would have been asked for a reason."""
-    try:
-        return await hooks.fire(event)
-    except Exception as error:
-        said = one_line(f"{type(error).__name__}: {error}")
-        return HookVerdict(deny=True, reason=f"a hook failed: {said}")
-
-
-def _tool(call: ToolUseBlock) -> dict[str, Any]:
-    return {"name": call.name, "useId": call.id, "input": dict(call.input)}
-
-
-def _shown(facts: Mapping[str, Any], verdict: HookVerdict) -> dict[str, Any]:
-    """What a reader of events is told: who was asked and what was decided, without the input."""
-    tool = facts.get("tool")
-    shown = {key: value for key, value in facts.items() if key not in ("tool", "prompt")}
-    if tool is not None:
-        shown |= {"tool_use_id": tool["useId"], "matcher": tool["name"]}
-    return {**shown, "decision": "deny" if verdict.deny else "allow"}
+def _shown(event: HookEvent) -> dict[str, Any]:
+    match event:
+        case SessionStart():
+            facts = {"session_id": event.session_id, "cwd": event.cwd}
+            return {**facts, "provider": event.provider, "model": event.model}
+        case SessionEnd():
+            return {"session_id": event.session_id, "reason": event.reason}
+        case UserPromptSubmit():
+            return {}
+        case PreTurn() | PostTurn():
+            return {"turn_index": event.turn}
+        case PreToolUse(turn=turn, call=call):
+            return {"turn_index": turn, "tool_use_id": call.id, "matcher": call.name}
+        case PostToolUse(turn=turn, call=call, result=result):
+            shown = {"tool_use_id": call.id, "matcher": call.name}
+            return {"turn_index": turn, "is_error": result.is_error, **shown}
+        case PreCompact() | PostCompact():
+            return {"trigger": event.trigger}
+        case RunStop():
+            return {"again": event.again}
+        case _:
+            assert_never(event)

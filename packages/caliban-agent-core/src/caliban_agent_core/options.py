@@ -19,10 +19,12 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     `max_turns` ≥ 0 and `max_tokens` ≥ 1 (of one reply). `parallel_limit` bounds tools that run at once; 1 is
     serial. A cap, threshold or nudge of 0 is off; `auto_compact_threshold` is a share of the window, `None`
     is off. `overflow_dir` receives results longer than `tool_result_cap_chars`. A conversation shorter than
-    `min_cache_tokens` gets no marker of the prompt cache of its own.
+    `min_cache_tokens` gets no marker of the prompt cache of its own. `agent` is the name under which tools
+    speak of this agent; empty is the main one.
     """
 
     session_id: str = "ephemeral"
+    agent: str = ""
     max_turns: int = 50
     max_tokens: int = 8192
     temperature: float | None = None

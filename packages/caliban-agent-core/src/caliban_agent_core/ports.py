@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -55,6 +55,21 @@ class Compactor(Protocol):
         """A shorter history that means the same; `spent` is told what that cost.
 
         Raises `CompactionFailed`; the old history is then kept.
+        """
+        ...
+
+
+Boundary: TypeAlias = Literal["turn", "end"]
+"""Where a run can be spoken to: before a further turn, or when the model has said its last word."""
+
+
+class InputSource(Protocol):
+    """What does the user say next? Asked at the boundaries of turns, never while the model speaks."""
+
+    async def next(self, boundary: Boundary) -> tuple[Message, ...]:
+        """The messages that the model is to read now, each given once; at `end`, none lets the run end.
+
+        They enter the history as they are: whoever gives them has asked the hooks. Waits for no person.
         """
         ...
 

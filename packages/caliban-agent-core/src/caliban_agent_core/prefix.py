@@ -163,8 +163,8 @@ def _moved(before: tuple[Message, ...], after: tuple[Message, ...]) -> str | Non
         if number >= len(after):
             return f"message {number + 1} ({message.role}), which is gone"
         other = after[number]
-        if other is message or other == message:
-            continue
+        if other is message or (other.role == message.role and other.content == message.content):
+            continue  # ids are ours alone: no provider sees them
         if other.role != message.role:
             return f"message {number + 1}, which is now of the {other.role}"
         if number == len(before) - 1 and other.content[: len(message.content)] == message.content:

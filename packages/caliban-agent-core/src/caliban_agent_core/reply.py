@@ -139,8 +139,9 @@ class ModelCaller:
         return replace(message, content=text) if text else None
 
     def _message(self, assembler: Assembler, model: str) -> Message:
-        """The reply under the name that was asked for: an alias must find its own signatures again."""
-        return replace(assembler.message(self._provider.family, model), model=assembler.asked or model)
+        """The reply, under the name that was asked for: an alias must find its own signatures again."""
+        reply = assembler.message(self._provider.family, model)
+        return replace(reply, id=self._state.new_id(), model=assembler.asked or model)
 
     async def _stream(self, request: CompletionRequest, turn: int) -> Reply:
         assembler = self.assembler = Assembler()

@@ -10,7 +10,7 @@ from anyio.abc import TaskGroup
 from caliban_agent_core.channel import Channel
 from caliban_agent_core.dispatch import interruption
 from caliban_agent_core.errors import RunNotFinished
-from caliban_agent_core.hooks import HookCaller
+from caliban_agent_core.hooks import HookCaller, prompt_denied
 from caliban_agent_core.loop import Loop
 from caliban_agent_core.reply import ModelCaller
 from caliban_agent_core.state import RunState
@@ -22,17 +22,26 @@ from caliban_common.stop import Stop
 class Run:
     """One run, entered with `async with`: the loop works while the body reads `events`.
 
+    `prompt`, where there is one, enters the history once the hooks have let it in.
+
     Leaving the body early cancels the loop and waits for it; its tools are stopped, and the outcome is there
     in every case.
     """
 
     def __init__(
-        self, loop: Loop, caller: ModelCaller, channel: Channel[AgentEvent], hooks: HookCaller
+        self,
+        loop: Loop,
+        caller: ModelCaller,
+        channel: Channel[AgentEvent],
+        hooks: HookCaller,
+        *,
+        prompt: Message | None,
     ) -> None:
         self.events = channel
         self._loop = loop
         self._caller = caller
         self._hooks = hooks
+        self._prompt = prompt
         self._scope = anyio.CancelScope()
         self._outcome: RunEnd | None = None
         self._group: TaskGroup | None = None
@@ -80,7 +89,7 @@ class Run:
         stop = Stop(kind="cancelled", message="the run was cancelled")
         try:
             with self._scope:
-                stop = await self._denied(state) or await self._loop.run()
+                stop = await self._admit(state) or await self._loop.run()
         finally:
             self._settle(state)
             nudges = self._loop.nudges
@@ -95,15 +104,17 @@ class Run:
             state.put(self._outcome)
             self.events.close()
 
-    async def _denied(self, state: RunState) -> Stop | None:
-        """Ask the hooks about the prompt itself."""
-        prompt = state.messages[-1].text if state.messages else ""
-        verdict = await self._hooks.before_run(prompt)
-        if not verdict.deny:
+    async def _admit(self, state: RunState) -> Stop | None:
+        """Ask the hooks about the prompt, which a denial keeps out of the history."""
+        if self._prompt is None:
             return None
-        return Stop(
-            kind="hook_denied", message=f"a hook denied the run: {verdict.reason or 'no reason given'}"
-        )
+        verdict, context = await self._hooks.before_run(self._prompt.text)
+        stop = prompt_denied(verdict)
+        if stop is None:
+            state.messages.append(self._prompt)  # no event: who gave it knows it
+            if context is not None:
+                await state.add(context, injected=True)
+        return stop
 
     def _settle(self, state: RunState) -> None:
         """Make the history valid where the run was cut off: keep what was said, answer what was asked."""
@@ -112,7 +123,7 @@ class Run:
             for call in work.open_calls():
                 state.put(interruption(call, work.turn))
             if state.messages and state.messages[-1].role == "assistant":
-                state.add_last(Message(role="user", content=work.settled()))
+                state.add_last(Message(role="user", content=work.settled(), id=state.new_id()))
             return
         partial = self._caller.partial(self._loop.model)
         if partial is not None:

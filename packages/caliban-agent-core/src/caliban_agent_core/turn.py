@@ -10,6 +10,7 @@ from caliban_agent_core.options import AgentOptions
 from caliban_agent_core.recovery import Continue, Escalate, Recovery, after_max_tokens
 from caliban_agent_core.reply import ModelCaller, Reply
 from caliban_agent_core.state import RunState
+from caliban_agent_core.toolset import ToolSnapshot
 from caliban_common.event import ReplyDiscarded, TurnEnd
 from caliban_common.message import Message, TextBlock, ToolResultBlock, assistant
 from caliban_common.stop import Stop
@@ -40,12 +41,15 @@ class Turn:
         self._recovery = Recovery()
         self.work: ToolBatch | None = None
 
-    async def run(self, request: CompletionRequest, turn: int) -> TurnOutcome:
-        """Play turn number `turn`. Raises `ProviderError`; the history stays valid in every case."""
+    async def run(self, request: CompletionRequest, turn: int, tools: ToolSnapshot) -> TurnOutcome:
+        """Play turn number `turn`, whose request offers `tools`.
+
+        Raises `ProviderError`; the history stays valid in every case.
+        """
         before = self._state.usage
         api_before = self._caller.api_ms
         reply, step = await self._reply(request, turn)
-        outcome = await self._conclude(reply, step, turn)
+        outcome = await self._conclude(reply, step, turn, tools)
         await self._state.emit(
             TurnEnd(
                 turn=turn,
@@ -88,10 +92,12 @@ class Turn:
                 case _:
                     return reply, Stop(kind="max_tokens", message="the reply hit its token limit")
 
-    async def _conclude(self, reply: Reply, step: Continue | Stop | None, turn: int) -> TurnOutcome:
+    async def _conclude(
+        self, reply: Reply, step: Continue | Stop | None, turn: int, tools: ToolSnapshot
+    ) -> TurnOutcome:
         refusal = _refused(reply)
         if refusal is not None:
-            note = assistant(f"[{refusal.message}]")
+            note = assistant(f"[{refusal.message}]", id=self._state.new_id())
             await self._state.add(note, injected=True)
             return TurnOutcome(reply=replace(reply, message=note), stop=refusal)
         await self._keep(reply.message)
@@ -101,9 +107,9 @@ class Turn:
             stop = step if isinstance(step, Stop) else None
             return TurnOutcome(reply=reply, stop=stop, say=step.text if isinstance(step, Continue) else None)
         if calls:
-            work = self.work = ToolBatch(calls=calls, turn=turn)
+            work = self.work = ToolBatch(calls=calls, turn=turn, tools=tools)
             await self._dispatcher.run(work)
-            await self._state.add(Message(role="user", content=work.settled()))
+            await self._state.add(self._results(work.settled()))
             return TurnOutcome(reply=reply, edited=work.edited)
         if reply.stop_reason == "pause_turn":
             return TurnOutcome(reply=reply)
@@ -123,7 +129,10 @@ class Turn:
             ToolResultBlock(tool_use_id=call.id, content=(TextBlock(text=NOT_RUN),), is_error=True)
             for call in calls
         )
-        await self._state.add(Message(role="user", content=results), injected=True)
+        await self._state.add(self._results(results), injected=True)
+
+    def _results(self, results: tuple[ToolResultBlock, ...]) -> Message:
+        return Message(role="user", content=results, id=self._state.new_id())
 
 
 def _refused(reply: Reply) -> Stop | None:

@@ -15,6 +15,7 @@ from caliban_common.event import (
     ApiRetry,
     AssistantTextDelta,
     AssistantThinkingDelta,
+    ChildEvent,
     HistoryReplaced,
     HookFired,
     MessageAdded,
@@ -24,16 +25,18 @@ from caliban_common.event import (
     ToolCallInputDelta,
     ToolCallReady,
     ToolCallStart,
+    ToolProgress,
     TurnEnd,
     TurnStart,
     Warned,
 )
-from caliban_common.hook import HookEvent, HookName, Hooks, HookVerdict
+from caliban_common.hook import HookEvent, Hooks, HookVerdict
 from caliban_common.message import (
     Block,
     DocumentBlock,
     ImageBlock,
     Message,
+    NewId,
     OpaqueBlock,
     RedactedThinkingBlock,
     Role,
@@ -42,12 +45,13 @@ from caliban_common.message import (
     ToolResultBlock,
     ToolUseBlock,
     assistant,
+    new_id,
     system,
     user,
 )
 from caliban_common.permission import Action, Decision, PermissionMode
 from caliban_common.stop import Stop, StopKind, StopReason
-from caliban_common.tool import Tool, ToolContext, ToolKind, ToolOutput, ToolSpec
+from caliban_common.tool import Tool, ToolContext, ToolKind, ToolOutput, ToolSource, ToolSpec
 from caliban_common.usage import Usage
 
 __all__ = [
@@ -59,6 +63,7 @@ __all__ = [
     "AssistantThinkingDelta",
     "Block",
     "CalibanError",
+    "ChildEvent",
     "DataError",
     "Decision",
     "DocumentBlock",
@@ -66,12 +71,12 @@ __all__ = [
     "HistoryReplaced",
     "HookEvent",
     "HookFired",
-    "HookName",
     "HookVerdict",
     "Hooks",
     "ImageBlock",
     "Message",
     "MessageAdded",
+    "NewId",
     "NotRegularFile",
     "OpaqueBlock",
     "PermissionMode",
@@ -93,7 +98,9 @@ __all__ = [
     "ToolContext",
     "ToolKind",
     "ToolOutput",
+    "ToolProgress",
     "ToolResultBlock",
+    "ToolSource",
     "ToolSpec",
     "ToolUseBlock",
     "TurnEnd",
@@ -101,6 +108,7 @@ __all__ = [
     "Usage",
     "Warned",
     "assistant",
+    "new_id",
     "system",
     "user",
 ]

@@ -23,6 +23,7 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    new_id,
 )
 from caliban_common.text import clean
 from caliban_common.usage import Usage
@@ -70,8 +71,8 @@ def loads(data: bytes | str) -> Any:
 def message_to_json(message: Message) -> dict[str, Any]:
     """`message` as plain data."""
     content = [block_to_json(block) for block in message.content]
-    out: dict[str, Any] = {"role": message.role, "content": content}
-    for name in ("id", "family", "model"):
+    out: dict[str, Any] = {"role": message.role, "content": content, "id": message.id}
+    for name in ("family", "model"):
         value = getattr(message, name)
         if value is not None:
             out[name] = value
@@ -106,7 +107,7 @@ def block_to_json(block: Block) -> dict[str, Any]:
 
 
 def message_from_json(value: object) -> Message:
-    """The message in plain data. Raises `DataError` naming what is wrong."""
+    """The message in plain data; one without an id gets one. Raises `DataError` naming what is wrong."""
     data = _object(value, "a message")
     role = data.get("role")
     if role not in ("system", "user", "assistant"):
@@ -119,7 +120,7 @@ def message_from_json(value: object) -> Message:
     return Message(
         role=role,
         content=tuple(block_from_json(item) for item in content),
-        id=_optional(data, "id"),
+        id=_optional(data, "id") or new_id(),
         family=_optional(data, "family"),
         model=_optional(data, "model"),
     )

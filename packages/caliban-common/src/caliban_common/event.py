@@ -2,7 +2,8 @@
 
 Order within one turn: `TurnStart`, then the reply's deltas, `ToolCallReady` per complete call,
 `MessageAdded` for the reply, `ToolCallEnd` per call in the order they finish, `MessageAdded` for the
-results, `TurnEnd`. `RunEnd` is always the last event, and there is exactly one.
+results, `TurnEnd`. `RunEnd` is always the last event, and there is exactly one. While a call runs its tool
+may speak: `ToolProgress` and `ChildEvent` come between the call's `ToolCallReady` and its `ToolCallEnd`.
 """
 
 from __future__ import annotations
@@ -72,6 +73,29 @@ class ToolCallEnd(Tagged, frozen=True, kw_only=True, tag="tool_call_end"):
     reason: str = ""
     duration_ms: float = 0.0
     details: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ToolProgress(Tagged, frozen=True, kw_only=True, tag="tool_progress"):
+    """A running tool call says how far it is: for people only, no model reads it.
+
+    `text` is what is new since the one before; `agent` is whose call it is, empty for the main one.
+    """
+
+    tool_use_id: str
+    agent: str = ""
+    text: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ChildEvent(Tagged, frozen=True, kw_only=True, tag="child_event"):
+    """Something happened in the run of `agent`, which the tool call `tool_use_id` has started.
+
+    It is not the parent's: a fold that looks inside keeps a state of its own per `tool_use_id`.
+    """
+
+    tool_use_id: str
+    agent: str
+    event: AgentEvent
 
 
 class MessageAdded(Tagged, frozen=True, kw_only=True, tag="message_added"):
@@ -153,6 +177,8 @@ AgentEvent: TypeAlias = (
     | ToolCallInputDelta
     | ToolCallReady
     | ToolCallEnd
+    | ToolProgress
+    | ChildEvent
     | MessageAdded
     | HistoryReplaced
     | ReplyDiscarded

@@ -120,7 +120,7 @@ def close_open_calls(messages: Sequence[Message], *, text: str = INTERRUPTED) ->
     if not messages or messages[-1].role != "assistant" or not messages[-1].tool_uses:
         return tuple(messages)
     results = tuple(interrupted(call.id, text) for call in messages[-1].tool_uses)
-    return (*messages, Message(role="user", content=results))
+    return (*messages, _answer_to(messages[-1], results))
 
 
 def interrupted(tool_use_id: str, text: str = INTERRUPTED) -> ToolResultBlock:
@@ -133,6 +133,11 @@ def is_same_model(one: str, other: str) -> bool:
     one, other = sorted((one.rsplit("/", 1)[-1], other.rsplit("/", 1)[-1]), key=len)
     rest = other.removeprefix(one)
     return not rest or (rest != other and rest[0] in "-@" and rest[1:].replace("-", "").isdigit())
+
+
+def _answer_to(message: Message, results: tuple[ToolResultBlock, ...]) -> Message:
+    """A user message that nobody wrote: its id is made of that of `message`, so that repair stays pure."""
+    return Message(role="user", content=results, id=f"{message.id}-answer")
 
 
 def _same(left: Sequence[object], right: Sequence[object]) -> bool:
@@ -216,7 +221,7 @@ def _answer(message: Message, followers: list[Message]) -> list[Message]:
         for result in follower.tool_results:
             found.setdefault(result.tool_use_id, result)
     results = [found.get(call.id) or interrupted(call.id) for call in message.tool_uses]
-    first = followers[0] if followers else Message(role="user", content=())
+    first = followers[0] if followers else _answer_to(message, ())
     rest = (block for block in first.content if not isinstance(block, ToolResultBlock))
     content = (*results, *rest)
     answered = first if _same(content, first.content) else replace(first, content=content)

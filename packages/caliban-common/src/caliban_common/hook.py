@@ -1,4 +1,8 @@
-"""The one question a hook is asked: does it object?"""
+"""What hooks are told and what they may answer: one type per event, one verdict for all.
+
+The tags are the documented names of the events. What hook programs read and write is made of these values
+elsewhere; nothing here knows a program.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +11,129 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-HookName: TypeAlias = Literal["UserPromptSubmit", "PreTurn", "PreToolUse", "PostToolUse", "PostTurn"]
+from caliban_common.message import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from caliban_common.tagged import Tagged
+
+HookDecision: TypeAlias = Literal["continue", "ask", "deny"]
 
 
-class HookEvent(Struct, frozen=True, kw_only=True):
-    """One moment of a run. `payload` is plain JSON data of the documented shape for `name`."""
+class SessionStart(Tagged, frozen=True, kw_only=True, tag="SessionStart"):
+    """A session begins or goes on; `source` says which."""
 
-    name: HookName
     session_id: str
-    payload: Mapping[str, Any]
+    cwd: str
+    provider: str
+    model: str
+    source: Literal["startup", "resume", "fork"] = "startup"
+
+
+class SessionEnd(Tagged, frozen=True, kw_only=True, tag="SessionEnd"):
+    """A session is closed by its face."""
+
+    session_id: str
+    reason: str = ""
+
+
+class UserPromptSubmit(Tagged, frozen=True, kw_only=True, tag="UserPromptSubmit"):
+    """A prompt came in; denied, it never enters the history."""
+
+    session_id: str
+    prompt: str
+
+
+class PreTurn(Tagged, frozen=True, kw_only=True, tag="PreTurn"):
+    """Turn number `turn` (from 0 within a run) is about to begin."""
+
+    session_id: str
+    turn: int
+
+
+class PostTurn(Tagged, frozen=True, kw_only=True, tag="PostTurn"):
+    """A turn is over."""
+
+    session_id: str
+    turn: int
+
+
+class PreToolUse(Tagged, frozen=True, kw_only=True, tag="PreToolUse"):
+    """A tool call is complete and about to be judged by the rules."""
+
+    session_id: str
+    turn: int
+    call: ToolUseBlock
+
+
+class PostToolUse(Tagged, frozen=True, kw_only=True, tag="PostToolUse"):
+    """A tool call has its result, of whatever outcome."""
+
+    session_id: str
+    turn: int
+    call: ToolUseBlock
+    result: ToolResultBlock
+
+
+class PreCompact(Tagged, frozen=True, kw_only=True, tag="PreCompact"):
+    """The history is about to be made shorter; `trigger` says whether a person asked for it."""
+
+    session_id: str
+    trigger: Literal["auto", "manual"] = "auto"
+
+
+class PostCompact(Tagged, frozen=True, kw_only=True, tag="PostCompact"):
+    """The history was made shorter."""
+
+    session_id: str
+    trigger: Literal["auto", "manual"] = "auto"
+
+
+class RunStop(Tagged, frozen=True, kw_only=True, tag="Stop"):
+    """The model has said its last word of a run; `again` says that hooks have kept the run going before."""
+
+    session_id: str
+    last_text: str
+    again: bool = False
+
+
+HookEvent: TypeAlias = (
+    SessionStart
+    | SessionEnd
+    | UserPromptSubmit
+    | PreTurn
+    | PostTurn
+    | PreToolUse
+    | PostToolUse
+    | PreCompact
+    | PostCompact
+    | RunStop
+)
 
 
 class HookVerdict(Struct, frozen=True, kw_only=True):
-    """The answer of all hooks together: the strictest one.
+    """The answer of all hooks together: the strictest one. What an event cannot use is ignored.
 
-    `updated_input` replaces a tool call's input and is judged again by the rules.
+    `deny` objects to what is about to happen: a prompt, a turn, a tool call, a compaction. That of `RunStop`
+    keeps the run going, with `reason` as the next prompt. `ask` leaves a tool call to a person, also one
+    that the rules allow; no hook can allow what the rules do not. `updated_input` replaces the input of a
+    `PreToolUse` before the rules judge it, `updated_output` what the model reads of a `PostToolUse`.
+    `added_context` is told to the model; `stop` ends the run, for `reason`.
     """
 
-    deny: bool = False
+    decision: HookDecision = "continue"
     reason: str = ""
     updated_input: Mapping[str, Any] | None = None
+    updated_output: tuple[TextBlock | ImageBlock, ...] | None = None
+    added_context: str = ""
+    stop: bool = False
+
+    @property
+    def denies(self) -> bool:
+        """Whether the hooks object."""
+        return self.decision == "deny"
 
 
 class Hooks(Protocol):
-    """Whoever may object to what happens in a run."""
+    """Whoever may object to what happens in a session."""
 
     async def fire(self, event: HookEvent) -> HookVerdict:
-        """Tell the hooks of `event`; only `UserPromptSubmit`, `PreTurn` and `PreToolUse` can be denied."""
+        """Tell all hooks of `event`; what they say to it together."""
         ...

@@ -33,8 +33,9 @@ StopKind: TypeAlias = Literal[
     "refusal",
     "content_filter",
     "thinking_budget",
+    "schema_mismatch",
 ]
-"""Why a whole run ended."""
+"""Why a whole run ended; `schema_mismatch` is of a prompt whose answers never fitted their schema."""
 
 
 class Stop(Struct, frozen=True, kw_only=True):

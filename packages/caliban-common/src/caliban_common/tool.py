@@ -1,15 +1,16 @@
-"""What a tool is: a spec the model reads, and one method the loop calls.
+"""What a tool is: a spec the model reads, and one method the loop calls; and where tools come from.
 
 Tools are structural: any object with these members is one, and nobody needs to import the loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
+from caliban_common.event import ChildEvent, ToolProgress
 from caliban_common.message import ImageBlock, TextBlock
 
 ToolKind: TypeAlias = Literal["read", "edit", "execute", "network", "session", "other"]
@@ -45,12 +46,25 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     ends_plan: bool = False
 
 
+Emit: TypeAlias = Callable[[ToolProgress | ChildEvent], Awaitable[None]]
+
+
+async def drop(event: ToolProgress | ChildEvent) -> None:
+    """Take what a call says where nobody listens."""
+
+
 class ToolContext(Struct, frozen=True, kw_only=True):
-    """Where a call stands: the session, the turn (from 0) and the call's id."""
+    """Where a call stands: the session, the turn (from 0), the call's id, the agent (empty: the main one).
+
+    `await context.emit(event)` tells whoever follows the run, and waits while they are far behind. It does
+    nothing once the call has ended.
+    """
 
     session_id: str
     turn: int
     tool_use_id: str
+    agent: str = ""
+    emit: Emit = drop
 
 
 class ToolOutput(Struct, frozen=True, kw_only=True):
@@ -90,3 +104,44 @@ class Tool(Protocol):
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Run the call. `args` is the decoded input of the model: a JSON object, not yet validated."""
         ...
+
+
+class ToolSource(Protocol):
+    """Where the tools of an agent come from; they may change while it works."""
+
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools at this moment, in the order of the prompt: the same object while nothing has changed.
+
+        Asked before every turn: quick, and waiting for nobody. Whoever adds a tool adds it at the end, so
+        that the prompt's cached prefix lives.
+        """
+        ...
+
+
+class FixedTools:
+    """A source that never changes."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools = tuple(tools)
+
+    def tools(self) -> tuple[Tool, ...]:
+        """Those it was made with."""
+        return self._tools
+
+
+class FilteredTools:
+    """`source` without the tools that `keep` turns down; `keep` is asked once per change of the source."""
+
+    def __init__(self, source: ToolSource, keep: Callable[[ToolSpec], bool]) -> None:
+        self._source = source
+        self._keep = keep
+        self._all: tuple[Tool, ...] | None = None
+        self._kept: tuple[Tool, ...] = ()
+
+    def tools(self) -> tuple[Tool, ...]:
+        """Those of the source that are kept."""
+        tools = self._source.tools()
+        if tools is not self._all:
+            self._all = tools
+            self._kept = tuple(tool for tool in tools if self._keep(tool.spec))
+        return self._kept

@@ -7,7 +7,6 @@ from caliban_headless.output import Output
 from caliban_headless.run import Driver, OutputEncoder
 from caliban_headless.stream import StreamEncoder, StreamOptions
 from caliban_headless.text import TextEncoder
-from caliban_headless.totals import Result, RunTotals
 
 __all__ = [
     "Driver",
@@ -17,8 +16,6 @@ __all__ = [
     "OnePrompt",
     "Output",
     "OutputEncoder",
-    "Result",
-    "RunTotals",
     "StreamEncoder",
     "StreamOptions",
     "TextEncoder",

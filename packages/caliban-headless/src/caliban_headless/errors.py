@@ -5,9 +5,8 @@ HeadlessError            carries the exit code of its kind
 ├── MissingInput         66: standard input held no prompt
 ├── InputTooLarge        78: standard input above its bound
 ├── Cancelled            124: a signal came before there was a run to cancel
-├── OutputFailed         1: standard output does not take what is written, for instance a full disk
-│   └── OutputClosed     141: whoever read standard output went away
-└── SchemaMismatch       2: the answer does not fit its JSON Schema
+└── OutputFailed         1: standard output does not take what is written, for instance a full disk
+    └── OutputClosed     141: whoever read standard output went away
 """
 
 from __future__ import annotations
@@ -56,9 +55,3 @@ class OutputClosed(OutputFailed):
     """Nobody reads standard output any more."""
 
     code = exit_codes.BROKEN_PIPE
-
-
-class SchemaMismatch(HeadlessError):
-    """The answer does not fit the schema; the message says where."""
-
-    code = exit_codes.BAD_ANSWER

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 from caliban_common.stop import Stop, StopKind
 
@@ -37,32 +37,30 @@ INTERRUPTED = 130
 BUDGET = 137
 BROKEN_PIPE = 141
 
-Subtype: TypeAlias = Literal["success", "error", "max_turns", "budget_exceeded", "cancelled", "max_tokens"]
-
-ENDINGS: Final[Mapping[StopKind, tuple[Subtype, int]]] = MappingProxyType(
+CODES: Final[Mapping[StopKind, int]] = MappingProxyType(
     {
-        "end_of_turn": ("success", SUCCESS),
-        "max_turns": ("max_turns", MAX_TURNS),
-        "max_tokens": ("max_tokens", FAILURE),
-        "budget": ("budget_exceeded", BUDGET),
-        "cancelled": ("cancelled", CANCELLED),
-        "provider_error": ("error", FAILURE),
-        "stream_idle": ("error", FAILURE),
-        "hook_denied": ("error", FAILURE),
-        "compaction_failed": ("error", FAILURE),
-        "refusal": ("error", BAD_ANSWER),
-        "content_filter": ("error", BAD_ANSWER),
-        "thinking_budget": ("error", FAILURE),
+        "end_of_turn": SUCCESS,
+        "max_turns": MAX_TURNS,
+        "max_tokens": FAILURE,
+        "budget": BUDGET,
+        "cancelled": CANCELLED,
+        "provider_error": FAILURE,
+        "stream_idle": FAILURE,
+        "hook_denied": FAILURE,
+        "compaction_failed": FAILURE,
+        "refusal": BAD_ANSWER,
+        "content_filter": BAD_ANSWER,
+        "thinking_budget": FAILURE,
+        "schema_mismatch": BAD_ANSWER,
     }
 )
 
 
-def ending(stop: Stop) -> tuple[Subtype, int]:
-    """The result's subtype and the exit code for the end of a run.
+def exit_code(stop: Stop) -> int:
+    """The exit code for the end of a prompt.
 
     Credentials that were missed before any server was asked are a matter of configuration.
     """
-    subtype, code = ENDINGS[stop.kind]
     if stop.category == "authentication" and stop.status is None:
-        code = CONFIG
-    return subtype, code
+        return CONFIG
+    return CODES[stop.kind]

@@ -18,7 +18,7 @@ from caliban_common.event import (
 )
 from caliban_common.message import Block, ImageBlock, Message, ThinkingBlock
 from caliban_common.usage import Usage
-from caliban_headless.totals import Result
+from caliban_drive.result import PromptResult
 
 ERROR_CATEGORIES = frozenset({"overloaded", "rate_limit", "timeout", "network", "server_error"})
 
@@ -113,7 +113,7 @@ def hook_frame(event: HookFired) -> dict[str, Any]:
     return {"type": "hook_event", "hookEventName": event.name, "hookSpecificOutput": dict(event.payload)}
 
 
-def result_frame(result: Result) -> dict[str, Any]:
+def result_frame(result: PromptResult) -> dict[str, Any]:
     """`result`, the last frame of a prompt."""
     frame: dict[str, Any] = {"type": "result", "subtype": result.subtype, "is_error": result.is_error}
     if not result.is_error:
@@ -161,7 +161,7 @@ def shown_block(block: Block) -> dict[str, Any]:
             return block_to_json(block)
 
 
-def _failure(result: Result) -> dict[str, Any]:
+def _failure(result: PromptResult) -> dict[str, Any]:
     failure: dict[str, Any] = {}
     if result.subtype == "error":
         failure["error"] = f"{result.error}\nhint: {result.hint}" if result.hint else result.error

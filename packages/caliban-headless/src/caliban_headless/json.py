@@ -5,8 +5,8 @@ from __future__ import annotations
 from caliban_common.codec import dumps
 from caliban_common.event import AgentEvent
 from caliban_common.message import Message
+from caliban_drive.result import PromptResult
 from caliban_headless.frames import Init, result_frame
-from caliban_headless.totals import Result
 
 
 class JsonEncoder:
@@ -24,6 +24,6 @@ class JsonEncoder:
         """Nothing."""
         return b""
 
-    def result(self, result: Result) -> bytes:
+    def result(self, result: PromptResult) -> bytes:
         """The object."""
         return dumps(result_frame(result)) + b"\n"

@@ -1,55 +1,99 @@
-"""What a person sees on standard error beside the text and json faces."""
+"""What a person sees on standard error beside the answer."""
 
 from __future__ import annotations
 
+import select
+import sys
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from caliban_common.event import AgentEvent, ApiRetry, ReplyDiscarded, ToolCallEnd, ToolCallReady, Warned
 from caliban_common.message import ToolUseBlock
 from caliban_common.text import one_line, plural
-from caliban_headless.totals import Result
+from caliban_drive.notice import Notice
+from caliban_drive.result import PromptResult
 
 UNSPOKEN = ("cache_miss",)
 """Warnings for frames only: a person can do nothing about them."""
+
+UNFRAMED = ("slow_key_helper", "status")
+"""Warnings that frames have no word for: they stand on standard error beside frames, too."""
+
+
+def print_notice(text: str) -> None:
+    """Write `text` to standard error; nobody listening is no reason to fail, or to wait."""
+    if text:
+        try:
+            if sys.platform != "win32" and not select.select([], [sys.stderr.fileno()], [], 0)[1]:
+                return
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        except (OSError, ValueError, UnicodeError):
+            pass
+
+
+def show_notice(notice: Notice) -> None:
+    """Say `notice` on standard error at once: what is reported while no prompt runs."""
+    if notice.subtype != "status" or _is_watched():
+        print_notice(line(notice.message, notice.hint))
+
+
+def _is_watched() -> bool:
+    """Whether a person sees standard error: only they want to know how far something is."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def line(message: str, hint: str | None = None) -> str:
+    """`message` as it stands on standard error."""
+    return f"[caliban: {message}]\n" + (f"[hint: {hint}]\n" if hint else "")
 
 
 class Notices:
     """Lines for standard error. `announce` says which tools run; problems are told in any case.
 
-    `main_arguments` are by tool the argument that says most about a call.
+    Beside frames (`framed`) there are lines only for what these do not say. `main_arguments` are by tool the
+    argument that says most about a call.
     """
 
-    def __init__(self, *, announce: bool, main_arguments: Mapping[str, str | None] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        announce: bool,
+        framed: bool = False,
+        main_arguments: Mapping[str, str | None] = MappingProxyType({}),
+    ) -> None:
         self._announce = announce
-        self._main_arguments = main_arguments or {}
+        self._main_arguments = main_arguments
+        self._framed = framed
 
     def event(self, event: AgentEvent) -> str:
         """The line for `event`, or nothing."""
+        if self._framed:
+            return self._unframed(event)
         match event:
             case ToolCallReady() if self._announce:
                 return f"[{describe_call(event.call, self._main_arguments.get(event.call.name))}]\n"
             case ToolCallEnd() if event.outcome == "denied":
-                return f"[caliban: {event.name} was denied: {one_line(event.reason)}]\n"
+                return line(f"{event.name} was denied: {one_line(event.reason)}")
             case ApiRetry():
                 wait_s = event.delay_ms / 1000
-                return (
-                    f"[caliban: {one_line(event.message)}; asking again in {wait_s:.1f} s"
-                    f" ({event.attempt}/{event.max_retries})]\n"
-                )
+                attempt = f"{event.attempt}/{event.max_retries}"
+                return line(f"{one_line(event.message)}; asking again in {wait_s:.1f} s ({attempt})")
             case ReplyDiscarded():
-                return f"[caliban: the reply starts again: {one_line(event.reason)}]\n"
-            case Warned() if event.subtype not in UNSPOKEN:
-                return f"[caliban: {one_line(event.message)}]\n"
+                return line(f"the reply starts again: {one_line(event.reason)}")
+            case Warned():
+                return _warning(event)
             case _:
                 return ""
 
-    def result(self, result: Result) -> str:
+    def _unframed(self, event: AgentEvent) -> str:
+        return _warning(event) if isinstance(event, Warned) and event.subtype in UNFRAMED else ""
+
+    def result(self, result: PromptResult) -> str:
         """The line for an end that is no success."""
-        if not result.is_error:
+        if self._framed or not result.is_error:
             return ""
-        what = _words(result)
-        hint = f"\n[hint: {result.hint}]" if result.hint else ""
-        return f"[caliban: {what}]{hint}\n"
+        return line(_words(result), result.hint)
 
 
 def describe_call(call: ToolUseBlock, main_argument: str | None) -> str:
@@ -58,7 +102,13 @@ def describe_call(call: ToolUseBlock, main_argument: str | None) -> str:
     return f"{call.name} {one_line(value, max_chars=120)}" if isinstance(value, str) else call.name
 
 
-def _words(result: Result) -> str:
+def _warning(event: Warned) -> str:
+    if event.subtype in UNSPOKEN or (event.subtype == "status" and not _is_watched()):
+        return ""
+    return line(one_line(event.message))
+
+
+def _words(result: PromptResult) -> str:
     error = " ".join((result.error or "").split("\n"))
     match result.subtype:
         case "max_turns":

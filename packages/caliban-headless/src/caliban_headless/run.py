@@ -2,47 +2,26 @@
 
 from __future__ import annotations
 
-import select
-import sys
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from time import perf_counter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
-from caliban_common.event import AgentEvent, Warned
-from caliban_common.message import Message, user
-from caliban_common.stop import Stop
-from caliban_drive.session import Session, Submission
+from caliban_common.event import AgentEvent, AssistantTextDelta
+from caliban_common.message import Message
+from caliban_drive.result import PromptResult, RunTotals
+from caliban_drive.session import Session
+from caliban_drive.submission import CANCELLED, Submission
 from caliban_headless import exit_codes
-from caliban_headless.errors import HeadlessError, OutputClosed, OutputFailed, SchemaMismatch
+from caliban_headless.errors import HeadlessError, OutputClosed, OutputFailed
 from caliban_headless.frames import Init
 from caliban_headless.input import PromptSource
-from caliban_headless.notices import Notices
+from caliban_headless.notices import Notices, line, print_notice
 from caliban_headless.output import Output
-from caliban_headless.totals import Costs, Result, RunTotals, with_structured
+
+if TYPE_CHECKING:
+    from caliban_drive.structured import AnswerSchema
 
 GRACE_S = 3.0
-CANCELLED = Stop(kind="cancelled", message="the run was cancelled")
-
-
-class AnswerShape(Protocol):
-    """What an answer must look like: `caliban_headless.structured.Schema`."""
-
-    @property
-    def max_repairs(self) -> int:
-        """How often the model may correct an answer."""
-        ...
-
-    def check(self, reply: str) -> Any:
-        """The value in `reply`. Raises `SchemaMismatch`."""
-        ...
-
-    def repair_prompt(self, error: SchemaMismatch) -> str:
-        """What the model is told when its answer does not fit."""
-        ...
 
 
 class OutputEncoder(Protocol):
@@ -60,51 +39,37 @@ class OutputEncoder(Protocol):
         """What an event adds."""
         ...
 
-    def result(self, result: Result) -> bytes:
+    def result(self, result: PromptResult) -> bytes:
         """What stands after everything else of a prompt."""
         ...
 
 
-def print_notice(text: str) -> None:
-    """Write `text` to standard error; nobody listening is no reason to fail, or to wait."""
-    if text:
-        try:
-            if sys.platform != "win32" and not select.select([], [sys.stderr.fileno()], [], 0)[1]:
-                return
-            sys.stderr.write(text)
-            sys.stderr.flush()
-        except (OSError, ValueError, UnicodeError):
-            pass
-
-
-@dataclass(slots=True, kw_only=True)
 class Driver:
-    """One headless run of a session. `cancel` may be called at any time, from the same event loop.
+    """One headless run of a session. `cancel` may be called at any time, from the same event loop."""
 
-    Whoever is beside the run puts into `warnings` what a reader should see.
-    """
-
-    session: Session
-    encoder: OutputEncoder
-    output: Output
-    init: Init
-    model: str
-    notices: Notices | None = None
-    schema: AnswerShape | None = None
-    costs: Costs | None = None
-    warnings: deque[Warned] = field(default_factory=deque)
-    print_notice: Callable[[str], None] = print_notice
-    _current: Submission | None = None
-    _cancelled: bool = False
-    _interrupt_next: bool = False
-    _waiting: anyio.CancelScope | None = None
-    _summary: RunTotals = field(init=False)
-    _started: float = field(init=False, default=0.0)
-    _owed: bool = field(init=False, default=True)
+    def __init__(
+        self,
+        session: Session,
+        encoder: OutputEncoder,
+        output: Output,
+        *,
+        init: Init,
+        notices: Notices | None = None,
+        schema: AnswerSchema | None = None,
+    ) -> None:
+        self._session = session
+        self._encoder = encoder
+        self._output = output
+        self._init = init
+        self._notices = notices or Notices(announce=True)
+        self._schema = schema
+        self._cancelled = False
+        self._waiting: anyio.CancelScope | None = None
+        self._totals: RunTotals | None = None  # of the prompts that no result has answered yet
 
     async def run(self, source: PromptSource) -> int:
         """Answer every prompt of `source`; the exit code of the last result."""
-        self._begin_prompt()
+        self._totals = self._session.totals()
         try:
             code = await self._run(source)
         except OutputFailed as error:
@@ -113,55 +78,47 @@ class Driver:
             self._last_words()
             raise
         finally:
-            self._close()
-        if self.session.store_error is not None and code == exit_codes.SUCCESS:
+            await self._session.aclose()
+        if self._session.store_error is not None and code == exit_codes.SUCCESS:
             code = exit_codes.CONFIG
         return code
 
     def cancel(self) -> None:
-        """End the run in progress, and the wait for a further prompt."""
+        """End the prompt in progress, and the wait for a further one."""
         self._cancelled = True
-        self.output.hurry(GRACE_S)
-        if self._current is not None:
-            self._current.cancel()
+        self._output.hurry(GRACE_S)
+        self._session.interrupt(waiting=True)
         if self._waiting is not None:
             self._waiting.cancel()
 
-    def interrupt(self, *, waiting: bool = False) -> None:
-        """End the run in progress, or that of the prompt that is `waiting`; the conversation may go on."""
-        if self._current is not None:
-            self._current.cancel()
-        elif waiting:
-            self._interrupt_next = True
-
     async def _run(self, source: PromptSource) -> int:
         try:
-            self.output.write(self.encoder.begin(self.init))
-            await self.output.flush()
+            self._output.write(self._encoder.begin(self._init))
+            await self._output.flush()
             return await self._answer_all(source)
         except OutputFailed:
             raise
         except HeadlessError as error:
-            return await self._finish(self._failed(error))
+            failed = self._owed().failed(error.message, hint=error.hint)
+            return await self._finish(failed, error.code)
 
     async def _answer_all(self, source: PromptSource) -> int:
         code: int = exit_codes.SUCCESS
-        shared: Result | None = None  # the result so far of prompts that one result answers together
+        shared: PromptResult | None = None  # the result so far of prompts that one result answers together
         while True:
             prompt = await self._next(source)
             if self._cancelled:
-                cancelled = self._summary.result(CANCELLED, self._elapsed_ms())
-                return await self._finish(cancelled) if self._owed else cancelled.code
+                if self._totals is not None:
+                    await self._finish(self._totals.result(CANCELLED), exit_codes.CANCELLED)
+                return exit_codes.CANCELLED
             if prompt is None:
-                return code if shared is None else await self._finish(shared)
-            if not self._owed:
-                self._begin_prompt()
+                return code if shared is None else await self._finish(shared, exit_codes.SUCCESS)
             result = await self._answer(prompt)
             # One result answers all prompts of an input that had ended before they were.
             last = await source.last()
             shared = result if last and not result.is_error and not self._cancelled else None
             if shared is None:
-                code = await self._finish(result)
+                code = await self._finish(result, code_of(result))
                 if self._cancelled or (last and result.subtype != "cancelled"):
                     return code
 
@@ -172,100 +129,54 @@ class Driver:
             return await source.next()
         return None
 
-    async def _answer(self, prompt: Message) -> Result:
-        self.output.write(self.encoder.prompt(prompt))
-        stop = await self._submit(prompt)
-        result = self._summary.result(stop, self._elapsed_ms())
-        if self.schema is None or result.is_error:
-            return result
-        return await self._structured(self.schema, result)
-
-    async def _structured(self, schema: AnswerShape, result: Result) -> Result:
-        for attempt in range(schema.max_repairs + 1):
-            try:
-                return with_structured(result, schema.check(result.text))
-            except SchemaMismatch as error:
-                if attempt == schema.max_repairs:
-                    return self._summary.failed(error.message, exit_codes.BAD_ANSWER, self._elapsed_ms())
-                stop = await self._submit(user(schema.repair_prompt(error)))
-                result = self._summary.result(stop, self._elapsed_ms())
-                if result.is_error:
-                    return result
-        return result
-
-    async def _submit(self, prompt: Message) -> Stop:
-        async with self.session.submit(prompt) as submission:
-            self._current = submission
-            if self._cancelled or self._interrupt_next:
-                submission.cancel()
-            self._interrupt_next = False
-            try:
-                await self._show(submission)
-            finally:
-                self._current = None
-        return submission.outcome.stop
+    async def _answer(self, prompt: Message) -> PromptResult:
+        self._output.write(self._encoder.prompt(prompt))
+        async with self._session.submit(prompt, schema=self._schema, totals=self._owed()) as submission:
+            await self._show(submission)
+        return submission.result
 
     async def _show(self, submission: Submission) -> None:
-        encode, add, output = self.encoder.event, self._summary.add, self.output
-        notices = self.notices
+        encode, line_for, output = self._encoder.event, self._notices.event, self._output
         async for event in submission.events:
-            while self.warnings:
-                await self._show_event(self.warnings.popleft())
-            add(event)
             output.write(encode(event))
-            if notices is not None and (line := notices.event(event)):
+            # A delta has no line: there can be fifty thousand of them.
+            if type(event) is not AssistantTextDelta and (text := line_for(event)):
                 await output.flush()
-                self.print_notice(line)
+                print_notice(text)
             if output.full or not submission.buffered:
                 await output.flush()
         await output.flush()
 
-    async def _show_event(self, event: AgentEvent) -> None:
-        """Show what did not come with a run's events: a switch of models, a price that is not known."""
-        self.output.write(self.encoder.event(event))
-        if self.notices is not None:
-            await self.output.flush()
-            self.print_notice(self.notices.event(event))
-
-    async def _finish(self, result: Result) -> int:
+    async def _finish(self, result: PromptResult, code: int) -> int:
         """Write the result, last of all that is written for its prompts."""
-        self.output.write(self.encoder.result(result))
-        await self.output.flush()
-        if self.notices is not None:
-            self.print_notice(self.notices.result(result))
-        self._owed = False
-        return result.code
+        self._output.write(self._encoder.result(result))
+        await self._output.flush()
+        print_notice(self._notices.result(result))
+        self._totals = None
+        return code
 
     def _unwritten(self, error: OutputFailed) -> int:
         """The exit code when standard output takes no more; a reader that went away needs no words."""
         if self._cancelled:
             return exit_codes.CANCELLED
         if not isinstance(error, OutputClosed):
-            hint = f"\n[hint: {error.hint}]" if error.hint else ""
-            self.print_notice(f"[caliban: {error.message}]{hint}\n")
+            print_notice(line(error.message, error.hint))
         return error.code
 
     def _last_words(self) -> None:
         """The result of a run that may not wait any more."""
-        if self._owed:
-            self._owed = False
-            self.output.write(self.encoder.result(self._summary.result(CANCELLED, self._elapsed_ms())))
-            self.output.push()
+        if self._totals is not None:
+            self._output.write(self._encoder.result(self._totals.result(CANCELLED)))
+            self._totals = None
+            self._output.push()
 
-    def _close(self) -> None:
-        failure = self.session.close()
-        if failure is not None:
-            self.print_notice((self.notices or Notices(announce=False)).event(failure))
+    def _owed(self) -> RunTotals:
+        """The sums of the result that is owed: one answers what came since the one before."""
+        if self._totals is None:
+            self._totals = self._session.totals()
+        return self._totals
 
-    def _failed(self, error: HeadlessError) -> Result:
-        if not self._owed:
-            self._begin_prompt()
-        return self._summary.failed(error.message, error.code, self._elapsed_ms(), hint=error.hint)
 
-    def _begin_prompt(self) -> None:
-        self._started = perf_counter()
-        self._summary = RunTotals(model=self.model, session_id=self.session.id, costs=self.costs)
-        self._owed = True
-
-    def _elapsed_ms(self) -> float:
-        return (perf_counter() - self._started) * 1000
+def code_of(result: PromptResult) -> int:
+    """The exit code of a result that a run came to."""
+    return exit_codes.FAILURE if result.stop is None else exit_codes.exit_code(result.stop)

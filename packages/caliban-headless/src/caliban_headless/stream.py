@@ -23,9 +23,10 @@ from caliban_common.event import (
     Warned,
 )
 from caliban_common.message import Message
+from caliban_drive.result import PromptResult
 from caliban_headless import frames
 from caliban_headless.frames import Init
-from caliban_headless.totals import Result
+from caliban_headless.notices import UNFRAMED
 
 
 class StreamOptions(Struct, frozen=True, kw_only=True):
@@ -63,7 +64,7 @@ class StreamEncoder:
         frame = self._frame(event)
         return b"" if frame is None else _line(frame)
 
-    def result(self, result: Result) -> bytes:
+    def result(self, result: PromptResult) -> bytes:
         """The `result` frame."""
         return _line(frames.result_frame(result))
 
@@ -81,7 +82,7 @@ class StreamEncoder:
                 return frames.retry_frame(event)
             case ReplyDiscarded():
                 return frames.discarded_frame(event) if self._options.partial else None
-            case Warned():
+            case Warned() if event.subtype not in UNFRAMED:
                 return frames.warning_frame(event)
             case HookFired() if self._options.hooks:
                 return frames.hook_frame(event)

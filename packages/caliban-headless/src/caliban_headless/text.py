@@ -12,8 +12,8 @@ from caliban_common.event import (
 )
 from caliban_common.message import Message
 from caliban_common.text import clean
+from caliban_drive.result import PromptResult
 from caliban_headless.frames import Init
-from caliban_headless.totals import Result
 
 
 class TextEncoder:
@@ -59,7 +59,7 @@ class TextEncoder:
             case _:
                 return b""
 
-    def result(self, result: Result) -> bytes:
+    def result(self, result: PromptResult) -> bytes:
         """The end: whatever was printed ends with a newline."""
         if result.has_structured and not self._any:
             return b""

@@ -69,7 +69,7 @@ class SessionLog:
     def entry_for(self, message: Message) -> StoredMessage | None:
         """The live entry of this very message, if it is one of the history and unchanged."""
         entry = self._by_object.get(id(message))
-        if entry is None and message.id is not None:
+        if entry is None:
             entry = self._by_id.get(message.id)
             if entry is not None and entry.message != message:
                 entry = None
@@ -77,7 +77,7 @@ class SessionLog:
 
     def parent_of(self, message: Message) -> str | None:
         """The parent of the live message whose edited form `message` is; else the last message."""
-        known = self._by_id.get(message.id) if message.id is not None else None
+        known = self._by_id.get(message.id)
         return known.parent if known is not None else self.leaf
 
     def fork(self, *, name: str, id: str, created_at: datetime) -> SessionLog:

@@ -33,8 +33,8 @@ def random_id() -> str:
 class SessionStore:
     """Sessions as files in `directory`, which is made when the first one is opened.
 
-    `clock` must give aware times; `new_id` gives the ids of sessions and messages; a session's files may grow
-    to `max_bytes` together.
+    `clock` must give aware times; `new_id` gives the ids of sessions, and of messages whose own is
+    taken; a session's files may grow to `max_bytes` together.
     """
 
     def __init__(

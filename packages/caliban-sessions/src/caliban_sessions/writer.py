@@ -69,7 +69,7 @@ class SessionWriter:
     def append(self, message: Message, usage: Usage | None = None) -> None:
         """The history grows by `message`; `usage` is added to the total. Raises `SessionWriteError`.
 
-        A message without an id, or with that of another one, gets its own in the state. O(1) in the length of
+        A message keeps its id; one with the id of another gets a new one in the state. O(1) in the length of
         the history.
         """
         ledger = self._ledger

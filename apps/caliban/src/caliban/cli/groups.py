@@ -15,21 +15,44 @@ MODES = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions
 
 
 class Flag(NamedTuple):
-    """One flag: its names, and what argparse is told about it."""
+    """One flag: its names, and what argparse is told about it.
+
+    `variable` says the same in the environment: above the flag where `variable_first`, else below it; it must
+    be one of `among` where these are given.
+    """
 
     names: tuple[str, ...]
     how: Mapping[str, Any]
+    variable: str = ""
+    variable_first: bool = False
+    among: tuple[str, ...] = ()
+
+    @property
+    def field(self) -> str:
+        """The name of its value."""
+        written = self.how.get("dest") or next(
+            (name for name in self.names if name.startswith("--")), self.names[0]
+        )
+        return str(written).lstrip("-").replace("-", "_")
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether it stands alone, without a value."""
+        return self.how.get("action") == "store_true"
 
 
 class Group(NamedTuple):
-    """A heading and its flags."""
+    """A heading and its flags. `name` is the field of `Options` that holds what they say, if any does."""
 
+    name: str
     title: str
     flags: tuple[Flag, ...]
 
 
-def _flag(*names: str, **how: Any) -> Flag:
-    return Flag(names, MappingProxyType(how))
+def _flag(
+    *names: str, variable: str = "", variable_first: bool = False, among: tuple[str, ...] = (), **how: Any
+) -> Flag:
+    return Flag(names, MappingProxyType(how), variable, variable_first, among)
 
 
 def _switch(*names: str, **how: Any) -> Flag:
@@ -70,12 +93,28 @@ def _temperature(text: str) -> float:
 GROUPS: Final = (
     Group(
         "prompt",
+        "prompt",
         (
             _flag("prompt", nargs="?", metavar="PROMPT", help="what to ask; - reads standard input"),
             _flag("--prompt", dest="prompt_flag", metavar="TEXT", help="the same as PROMPT"),
+            _flag(
+                "--max-attach-bytes",
+                variable="CALIBAN_MAX_ATTACH_BYTES",
+                type=_positive,
+                metavar="N",
+                help="limit of one @file (default: 262144)",
+            ),
+            _flag(
+                "--attach-budget-bytes",
+                variable="CALIBAN_ATTACH_BUDGET_BYTES",
+                type=_positive,
+                metavar="N",
+                help="limit of all @files of a prompt (default: 1048576)",
+            ),
         ),
     ),
     Group(
+        "output",
         "print mode",
         (
             _flag(
@@ -95,8 +134,6 @@ GROUPS: Final = (
                 help="what standard input holds (default: text)",
             ),
             _switch("--no-auto-print", help="never choose print mode because of a pipe"),
-            _flag("--max-budget-usd", metavar="USD", help="end the run (exit 137) once it has cost more"),
-            _switch("--bare", help="built-in tools and the given flags only; no settings of user or project"),
             _flag(
                 "--json-schema",
                 type=_words,
@@ -107,9 +144,11 @@ GROUPS: Final = (
             _switch("--include-hook-events", help="stream-json: a frame per hook event"),
             _switch("--include-dispatch-events", help="stream-json: t_ms in tool results"),
             _switch("--replay-user-messages", help="stream-json: echo each prompt"),
+            _switch("--quiet", help="do not say on standard error which tools run"),
         ),
     ),
     Group(
+        "session",
         "session",
         (
             _switch("-c", "--continue", dest="continue_session", help="resume the session used last"),
@@ -125,9 +164,12 @@ GROUPS: Final = (
     ),
     Group(
         "model",
+        "model",
         (
             _flag(
                 "--provider",
+                variable="CALIBAN_PROVIDER",
+                variable_first=True,
                 type=_words,
                 metavar="NAME",
                 help="anthropic, openai, google, ollama, azure, local, one of settings, or an installed one "
@@ -139,13 +181,17 @@ GROUPS: Final = (
             _flag("--config", type=_words, metavar="PATH", help="the model router's caliban.toml"),
             _flag("--max-tokens", type=_positive, metavar="N", help="limit of one reply (default: 8192)"),
             _flag("--max-turns", type=_whole, metavar="N", help="limit of the loop (default: 50)"),
+            _flag("--max-budget-usd", metavar="USD", help="end the run (exit 137) once it has cost more"),
             _flag(
                 "--temperature", type=_temperature, metavar="F", help="0.0 to 2.0, where the model takes it"
             ),
-            _switch("--no-prompt-cache", help="send no prompt-cache markers"),
+            _switch(
+                "--no-prompt-cache", variable="CALIBAN_NO_PROMPT_CACHE", help="send no prompt-cache markers"
+            ),
         ),
     ),
     Group(
+        "workspace",
         "workspace and tools",
         (
             _flag(
@@ -161,21 +207,22 @@ GROUPS: Final = (
                 default=True,
                 help="keep tools inside the workspace (default: yes)",
             ),
-            _switch("--quiet", help="do not say on standard error which tools run"),
-            _switch("--no-parallel-tools", help="run tools one after the other"),
-            _flag("--parallel-tool-limit", type=_positive, metavar="N", help="tools at once (default: 16)"),
-            _flag(
-                "--max-attach-bytes", type=_positive, metavar="N", help="limit of one @file (default: 262144)"
+            _switch(
+                "--no-parallel-tools",
+                variable="CALIBAN_NO_PARALLEL_TOOLS",
+                help="run tools one after the other",
             ),
             _flag(
-                "--attach-budget-bytes",
+                "--parallel-tool-limit",
+                variable="CALIBAN_PARALLEL_TOOL_LIMIT",
                 type=_positive,
                 metavar="N",
-                help="limit of all @files of a prompt (default: 1048576)",
+                help="tools at once (default: 16)",
             ),
         ),
     ),
     Group(
+        "system",
         "system prompt",
         (
             _flag("--system", metavar="TEXT", help="in place of the default one"),
@@ -184,6 +231,7 @@ GROUPS: Final = (
         ),
     ),
     Group(
+        "permissions",
         "permissions",
         (
             _flag(
@@ -195,17 +243,30 @@ GROUPS: Final = (
             ),
             _flag("--deny", type=_words, action="append", metavar="PATTERN", help="deny matching calls"),
             _flag("--ask", type=_words, action="append", metavar="PATTERN", help="ask about matching calls"),
-            _flag("--permission-mode", type=_words, metavar="MODE", help=", ".join(MODES)),
-            _switch("--auto-allow", help="dangerous: allow what would be asked"),
-            _switch("--no-permissions", help="dangerous: no rules at all"),
+            _flag(
+                "--permission-mode",
+                variable="CALIBAN_DEFAULT_PERMISSION_MODE",
+                among=MODES,
+                type=_words,
+                metavar="MODE",
+                help=", ".join(MODES),
+            ),
+            _switch(
+                "--auto-allow", variable="CALIBAN_AUTO_ALLOW", help="dangerous: allow what would be asked"
+            ),
+            _switch("--no-permissions", variable="CALIBAN_NO_PERMISSIONS", help="dangerous: no rules at all"),
             _switch(
                 "--allow-dangerously-skip-permissions", help="dangerous: makes bypassPermissions possible"
             ),
-            _switch("--disable-auto-mode", help="auto mode asks instead of classifying"),
-            _switch("--trust-project", help="let the project's own settings grant permissions"),
+            _switch(
+                "--disable-auto-mode",
+                variable="CALIBAN_DISABLE_AUTO_MODE",
+                help="auto mode asks instead of classifying",
+            ),
         ),
     ),
     Group(
+        "",
         "extensions",
         tuple(
             _switch(f"--no-{name}", dest="without", help=f"without {what}")
@@ -220,14 +281,18 @@ GROUPS: Final = (
     ),
     Group(
         "settings",
+        "settings and trust",
         (
             _flag(
                 "--settings", type=_words, metavar="FILE_OR_JSON", help="settings above those of every file"
             ),
             _flag("--setting-sources", metavar="CSV", help="of managed,user,project,local"),
+            _switch("--bare", help="built-in tools and the given flags only; no settings of user or project"),
+            _switch("--trust-project", help="let the project's own settings grant permissions"),
         ),
     ),
     Group(
+        "",
         "about",
         (
             _switch("-h", "--help", help="this text"),

@@ -1,33 +1,59 @@
-"""The flags of a run, as a value."""
+"""The flags of a run, as values: one group a heading of `--help`; `None` is "not said"."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 
-class Options(Struct, frozen=True, kw_only=True):
-    """Everything a person can say on the command line of a run; `None` is "not said"."""
+class PromptOptions(Struct, frozen=True, kw_only=True):
+    """What is asked, and how much of files may come with it."""
 
     prompt: str | None = None
     prompt_flag: str | None = None
-    print_flag: bool = False
     print_prompt: str | None = None
+    max_attach_bytes: int = 262_144
+    attach_budget_bytes: int = 1_048_576
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the command line holds a prompt, apart from that of `-p`."""
+        return self.prompt is not None or self.prompt_flag is not None
+
+
+class OutputOptions(Struct, frozen=True, kw_only=True):
+    """Which face answers, what it reads and what it writes."""
+
+    print_flag: bool = False
     output_format: str | None = None
     input_format: str = "text"
     no_auto_print: bool = False
-    max_budget_usd: str | None = None
-    bare: bool = False
     json_schema: str | None = None
     include_partial_messages: bool = False
     include_hook_events: bool = False
     include_dispatch_events: bool = False
     replay_user_messages: bool = False
+    quiet: bool = False
+
+    @property
+    def prints(self) -> bool:
+        """Whether a flag asked for the headless face."""
+        return self.print_flag or self.output_format is not None or self.input_format == "stream-json"
+
+
+class SessionOptions(Struct, frozen=True, kw_only=True):
+    """Which conversation goes on, and where it is kept."""
+
     continue_session: bool = False
     resume: str | None = None
     session: str | None = None
     fork_session: bool = False
     no_save: bool = False
     sessions_dir: str | None = None
+
+
+class ModelOptions(Struct, frozen=True, kw_only=True):
+    """Who is asked, and for how much. `max_budget_usd` is the text of an amount, read where it is used."""
+
     provider: str | None = None
     base_url: str | None = None
     model: str | None = None
@@ -35,16 +61,37 @@ class Options(Struct, frozen=True, kw_only=True):
     config: str | None = None
     max_tokens: int | None = None
     max_turns: int | None = None
+    max_budget_usd: str | None = None
     temperature: float | None = None
+    no_prompt_cache: bool = False
+
+
+class WorkspaceOptions(Struct, frozen=True, kw_only=True):
+    """The directory and the tools that work in it."""
+
     workspace: str | None = None
     no_tools: bool = False
     restrict_paths: bool = True
-    quiet: bool = False
     no_parallel_tools: bool = False
     parallel_tool_limit: int | None = None
+
+
+class SystemOptions(Struct, frozen=True, kw_only=True):
+    """The system prompt."""
+
     system: str | None = None
     system_file: str | None = None
     no_system: bool = False
+
+    @property
+    def is_given(self) -> bool:
+        """Whether a flag speaks of the system prompt."""
+        return self.no_system or self.system is not None or self.system_file is not None
+
+
+class PermissionOptions(Struct, frozen=True, kw_only=True):
+    """What tools may do."""
+
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
@@ -53,14 +100,25 @@ class Options(Struct, frozen=True, kw_only=True):
     auto_allow: bool = False
     allow_dangerously_skip_permissions: bool = False
     disable_auto_mode: bool = False
-    trust_project: bool = False
+
+
+class SettingsOptions(Struct, frozen=True, kw_only=True):
+    """Which settings hold, and whether those of a repository may grant anything."""
+
     settings: str | None = None
     setting_sources: str | None = None
-    max_attach_bytes: int = 262_144
-    attach_budget_bytes: int = 1_048_576
-    no_prompt_cache: bool = False
+    bare: bool = False
+    trust_project: bool = False
 
-    @property
-    def prints(self) -> bool:
-        """Whether a flag asked for the headless face."""
-        return self.print_flag or self.output_format is not None or self.input_format == "stream-json"
+
+class Options(Struct, frozen=True, kw_only=True):
+    """Everything a person can say on the command line of a run."""
+
+    prompt: PromptOptions = PromptOptions()
+    output: OutputOptions = OutputOptions()
+    session: SessionOptions = SessionOptions()
+    model: ModelOptions = ModelOptions()
+    workspace: WorkspaceOptions = WorkspaceOptions()
+    system: SystemOptions = SystemOptions()
+    permissions: PermissionOptions = PermissionOptions()
+    settings: SettingsOptions = SettingsOptions()

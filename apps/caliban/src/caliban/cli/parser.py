@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from caliban.cli.groups import LATER, LATER_COMMANDS, MAX_DIGITS, MODES
+from caliban.cli.groups import GROUPS, LATER, LATER_COMMANDS, MAX_DIGITS, Flag, Group
 from caliban.cli.help import build_parser
-from caliban.cli.options import Options
+from caliban.cli.options import (
+    ModelOptions,
+    Options,
+    OutputOptions,
+    PermissionOptions,
+    PromptOptions,
+    SessionOptions,
+    SettingsOptions,
+    SystemOptions,
+    WorkspaceOptions,
+)
 from caliban.errors import UsageError
 
 
@@ -25,57 +35,52 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Options:
             break
         if name in LATER:
             raise UsageError(f"{name} is not available yet: {LATER[name]}")
-    namespace = build_parser().parse_args(list(arguments))
-    values = vars(namespace)
-    for name in ("help", "version", "without"):
-        values.pop(name)
-    for name in ("allow", "deny", "ask"):
-        values[name] = tuple(values[name] or ())
-    said = values["print_prompt"]
-    values |= {"print_flag": said is not None, "print_prompt": None if said is True else said}
-    options = Options(**_with_environment(values, environ))
+    values = vars(build_parser().parse_args(list(arguments)))
+    printed = values["print_prompt"]
+    fields = {group.name: _said(group, values, environ) for group in GROUPS if group.name}
+    fields["output"].pop("print_prompt", None)
+    options = Options(
+        prompt=PromptOptions(**fields["prompt"], print_prompt=None if printed is True else printed),
+        output=OutputOptions(**fields["output"], print_flag=printed is not None),
+        session=SessionOptions(**fields["session"]),
+        model=ModelOptions(**fields["model"]),
+        workspace=WorkspaceOptions(**fields["workspace"]),
+        system=SystemOptions(**fields["system"]),
+        permissions=PermissionOptions(**fields["permissions"]),
+        settings=SettingsOptions(**fields["settings"]),
+    )
     _check(options)
     return options
 
 
-def _with_environment(values: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
-    switches = {
-        "no_permissions": "CALIBAN_NO_PERMISSIONS",
-        "auto_allow": "CALIBAN_AUTO_ALLOW",
-        "disable_auto_mode": "CALIBAN_DISABLE_AUTO_MODE",
-        "no_prompt_cache": "CALIBAN_NO_PROMPT_CACHE",
-        "no_parallel_tools": "CALIBAN_NO_PARALLEL_TOOLS",
+def _said(group: Group, values: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    """What flags and environment say of a group; what nobody said is left out, for its default."""
+    merged = {flag.field: _with_variable(flag, values[flag.field], environ) for flag in group.flags}
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in merged.items()
+        if value is not None
     }
-    for name, variable in switches.items():
-        values[name] = values[name] or _switched_on(variable, environ.get(variable, ""))
-    numbers = {
-        "parallel_tool_limit": "CALIBAN_PARALLEL_TOOL_LIMIT",
-        "max_attach_bytes": "CALIBAN_MAX_ATTACH_BYTES",
-        "attach_budget_bytes": "CALIBAN_ATTACH_BUDGET_BYTES",
-    }
-    for name, variable in numbers.items():
-        text = environ.get(variable)
-        if values[name] is None and text:
-            values[name] = _positive(variable, text)
-    defaults = {
-        "max_attach_bytes": Options().max_attach_bytes,
-        "attach_budget_bytes": Options().attach_budget_bytes,
-    }
-    for name, default in defaults.items():
-        values[name] = default if values[name] is None else values[name]
-    if values["permission_mode"] is None:
-        values["permission_mode"] = _mode(environ.get("CALIBAN_DEFAULT_PERMISSION_MODE"))
-    values["provider"] = environ.get("CALIBAN_PROVIDER") or values["provider"]
-    return values
 
 
-def _mode(text: str | None) -> str | None:
-    if text and text not in MODES:
+def _with_variable(flag: Flag, value: Any, environ: Mapping[str, str]) -> Any:
+    """The flag's `value`, and what its variable in the environment says to it."""
+    text = environ.get(flag.variable, "") if flag.variable else ""
+    if not text:
+        return value
+    if flag.variable_first:
+        return text
+    if flag.is_switch:
+        return value or _switched_on(flag.variable, text)
+    if value is not None:
+        return value
+    if not flag.among:
+        return _positive(flag.variable, text)
+    if text not in flag.among:
         raise UsageError(
-            f"CALIBAN_DEFAULT_PERMISSION_MODE: unknown permission mode {text!r}",
-            hint=f"one of {', '.join(MODES)}",
+            f"{flag.variable}: unknown permission mode {text!r}", hint=f"one of {', '.join(flag.among)}"
         )
-    return text or None
+    return text
 
 
 def _switched_on(name: str, text: str) -> bool:
@@ -96,21 +101,22 @@ def _positive(name: str, text: str) -> int:
 
 def _check(options: Options) -> None:
     """Refuse flags that contradict each other."""
-    systems = [options.system is not None, options.system_file is not None, options.no_system]
+    system, rules = options.system, options.permissions
+    systems = [system.system is not None, system.system_file is not None, system.no_system]
     if sum(systems) > 1:
         raise UsageError("--system, --system-file and --no-system exclude each other")
-    _check_session(options)
-    ruled = options.allow or options.deny or options.ask or options.auto_allow
-    if options.no_permissions and ruled:
+    _check_session(options.session)
+    ruled = rules.allow or rules.deny or rules.ask or rules.auto_allow
+    if rules.no_permissions and ruled:
         raise UsageError(
             "--no-permissions contradicts --allow, --deny, --ask and --auto-allow",
             hint="CALIBAN_NO_PERMISSIONS and CALIBAN_AUTO_ALLOW count as their flags",
         )
-    if options.input_format == "stream-json":
-        _check_frames(options)
+    if options.output.input_format == "stream-json":
+        _check_frames(options.prompt)
 
 
-def _check_session(options: Options) -> None:
+def _check_session(options: SessionOptions) -> None:
     """One session is continued; a fork has one to begin with, and may have a name."""
     old = [options.continue_session, options.resume is not None]
     if options.fork_session:
@@ -130,7 +136,7 @@ def _check_session(options: Options) -> None:
         )
 
 
-def _check_frames(options: Options) -> None:
+def _check_frames(options: PromptOptions) -> None:
     """With stream-json input the prompts are frames: another prompt would bypass their parser."""
     said = [text for text in (options.print_prompt, options.prompt_flag, options.prompt) if text]
     if any(text != "-" for text in said):

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import anyio
 
-from caliban.compose.cancel_target import alone
 from caliban.early_signals import SECOND_INTERRUPT, EarlySignals
+from caliban.faces.cancel_target import alone
 from caliban_headless.errors import Cancelled
 from caliban_headless.signals import watch_signals
 

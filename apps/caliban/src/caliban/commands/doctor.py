@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from caliban.cli.options import Options
 from caliban.commands.cancel import run_cancellable
-from caliban.commands.scope import scoped_options, scoped_parser
+from caliban.commands.scope import report, scoped_options, scoped_parser
+from caliban.compose.choice import ModelInputs
 from caliban.compose.keys import find_key
 from caliban.compose.provider import (
     DEFAULT_PROVIDER,
@@ -63,6 +64,10 @@ class ProviderCheck(Struct, frozen=True, kw_only=True):
     deep: bool
     model: str | None = None
 
+    def inputs(self, keys: Mapping[str, str]) -> ModelInputs:
+        """What it is made by; `keys` stand above the environment."""
+        return ModelInputs(settings=self.settings, environ={**os.environ, **keys}, workspace=Path())
+
     @property
     def table(self) -> Mapping[str, Any]:
         """What settings say of it."""
@@ -92,12 +97,12 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
     if settings is None:
         unknown = (_row(name, "warn", "not checked: the settings do not load") for name in PROVIDERS)
         return (*rows, *unknown)
-    chosen = chosen_names(options, settings)[0] or DEFAULT_PROVIDER
+    chosen = chosen_names(options.model, settings)[0] or DEFAULT_PROVIDER
     names = tuple(dict.fromkeys((*PROVIDERS, *sorted(settings.get("provider") or {}), chosen)))
     found: dict[str, Check] = {}
     async with anyio.create_task_group() as group:
         for name in names:
-            model = options.model if name == chosen else None
+            model = options.model.model if name == chosen else None
             question = ProviderCheck(name=name, settings=settings, deep=deep, model=model)
             group.start_soon(partial(_keep, found, question))
     return (*rows, *(found[name] for name in names))
@@ -109,7 +114,7 @@ async def _keep(found: dict[str, Check], question: ProviderCheck) -> None:
 
 def _settings(options: Options, workspace: Path) -> tuple[Settings | None, Check]:
     try:
-        settings = build_settings(options, workspace)
+        settings = build_settings(options.settings, workspace)
     except CalibanError as error:
         return None, _row("settings", "fail", error.message)
     count = plural(len(settings.sources), "scope file")
@@ -123,7 +128,7 @@ def _settings(options: Options, workspace: Path) -> tuple[Settings | None, Check
 
 def _workspace(options: Options) -> tuple[Path | None, Check]:
     try:
-        path = build_workspace(options)
+        path = build_workspace(options.workspace.workspace)
     except CalibanError as error:
         return None, _row("workspace", "fail", error.message)
     return path, _row("workspace", *_writable(path))
@@ -181,20 +186,20 @@ def _check_options(question: ProviderCheck, factory: ProviderFactory) -> None:
             variable: os.environ.get(variable) or "none"
             for variable in key_variables(factory, question.table)
         }
-        make_provider(question.name, question.settings, {**os.environ, **keys})
+        make_provider(question.name, question.inputs(keys), report=report)
 
 
 async def _probe(question: ProviderCheck, where: str, key: str | None) -> Check:
     """Ask for the list of models; a server that repeats the `key` is not quoted in that."""
     name = question.name
     try:
-        provider, _ = make_provider(name, question.settings, os.environ)
+        provider, _ = make_provider(name, question.inputs({}), report=report)
         try:
             await make_ready(provider)
             with anyio.fail_after(PROBE_S):
                 models = await list_models(provider)
         finally:
-            await close_provider(provider)
+            await close_provider(provider, report)
     except TimeoutError:
         return _row(name, "fail", f"{where} did not answer within {PROBE_S:g} s")
     except MissingKey:

@@ -85,9 +85,9 @@ def _named(parser: Parser, arguments: Sequence[str]) -> tuple[str, tuple[str, ..
             f"{parser.prog} does not take these arguments", hint=f"{parser.prog} [PROVIDER]"
         ) from None
     options = scoped_options(said)
-    settings = build_settings(options, build_workspace(options))
+    settings = build_settings(options.settings, build_workspace(options.workspace.workspace))
     own = settings.get("provider") or {}
-    provider = (said.words or [chosen_names(options, settings)[0] or DEFAULT_PROVIDER])[0]
+    provider = (said.words or [chosen_names(options.model, settings)[0] or DEFAULT_PROVIDER])[0]
     offered = sorted({*names(BUILTIN), *own})
     if len(said.words) > 1 or provider not in (*offered, *EXTRAS):
         raise UsageError(

@@ -13,10 +13,9 @@ from msgspec import Struct
 
 from caliban.cli.options import Options
 from caliban.commands.cancel import run_cancellable
-from caliban.commands.scope import scoped_options, scoped_parser
+from caliban.commands.scope import model_inputs, report, scoped_options, scoped_parser
 from caliban.compose.costs import RATES, price_book
 from caliban.compose.provider import build_provider, close_provider, list_models
-from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.early_signals import EarlySignals
 from caliban.stdio import write_out
@@ -65,8 +64,8 @@ def models(arguments: Sequence[str], signals: EarlySignals) -> int:
 
 async def _offers(options: Options) -> tuple[Offer, ...]:
     """What the provider lists, priced by the time it is listed."""
-    settings = build_settings(options, build_workspace(options))
-    resolved = build_provider(options, settings, os.environ)
+    inputs = model_inputs(options, build_workspace(options.workspace.workspace))
+    resolved = build_provider(inputs, report)
     try:
         await make_ready(resolved.provider)
         with anyio.move_on_after(LIST_S) as scope:
@@ -74,7 +73,7 @@ async def _offers(options: Options) -> tuple[Offer, ...]:
         if scope.cancelled_caught:
             raise StreamIdle(f"{resolved.name} did not list its models in {LIST_S:.0f} s", idle_s=LIST_S)
     finally:
-        await close_provider(resolved.provider)
+        await close_provider(resolved.provider, report)
     place = (resolved.provider.name, resolved.base_url)
     book, now = price_book(os.environ.get(RATES) or None, {resolved.name: place}), datetime.now(UTC)
     chosen = _chosen([model.id for model in found], resolved.model)

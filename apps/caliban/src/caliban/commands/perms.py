@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 from caliban.cli.help import Parser
-from caliban.cli.options import Options
+from caliban.cli.options import PermissionOptions, SettingsOptions
 from caliban.compose.permissions import build_rules, resolve_mode, roots_of
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
@@ -33,20 +32,30 @@ def perms(arguments: Sequence[str]) -> int:
     if not arguments or "-h" in arguments or "--help" in arguments:
         return write_out(parser.format_help().encode())
     said = parser.parse_args(list(arguments))
-    options = Options(
-        workspace=said.workspace,
+    options = PermissionOptions(
         permission_mode=said.permission_mode or os.environ.get("CALIBAN_DEFAULT_PERMISSION_MODE") or None,
         allow=tuple(said.allow or ()),
         deny=tuple(said.deny or ()),
         ask=tuple(said.ask or ()),
-        settings=said.settings,
-        setting_sources=said.setting_sources,
-        trust_project=said.trust_project,
         allow_dangerously_skip_permissions=said.permission_mode == "bypassPermissions",
         disable_auto_mode=True,
     )
-    workspace = build_workspace(options)
-    explanation = _explain(options, workspace, said.tool, _arguments(said.input))
+    sources = SettingsOptions(
+        settings=said.settings, setting_sources=said.setting_sources, trust_project=said.trust_project
+    )
+    workspace = build_workspace(said.workspace)
+    settings = build_settings(sources, workspace)
+    known = _known(said.tool)
+    engine = Engine(
+        build_rules(options, settings, trusted=sources.trust_project),
+        mode=resolve_mode(options, settings),
+        workspace=workspace,
+        interactive=True,
+        roots=roots_of(settings, workspace),
+        vouched=known.values(),
+    )
+    tool = known.get(said.tool) or ToolSpec(name=said.tool, description="", input_schema={})
+    explanation = engine.explain(tool, _arguments(said.input))
     text = _full(explanation) if said.verb == "explain" else _line(explanation)
     return write_out(clean(text).encode()) or EXITS[explanation.verdict]
 
@@ -78,20 +87,6 @@ def _arguments(text: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise UsageError("the input must be a JSON object", hint=f"such as {EXAMPLE}")
     return value
-
-
-def _explain(options: Options, workspace: Path, tool: str, args: Mapping[str, Any]) -> Explanation:
-    settings = build_settings(options, workspace)
-    known = _known(tool)
-    engine = Engine(
-        build_rules(options, settings),
-        mode=resolve_mode(options, settings),
-        workspace=workspace,
-        interactive=True,
-        roots=roots_of(settings, workspace),
-        vouched=known.values(),
-    )
-    return engine.explain(known.get(tool) or ToolSpec(name=tool, description="", input_schema={}), args)
 
 
 def _known(name: str) -> dict[str, ToolSpec]:

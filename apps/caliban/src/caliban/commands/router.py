@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 
 from caliban.cli.help import Parser
-from caliban.cli.options import Options
+from caliban.cli.options import ModelOptions, Options, SettingsOptions
+from caliban.commands.scope import model_inputs, report
 from caliban.compose.routes import MAIN, capabilities_of, read_routing
-from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.stdio import write_out
 from caliban_common.text import clean
@@ -24,24 +24,24 @@ def router(arguments: Sequence[str]) -> int:
         return write_out(parser.format_help().encode())
     said = parser.parse_args(list(arguments))
     options = Options(
-        config=said.config,
-        provider=said.provider or os.environ.get("CALIBAN_PROVIDER") or None,
-        model=said.model,
-        fallback_model=said.fallback_model,
-        workspace=said.workspace,
-        settings=said.settings,
-        setting_sources=said.setting_sources,
-        trust_project=said.trust_project,
+        model=ModelOptions(
+            config=said.config,
+            provider=said.provider or os.environ.get("CALIBAN_PROVIDER") or None,
+            model=said.model,
+            fallback_model=said.fallback_model,
+        ),
+        settings=SettingsOptions(
+            settings=said.settings, setting_sources=said.setting_sources, trust_project=said.trust_project
+        ),
     )
-    workspace = build_workspace(options)
-    settings = build_settings(options, workspace)
-    routing = read_routing(options, settings, os.environ, workspace)
+    inputs = model_inputs(options, build_workspace(said.workspace))
+    routing = read_routing(inputs, report)
     required = Requirements(vision=said.has_vision, tool_use="basic" if said.has_tools else "none")
     explanation = explain(
         routing.config,
         said.purpose,
         required,
-        capabilities_of=capabilities_of(routing.config, settings, os.environ),
+        capabilities_of=capabilities_of(routing.config, inputs, report),
         effort=said.effort,
     )
     text = f"from {routing.source}\n{render(explanation, effort_table=said.effort_table)}"

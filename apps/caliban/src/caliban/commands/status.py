@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from caliban.commands.scope import scoped_options, scoped_parser
+from caliban.commands.scope import report, scoped_options, scoped_parser
 from caliban.compose.keys import find_place
 from caliban.compose.provider import (
     DEFAULT_PROVIDER,
@@ -16,8 +16,9 @@ from caliban.compose.provider import (
 )
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
-from caliban.stdio import complain, write_out
+from caliban.stdio import write_out
 from caliban_common.text import clean, one_line
+from caliban_drive.notice import Notice
 
 
 def status(arguments: Sequence[str]) -> int:
@@ -28,10 +29,10 @@ def status(arguments: Sequence[str]) -> int:
     if "-h" in arguments or "--help" in arguments:
         return write_out(parser.format_help().encode())
     options = scoped_options(parser.parse_args(list(arguments)))
-    settings = build_settings(options, build_workspace(options))
+    settings = build_settings(options.settings, build_workspace(options.workspace.workspace))
     for warning in settings.warnings:
-        complain(f"[caliban: {warning}]\n")
-    chosen, model = chosen_names(options, settings)
+        report(Notice(subtype="warning", message=warning))
+    chosen, model = chosen_names(options.model, settings)
     provider = chosen or DEFAULT_PROVIDER
     table = provider_table(settings, provider)
     factory = find_factory(provider, table)
@@ -44,7 +45,7 @@ def status(arguments: Sequence[str]) -> int:
         )
     lines = (
         f"provider: {one_line(provider)}",
-        f"model:    {one_line(options.model or model or factory.default_model)}",
+        f"model:    {one_line(options.model.model or model or factory.default_model)}",
         f"key:      {key}",
         f"settings: {', '.join(settings.sources) or 'none'}",
     )

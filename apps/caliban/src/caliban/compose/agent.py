@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from caliban.cli.options import Options
+from caliban.cli.options import ModelOptions, WorkspaceOptions
 from caliban.compose.permissions import Permissions
 from caliban.compose.provider import ResolvedModel
 from caliban_agent_core.agent import Agent
@@ -31,7 +31,11 @@ def build_agent(
 
 
 def agent_options(
-    options: Options, settings: Settings, session_id: str, schema: Mapping[str, Any] | None = None
+    model: ModelOptions,
+    tools: WorkspaceOptions,
+    settings: Settings,
+    session_id: str,
+    schema: Mapping[str, Any] | None = None,
 ) -> AgentOptions:
     """The bridge from flags and settings to the agent's own options; `schema` is that of the answer."""
     base = AgentOptions()
@@ -39,16 +43,16 @@ def agent_options(
     effort = settings.get("effort")
     return AgentOptions(
         session_id=session_id,
-        max_turns=_said(options.max_turns, settings.get("max_turns"), base.max_turns),
-        max_tokens=_said(options.max_tokens, settings.get("max_tokens"), base.max_tokens),
-        temperature=options.temperature,
+        max_turns=_said(model.max_turns, settings.get("max_turns"), base.max_turns),
+        max_tokens=_said(model.max_tokens, settings.get("max_tokens"), base.max_tokens),
+        temperature=model.temperature,
         effort=None if effort == "auto" else effort,
         response_schema=schema,
-        prompt_cache=not options.no_prompt_cache,
+        prompt_cache=not model.no_prompt_cache,
         min_cache_tokens=_said(settings.get("min_cache_block_tokens"), None, base.min_cache_tokens),
         parallel_limit=1
-        if options.no_parallel_tools
-        else _said(options.parallel_tool_limit, None, base.parallel_limit),
+        if tools.no_parallel_tools
+        else _said(tools.parallel_tool_limit, None, base.parallel_limit),
         tool_result_cap_chars=_said(settings.get("tool_result_cap_chars"), None, base.tool_result_cap_chars),
         overflow_dir=cache_dir() / "tool-overflows",
         auto_compact_threshold=threshold,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec.structs import replace
 
-from caliban.cli.options import Options
 from caliban_common.event import Warned
 from caliban_common.paths import expand_user
 from caliban_common.stop import Stop
@@ -26,16 +25,20 @@ Endpoint: TypeAlias = tuple[str, str | None]
 """Which adapter a provider has, by its own name, and the address that settings or a flag give it."""
 
 
-def build_costs(options: Options, settings: Settings, environ: Mapping[str, str]) -> RunCosts:
-    """The costs of a run under `--max-budget-usd`. Raises `BudgetError` and `RatesError`."""
-    told = options.output_format in ("json", "stream-json")
+def build_costs(
+    max_budget_usd: str | None, settings: Settings, environ: Mapping[str, str], *, told: bool
+) -> RunCosts:
+    """The costs of a run under a limit, if any; `told` says that its frames will name them.
+
+    Raises `BudgetError` and `RatesError`.
+    """
     rules = {
         "soft_ratio": settings.get("budget.soft_ratio"),
         "unpriced": settings.get("budget.unpriced"),
     }
     costs = RunCosts(rates=environ.get(RATES) or None, told=told, rules=rules)
-    if options.max_budget_usd is not None or costs.rates is not None:
-        costs.open(options.max_budget_usd)
+    if max_budget_usd is not None or costs.rates is not None:
+        costs.open(max_budget_usd)
     return costs
 
 

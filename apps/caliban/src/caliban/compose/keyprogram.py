@@ -16,7 +16,7 @@ from caliban.compose.keyenviron import program_environment
 from caliban.compose.keys import TTL_VARIABLE, KeyHelper
 from caliban.errors import KeyFailed
 from caliban_common.text import one_line
-from caliban_headless.run import print_notice
+from caliban_drive.notice import Notice, Report
 from caliban_provider.credential import Credential, Fetch
 
 if TYPE_CHECKING:
@@ -44,15 +44,16 @@ class _Halt:
                 _kill(self.process)
 
 
-async def run_key_helper(helper: KeyHelper) -> str:
+async def run_key_helper(helper: KeyHelper, report: Report) -> str:
     """The key that the program prints. Cancelled, it ends the program and its children first.
 
-    Raises `KeyFailed` with the first line of its standard error, without the key.
+    A thread reports a program that is slow. Raises `KeyFailed` with the first line of its standard error,
+    without the key.
     """
     halt = _Halt()
     async with anyio.create_task_group() as group:
         group.start_soon(halt.when_cancelled)
-        answer = await anyio.to_thread.run_sync(_answer, helper, halt)
+        answer = await anyio.to_thread.run_sync(_answer, helper, halt, report)
         group.cancel_scope.cancel()
     await anyio.lowlevel.checkpoint_if_cancelled()  # the answer of a program that was ended is none
     if isinstance(answer, KeyFailed):
@@ -60,23 +61,23 @@ async def run_key_helper(helper: KeyHelper) -> str:
     return answer
 
 
-def key_source(helper: KeyHelper) -> Fetch[str]:
+def key_source(helper: KeyHelper, report: Report) -> Fetch[str]:
     """What gives the program's key for as long as it is said to be good; a refused one is asked for anew.
 
     Raises `KeyFailed`.
     """
 
     async def fetch(refused: bool) -> Credential[str]:
-        key = await run_key_helper(helper)
+        key = await run_key_helper(helper, report)
         return Credential(value=key, expires_at_s=time.time() + helper.ttl_ms / 1000)
 
     return fetch
 
 
-def _answer(helper: KeyHelper, halt: _Halt) -> str | KeyFailed:
+def _answer(helper: KeyHelper, halt: _Halt, report: Report) -> str | KeyFailed:
     """The key or why there is none, from a thread: a task group would wrap what is raised."""
     try:
-        return _key(helper, *_run(helper, halt))
+        return _key(helper, *_run(helper, halt, report))
     except KeyFailed as error:
         return error
 
@@ -99,7 +100,7 @@ def _key(helper: KeyHelper, code: int, out: bytes, err: bytes) -> str:
     return key
 
 
-def _run(helper: KeyHelper, halt: _Halt) -> tuple[int, bytes, bytes]:
+def _run(helper: KeyHelper, halt: _Halt, report: Report) -> tuple[int, bytes, bytes]:
     """Exit code, standard output and standard error."""
     from subprocess import DEVNULL, PIPE, Popen
 
@@ -118,7 +119,7 @@ def _run(helper: KeyHelper, halt: _Halt) -> tuple[int, bytes, bytes]:
     halt.process = process
     try:
         read = _read_windows if sys.platform == "win32" else _read
-        out, err = read(process, _Wait(helper, halt))
+        out, err = read(process, _Wait(helper, halt, report))
         return process.wait(timeout=_STEP_S * 10), out, err
     finally:
         _end(process)
@@ -127,9 +128,10 @@ def _run(helper: KeyHelper, halt: _Halt) -> tuple[int, bytes, bytes]:
 class _Wait:
     """The wait for one program: how long it may go on, and when a person is told of it."""
 
-    def __init__(self, helper: KeyHelper, halt: _Halt) -> None:
+    def __init__(self, helper: KeyHelper, halt: _Halt, report: Report) -> None:
         self._question = helper
         self._halt = halt
+        self._report = report
         self._began_s = time.monotonic()
         self._warned = False
 
@@ -143,10 +145,8 @@ class _Wait:
             raise _failed(helper, f"did not end within {helper.limit_s:g} s")
         if not self._warned and elapsed_s * 1000 > helper.slow_ms:
             self._warned = True
-            print_notice(
-                f"[caliban: the program {helper.name} for the key of {helper.provider} "
-                f"takes longer than {helper.slow_ms:,} ms]\n"
-            )
+            message = f"the program {helper.name} for the key of {helper.provider} takes longer than"
+            self._report(Notice(subtype="slow_key_helper", message=f"{message} {helper.slow_ms:,} ms"))
 
     def bound(self, data: bytes | bytearray) -> None:
         """Raises `KeyFailed` for more than a key can be."""

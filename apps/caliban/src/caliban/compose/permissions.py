@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from caliban.cli.options import Options
+from caliban.cli.options import PermissionOptions
 from caliban.errors import ConfigError, UsageError
 from caliban_common.paths import expand_user
 from caliban_common.permission import Decision, PermissionMode
@@ -50,8 +50,13 @@ class Permissions:
         return not self._ruled or self.engine.offers(tool)
 
 
-def build_permissions(options: Options, settings: Settings, workspace: Path) -> Permissions:
-    """The rules for a face without a person to ask. Raises `UsageError` and `ConfigError`."""
+def build_permissions(
+    options: PermissionOptions, settings: Settings, workspace: Path, *, trusted: bool
+) -> Permissions:
+    """The rules for a face without a person to ask; only those of a `trusted` project may allow.
+
+    Raises `UsageError` and `ConfigError`.
+    """
     mode = resolve_mode(options, settings)
     ruled = bool(options.allow or options.deny or options.ask or any(settings.rules_by_scope().values()))
 
@@ -60,7 +65,7 @@ def build_permissions(options: Options, settings: Settings, workspace: Path) -> 
         from caliban_tools_builtin import builtin_specs
 
         return Engine(
-            build_rules(options, settings),
+            build_rules(options, settings, trusted=trusted),
             mode=mode,
             workspace=workspace,
             interactive=False,
@@ -72,7 +77,7 @@ def build_permissions(options: Options, settings: Settings, workspace: Path) -> 
     return Permissions(mode, make, ruled=ruled)
 
 
-def build_rules(options: Options, settings: Settings) -> RuleSet:
+def build_rules(options: PermissionOptions, settings: Settings, *, trusted: bool) -> RuleSet:
     """The rules of every scope; the command line's stand first, what forbids before what permits."""
     from caliban_permissions import RuleSet, parse_rules
 
@@ -91,7 +96,7 @@ def build_rules(options: Options, settings: Settings) -> RuleSet:
         project=(*_rules(scopes, "local"), *_rules(scopes, "project")),
         user=_rules(scopes, "user"),
         managed=_rules(scopes, "managed"),
-        project_trusted=options.trust_project,
+        project_trusted=trusted,
     )
 
 
@@ -100,7 +105,7 @@ def roots_of(settings: Settings, workspace: Path) -> tuple[Path, ...]:
     return tuple(workspace / expand_user(text) for text in settings.get("additional_directories") or ())
 
 
-def resolve_mode(options: Options, settings: Settings) -> PermissionMode:
+def resolve_mode(options: PermissionOptions, settings: Settings) -> PermissionMode:
     """The mode by flag, then settings, then `default`; refuses what is not allowed here."""
     enforced = bool(settings.get("permissions.enforce"))
     if options.no_permissions:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -12,12 +11,13 @@ import anyio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban.cli.options import Options
+from caliban.cli.options import ModelOptions
+from caliban.compose.choice import ModelInputs
 from caliban.compose.keys import KeyHelper, find_key
 from caliban.errors import ConfigError, MissingKey
 from caliban_common.errors import CalibanError
 from caliban_common.text import one_line
-from caliban_headless.run import print_notice
+from caliban_drive.notice import Notice, Report
 from caliban_provider.capabilities import ModelInfo
 from caliban_provider.errors import AuthenticationError, InvalidRequest, ProviderError, UnknownProvider
 from caliban_provider.options import check_headers, refuse_unknown, under
@@ -73,15 +73,16 @@ class ResolvedModel(Struct, frozen=True, kw_only=True):
     compactor: Compactor | None = None
 
 
-def build_provider(options: Options, settings: Settings, environ: Mapping[str, str]) -> ResolvedModel:
+def build_provider(inputs: ModelInputs, report: Report) -> ResolvedModel:
     """The provider and model by flag, then settings, then default.
 
     Raises `ConfigError` for a missing key, `ProviderError` for a provider that is not there.
     """
+    options, settings = inputs.options, inputs.settings
     chosen, model = chosen_names(options, settings)
     name = chosen or DEFAULT_PROVIDER
     table = placed(provider_table(settings, name), name, options.base_url)
-    provider, factory = make_provider(name, settings, environ, table, explicit=chosen is not None)
+    provider, factory = make_provider(name, inputs, table, report=report, explicit=chosen is not None)
     return ResolvedModel(
         provider=provider,
         model=options.model or model or factory.default_model,
@@ -92,10 +93,10 @@ def build_provider(options: Options, settings: Settings, environ: Mapping[str, s
 
 def make_provider(
     name: str,
-    settings: Settings,
-    environ: Mapping[str, str],
+    inputs: ModelInputs,
     table: Mapping[str, Any] | None = None,
     *,
+    report: Report,
     explicit: bool = True,
 ) -> tuple[Provider, ProviderFactory]:
     """The provider called `name`, built in, installed, or described by a table of settings.
@@ -103,6 +104,7 @@ def make_provider(
     `table` stands for the settings' own. `explicit` says that somebody named the provider. A program for the
     key is run when the provider is first used. Raises as `build_provider` does.
     """
+    settings, environ = inputs.settings, inputs.environ
     made = table if table is not None else provider_table(settings, name)
     factory = find_factory(name, made)
     key = find_key(name, key_variables(factory, made), settings, environ)
@@ -115,11 +117,11 @@ def make_provider(
         base_url=base_url,
         headers=made.get("headers") or {},
         extra=option_texts(made),
-        on_status=_show_status if sys.stderr is not None and sys.stderr.isatty() else None,
+        on_status=lambda text: report(Notice(subtype="status", message=text)),
     )
     try:
         if isinstance(key, KeyHelper):
-            return _keyed(factory, options, key), factory
+            return _keyed(factory, options, key, report), factory
         return _make(factory, options), factory
     except ProviderError as error:
         if error.category == "other":  # a fault of the package, whatever the configuration
@@ -173,23 +175,26 @@ def option_texts(made: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-async def close_provider(provider: Provider) -> None:
+async def close_provider(provider: Provider, report: Report) -> None:
     """Close the provider, for at most a second; the run has its result, so a failure is only told."""
     try:
         with anyio.move_on_after(1, shield=True):
             await provider.aclose()
     except Exception as error:
-        print_notice(
-            f"[caliban: the provider could not be closed: {type(error).__name__}: {one_line(str(error))}]\n"
-        )
+        message = f"the provider could not be closed: {type(error).__name__}: {one_line(str(error))}"
+        report(Notice(subtype="close_failed", message=message))
 
 
-def _keyed(factory: ProviderFactory, options: ProviderOptions, question: KeyHelper) -> Provider:
+def _keyed(
+    factory: ProviderFactory, options: ProviderOptions, question: KeyHelper, report: Report
+) -> Provider:
     """The provider with the key that a program gives at the time."""
     from caliban.compose.keyprogram import key_source
     from caliban_provider.keyed import KeyedProvider
 
-    return KeyedProvider(lambda key: _make(factory, replace(options, api_key=key)), key_source(question))
+    return KeyedProvider(
+        lambda key: _make(factory, replace(options, api_key=key)), key_source(question, report)
+    )
 
 
 def _make(factory: ProviderFactory, options: ProviderOptions) -> Provider:
@@ -225,7 +230,7 @@ def _at_fault(name: str, what: str) -> ProviderError:
     )
 
 
-def chosen_names(options: Options, settings: Settings) -> tuple[str | None, str | None]:
+def chosen_names(options: ModelOptions, settings: Settings) -> tuple[str | None, str | None]:
     """Provider and model by name; a model that settings name belongs to the provider they name."""
     said: Any = settings.get("model")
     provider: str | None = said.get("provider") if isinstance(said, Mapping) else None
@@ -269,11 +274,6 @@ def _is_here(made: Mapping[str, Any]) -> bool:
     except ValueError:
         return False
     return host in ("localhost", "::1") or host.startswith("127.")
-
-
-def _show_status(text: str) -> None:
-    """Say on a terminal what takes long before the first word of an answer."""
-    print_notice(f"[caliban: {text}]\n")
 
 
 def _missing_key(

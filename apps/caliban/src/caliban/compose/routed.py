@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts
 from caliban.compose.provider import ResolvedModel, make_provider, placed, provider_table
 from caliban.compose.routes import MAIN, Routing, table_of
@@ -16,6 +17,7 @@ from caliban_agent_core.compact.summarize import Summarizer
 from caliban_agent_core.ports import Compactor
 from caliban_common.event import Warned
 from caliban_common.usage import Usage
+from caliban_drive.notice import Report
 from caliban_model_router import (
     BudgetLimits,
     Purpose,
@@ -28,7 +30,6 @@ from caliban_model_router import (
     Switch,
 )
 from caliban_provider.provider import Provider
-from caliban_settings import Settings
 
 STRICT = "CALIBAN_STRICT_ROUTING"
 UNSET = ("0", "false", "no", "off")
@@ -52,9 +53,10 @@ class RouterContext(Struct, frozen=True, kw_only=True):
 
 
 def routed_model(
-    routing: Routing, settings: Settings, environ: Mapping[str, str], around: RouterContext
+    routing: Routing, inputs: ModelInputs, around: RouterContext, report: Report
 ) -> ResolvedModel:
     """The router for a run. Only providers that it can reach are made. Raises as `build_provider`."""
+    settings, environ = inputs.settings, inputs.environ
     config = _reachable(routing.config)
     first = config.routes_for(MAIN)[0].provider
     providers = {}
@@ -62,7 +64,7 @@ def routed_model(
         made = table_of(name, config, settings) or provider_table(settings, name)
         if name == first:
             made = placed(made, name, around.base_url)
-        provider = make_provider(name, settings, environ, made)[0]
+        provider = make_provider(name, inputs, made, report=report)[0]
         providers[name] = around.wrap(name, provider, made.get("base_url"))
     try:
         router = RouterProvider(

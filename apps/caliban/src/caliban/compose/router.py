@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from caliban.cli.options import Options
+from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts
 from caliban.compose.provider import ResolvedModel, build_provider
 from caliban_agent_core.metered import MeteredProvider
 from caliban_common.event import Warned
 from caliban_common.paths import config_dir
+from caliban_drive.notice import Report
 from caliban_provider.provider import Provider
-from caliban_settings import Settings
 
 FILE_NAME = "caliban.toml"
 VARIABLE = "CALIBAN_ROUTER_CONFIG"
@@ -22,12 +21,7 @@ SETTINGS = ("router", "fallback_model", "model_overrides")
 
 
 def resolve_model(
-    options: Options,
-    settings: Settings,
-    environ: Mapping[str, str],
-    workspace: Path,
-    costs: RunCosts,
-    on_warning: Callable[[Warned], None],
+    inputs: ModelInputs, costs: RunCosts, on_warning: Callable[[Warned], None], report: Report
 ) -> ResolvedModel:
     """The provider behind a run: plain, or routed where routes, a fallback or overrides are configured.
 
@@ -40,25 +34,25 @@ def resolve_model(
         costs.know(name, (provider.name, base_url))
         return MeteredProvider(provider, costs, name=name, on_warning=on_warning)
 
-    if _may_be_routed(options, settings, environ, workspace):
+    if _may_be_routed(inputs):
         from caliban.compose.routed import RouterContext, routed_model
         from caliban.compose.routes import read_routing
 
-        routing = read_routing(options, settings, environ, workspace)
+        routing = read_routing(inputs, report)
         if routing.is_configured:
             surroundings = RouterContext(
-                wrap=metered, costs=costs, on_warning=on_warning, base_url=options.base_url
+                wrap=metered, costs=costs, on_warning=on_warning, base_url=inputs.options.base_url
             )
-            return routed_model(routing, settings, environ, surroundings)
-    resolved = build_provider(options, settings, environ)
+            return routed_model(routing, inputs, surroundings, report)
+    resolved = build_provider(inputs, report)
     return replace(resolved, provider=metered(resolved.name, resolved.provider, resolved.base_url))
 
 
-def _may_be_routed(options: Options, settings: Settings, environ: Mapping[str, str], workspace: Path) -> bool:
+def _may_be_routed(inputs: ModelInputs) -> bool:
     """Whether the router has to be loaded to know: without it, a run starts sooner."""
-    if options.config or options.fallback_model or environ.get(VARIABLE):
+    if inputs.options.config or inputs.options.fallback_model or inputs.environ.get(VARIABLE):
         return True
-    if any(settings.get(key) for key in SETTINGS):
+    if any(inputs.settings.get(key) for key in SETTINGS):
         return True
-    folders = () if options.bare else (workspace, *workspace.parents, config_dir())
+    folders = () if inputs.sources.bare else (inputs.workspace, *inputs.workspace.parents, config_dir())
     return any((folder / FILE_NAME).is_file() for folder in folders)

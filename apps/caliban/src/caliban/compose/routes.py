@@ -9,7 +9,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban.cli.options import Options
+from caliban.cli.options import ModelOptions
+from caliban.compose.choice import ModelInputs
 from caliban.compose.provider import (
     DEFAULT_PROVIDER,
     chosen_names,
@@ -21,7 +22,7 @@ from caliban.compose.router import FILE_NAME, VARIABLE
 from caliban.errors import ConfigError
 from caliban_common.errors import CalibanError
 from caliban_common.paths import config_dir, expand_user
-from caliban_headless.run import print_notice
+from caliban_drive.notice import Notice, Report
 from caliban_model_router import (
     Purpose,
     Route,
@@ -54,11 +55,10 @@ class Routing(Struct, frozen=True, kw_only=True):
     is_configured: bool
 
 
-def read_routing(
-    options: Options, settings: Settings, environ: Mapping[str, str], workspace: Path
-) -> Routing:
+def read_routing(inputs: ModelInputs, report: Report) -> Routing:
     """The routes by file, else settings; above them overrides, then flags. Raises `ConfigError`."""
-    found = _find(options, settings, environ, workspace)
+    options, settings = inputs.options, inputs.settings
+    found = _find(inputs, report)
     overrides = settings.get("model_overrides") or {}
     config, source = found or (_one(options, settings), "flags and settings")
     try:
@@ -73,30 +73,31 @@ def read_routing(
 
 
 def capabilities_of(
-    config: RouterConfig, settings: Settings, environ: Mapping[str, str]
+    config: RouterConfig, inputs: ModelInputs, report: Report
 ) -> Callable[[Route], Capabilities]:
     """What the models of routes can do; it is known without a key, so none is needed."""
+    settings, environ = inputs.settings, inputs.environ
     made: dict[str, Provider] = {}
     for name in config.provider_names:
         table = table_of(name, config, settings)
         own = _factory(name, table, settings)
         variables = (table or {}).get("api_key_env"), *own.key_env
         keyless = {variable: "none" for variable in variables if variable and not environ.get(variable)}
-        made[name] = make_provider(name, settings, {**environ, **keyless}, table)[0]
+        keyed = replace(inputs, environ={**environ, **keyless})
+        made[name] = make_provider(name, keyed, table, report=report)[0]
     return lambda route: made[route.provider].capabilities(route.model)
 
 
-def _find(
-    options: Options, settings: Settings, environ: Mapping[str, str], workspace: Path
-) -> tuple[RouterConfig, str] | None:
+def _find(inputs: ModelInputs, report: Report) -> tuple[RouterConfig, str] | None:
     """The first routes there are, and where they stand."""
+    options, settings = inputs.options, inputs.settings
     if options.config is not None:
         path = expand_user(options.config)
         config = _read(path, settings)
         if config is None:
             raise ConfigError(f"--config {path}: there is no [router] table in it")
         return config, str(path)
-    for path in _places(options, environ, workspace):
+    for path in _places(inputs, report):
         config = _read(path, settings)
         if config is not None:
             return config, str(path)
@@ -107,22 +108,23 @@ def _find(
     return None if config is None else (config, "the settings")
 
 
-def _places(options: Options, environ: Mapping[str, str], workspace: Path) -> Iterator[Path]:
-    named = environ.get(VARIABLE)
+def _places(inputs: ModelInputs, report: Report) -> Iterator[Path]:
+    named = inputs.environ.get(VARIABLE)
     if named:
         path = expand_user(named)
         if path.is_file():
             yield path
         else:
-            print_notice(f"[caliban: {VARIABLE} names no file: {path}]\n")
-    if options.bare:
+            report(Notice(subtype="no_router_file", message=f"{VARIABLE} names no file: {path}"))
+    if inputs.sources.bare:
         return
-    project = find_config(workspace, expand_user("~").resolve())
-    if project is not None and options.trust_project:
+    project = find_config(inputs.workspace, expand_user("~").resolve())
+    if project is not None and inputs.sources.trust_project:
         yield project
     elif project is not None:
         # Its routes say where prompts and keys go to: a repository may not, unless a person trusts it.
-        print_notice(f"[caliban: {project} is not used without --trust-project]\n")
+        message = f"{project} is not used without --trust-project"
+        report(Notice(subtype="untrusted_router_file", message=message))
     own = config_dir() / FILE_NAME
     if own.is_file():
         yield own
@@ -144,14 +146,14 @@ def _checked(source: str, read: Callable[[], RouterConfig | None], settings: Set
     return config
 
 
-def _one(options: Options, settings: Settings) -> RouterConfig:
+def _one(options: ModelOptions, settings: Settings) -> RouterConfig:
     """The one route of the model that settings name."""
     provider, model = chosen_names(replace(options, provider=None, model=None), settings)
     name = provider or DEFAULT_PROVIDER
     return direct(name, model or _factory(name, None, settings).default_model)
 
 
-def _pinned(config: RouterConfig, options: Options, settings: Settings) -> RouterConfig:
+def _pinned(config: RouterConfig, options: ModelOptions, settings: Settings) -> RouterConfig:
     """What flags say of provider and model wins.
 
     Another provider than the first route's sets all routes aside: who names it would not want the prompt
@@ -169,7 +171,7 @@ def _pinned(config: RouterConfig, options: Options, settings: Settings) -> Route
     return _exchanged(config, first, replace(first, model=model))
 
 
-def _fallback(options: Options, settings: Settings, own: str) -> tuple[str | None, str] | None:
+def _fallback(options: ModelOptions, settings: Settings, own: str) -> tuple[str | None, str] | None:
     """Provider and model of the fallback; that of settings is for the provider `own` that they name."""
     if options.fallback_model is not None:
         return None, options.fallback_model

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from caliban.cli.options import Options
+from caliban.cli.options import SessionOptions
 from caliban.errors import MissingError
 from caliban_common.message import Message
 from caliban_common.paths import data_dir, expand_user
-from caliban_drive.session import Store
+from caliban_drive.store import Store
 from caliban_sessions import SessionExists, SessionState, SessionStore, check_name
 
 EPHEMERAL = "ephemeral"
 
 
-class SessionStart(Struct, frozen=True, kw_only=True):
+class SavedSession(Struct, frozen=True, kw_only=True):
     """What is known of the conversation before this run. Without a `store` nothing will be remembered."""
 
     id: str
@@ -34,7 +34,40 @@ class SessionStart(Struct, frozen=True, kw_only=True):
         return bool(self.messages)
 
 
-def find_session(options: Options) -> SessionStart:
+class Sessions(Struct, frozen=True, kw_only=True):
+    """Where conversations are kept, and the one that goes on."""
+
+    options: SessionOptions
+    saved: SavedSession
+
+    def open(self, *, provider: str, model: str) -> SavedSession:
+        """The one that goes on, or a new one, with its store open for writing.
+
+        `--no-save` leaves it in memory. A fork leaves the saved one as it is and goes on from it.
+        """
+        options, saved = self.options, self.saved
+        if options.no_save:
+            return saved if saved.resumed and not options.fork_session else replace(saved, id=EPHEMERAL)
+        store = _store(options)
+        if options.fork_session:
+            name = options.session or store.fresh_name()
+            session = store.fork(saved.id, name)
+        else:
+            old = saved.id if saved.provider is not None else None
+            name = options.session or old or store.fresh_name()
+            session = store.open(name, create=True, provider=provider, model=model)
+        session.note(provider=provider, model=model)  # the next run goes on with what was used last
+        return SavedSession(
+            id=name,
+            messages=session.state.messages,
+            store=session,
+            provider=provider,
+            model=model,
+            prefix=session.state.prefix,
+        )
+
+
+def find_sessions(options: SessionOptions) -> Sessions:
     """The session to continue or to fork, read without a lock: who it was with decides the provider.
 
     Raises `MissingError` when it is not there, and the store's errors.
@@ -44,45 +77,19 @@ def find_session(options: Options) -> SessionStart:
         check_name(options.session)
     name = _existing(options, store)
     if name is None:
-        return SessionStart(id=options.session or EPHEMERAL)
+        return Sessions(options=options, saved=SavedSession(id=options.session or EPHEMERAL))
     if options.fork_session:
         _check_free(options, store)
-    return _remembered(name, store.load(name))
+    return Sessions(options=options, saved=_remembered(name, store.load(name)))
 
 
-def open_session(options: Options, found: SessionStart, *, provider: str, model: str) -> SessionStart:
-    """`found` with its store open for writing, or a new session; `--no-save` leaves it in memory.
-
-    A fork leaves `found` as it is and begins a session that goes on from it.
-    """
-    if options.no_save:
-        return found if found.resumed and not options.fork_session else replace(found, id=EPHEMERAL)
-    store = _store(options)
-    if options.fork_session:
-        name = options.session or store.fresh_name()
-        session = store.fork(found.id, name)
-    else:
-        old = found.id if found.provider is not None else None
-        name = options.session or old or store.fresh_name()
-        session = store.open(name, create=True, provider=provider, model=model)
-    session.note(provider=provider, model=model)  # the next run goes on with what was used last
-    return SessionStart(
-        id=name,
-        messages=session.state.messages,
-        store=session,
-        provider=provider,
-        model=model,
-        prefix=session.state.prefix,
-    )
-
-
-def _store(options: Options) -> SessionStore:
+def _store(options: SessionOptions) -> SessionStore:
     if options.sessions_dir is not None:
         return SessionStore(expand_user(options.sessions_dir).absolute())
     return SessionStore(data_dir() / "sessions")
 
 
-def _check_free(options: Options, store: SessionStore) -> None:
+def _check_free(options: SessionOptions, store: SessionStore) -> None:
     """Refuse a taken name before anything is asked or read; forking looks again under the lock."""
     if options.session is not None and store.exists(options.session):
         raise SessionExists(
@@ -91,7 +98,7 @@ def _check_free(options: Options, store: SessionStore) -> None:
         )
 
 
-def _existing(options: Options, store: SessionStore) -> str | None:
+def _existing(options: SessionOptions, store: SessionStore) -> str | None:
     if options.continue_session:
         latest = store.latest()
         if latest is None:
@@ -109,8 +116,8 @@ def _existing(options: Options, store: SessionStore) -> str | None:
     return None
 
 
-def _remembered(name: str, state: SessionState) -> SessionStart:
-    return SessionStart(
+def _remembered(name: str, state: SessionState) -> SavedSession:
+    return SavedSession(
         id=name,
         messages=state.messages,
         provider=state.provider,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from caliban.cli.options import Options
+from caliban.cli.options import SettingsOptions
 from caliban_common.paths import config_dir, managed_settings_dir
 from caliban_settings import Settings, load_settings
 
 BARE_SOURCES = ("managed",)
 
 
-def build_settings(options: Options, workspace: Path) -> Settings:
+def build_settings(options: SettingsOptions, workspace: Path) -> Settings:
     """The merged settings. `--bare` reads the administrator's only. Raises `SettingsError`."""
     sources: tuple[str, ...] | None = None
     if options.setting_sources is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from caliban.cli.options import Options
+from caliban.cli.options import SystemOptions
 from caliban.errors import MissingError
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
@@ -33,7 +33,7 @@ How to work:
 OWN_BEGINNINGS = (PLAIN, WITH_TOOLS.split("\n", 1)[0])
 
 
-def build_system(options: Options, workspace: Path, tools: Sequence[ToolSpec]) -> Message | None:
+def build_system(options: SystemOptions, workspace: Path, tools: Sequence[ToolSpec]) -> Message | None:
     """The system message, or `None` for `--no-system`. Raises `MissingError` for a file that is not there."""
     if options.no_system:
         return None
@@ -58,8 +58,3 @@ def is_default(messages: Sequence[Message]) -> bool:
     """
     first = messages[0] if messages else None
     return first is not None and first.role == "system" and first.text.startswith(OWN_BEGINNINGS)
-
-
-def says_system(options: Options) -> bool:
-    """Whether a flag speaks of the system prompt: only then does a resumed session change its own."""
-    return options.no_system or options.system is not None or options.system_file is not None

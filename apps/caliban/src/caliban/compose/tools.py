@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from caliban.cli.options import Options
+from caliban.cli.options import WorkspaceOptions
 from caliban.compose.permissions import Permissions, roots_of
 from caliban_common.tool import Tool
 from caliban_settings import Settings
@@ -12,7 +12,7 @@ from caliban_tools_builtin import ToolOptions, builtin_tools
 
 
 def build_tools(
-    options: Options, settings: Settings, workspace: Path, permissions: Permissions
+    options: WorkspaceOptions, settings: Settings, workspace: Path, permissions: Permissions
 ) -> tuple[Tool, ...]:
     """The built-in tools, fenced to the workspace and the further roots of the settings.
 

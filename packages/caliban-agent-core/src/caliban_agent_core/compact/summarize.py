@@ -18,7 +18,7 @@ from caliban_agent_core.compact.estimate import CHARS_PER_TOKEN, tokens
 from caliban_agent_core.compact.summary import PREFIX, is_summary
 from caliban_agent_core.compact.transcript import transcript
 from caliban_agent_core.errors import CompactionFailed
-from caliban_common.message import Message, system, user
+from caliban_common.message import Message, NewId, new_id, system, user
 from caliban_common.usage import Usage
 from caliban_provider.assemble import Assembler
 from caliban_provider.errors import ProviderError
@@ -62,9 +62,12 @@ class SummaryPlan(Struct, frozen=True, kw_only=True):
 class Summarizer:
     """Compacts a history with one call of the model that is at work, or of `model` of `provider` instead."""
 
-    def __init__(self, provider: Provider | None = None, model: str | None = None) -> None:
+    def __init__(
+        self, provider: Provider | None = None, model: str | None = None, *, new_id: NewId = new_id
+    ) -> None:
         self._provider = provider
         self._model = model
+        self._new_id = new_id
 
     async def compact(
         self,
@@ -86,7 +89,7 @@ class Summarizer:
             raise CompactionFailed("there is nothing old enough to compact")
         writer, its_model = self._provider or provider, self._model or model
         summary = await _ask(plan.older, its_model, writer, target_tokens, spent)
-        note = system(f"{PREFIX}\n{summary}")
+        note = system(f"{PREFIX}\n{summary}", id=self._new_id())
         result = (*plan.lead, note, *plan.request, *plan.recent)
         if tokens(result) >= tokens(messages):
             raise CompactionFailed("the summary is no shorter than what it would replace")

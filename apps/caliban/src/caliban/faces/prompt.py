@@ -6,19 +6,19 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from caliban.cli.options import Options
+from caliban.cli.options import PromptOptions
 from caliban.errors import UsageError
 from caliban_common.message import Message, TextBlock, user
 from caliban_common.text import one_line
+from caliban_drive.notice import Notice, Report
 from caliban_headless.input import read_text
-from caliban_headless.run import print_notice
 from caliban_headless.stdin import Stdin
 
 STDIN = "-"
 HOW = 'caliban -p "…", or pipe text into caliban -p -'
 
 
-async def read_prompt(options: Options, workspace: Path) -> Message:
+async def read_prompt(options: PromptOptions, workspace: Path, report: Report) -> Message:
     """The prompt. Standard input is read only where it was promised: by `-`, or by no prompt.
 
     `-` together with a further prompt gives both: the prompt, then what was piped in. Of several prompts the
@@ -29,9 +29,9 @@ async def read_prompt(options: Options, workspace: Path) -> Message:
     said = [text for text in places if text is not None]
     words = [text for text in said if text != STDIN]
     for ignored in words[1:]:
-        print_notice(
-            f"[caliban: there are several prompts; this one is not used: {one_line(ignored, max_chars=80)}]\n"
-        )
+        shown = one_line(ignored, max_chars=80)
+        message = f"there are several prompts; this one is not used: {shown}"
+        report(Notice(subtype="prompt_ignored", message=message))
     typed = words[0] if words else ""
     if words and not typed.strip() and STDIN not in said:
         raise UsageError("the prompt is empty", hint=HOW)
@@ -40,14 +40,14 @@ async def read_prompt(options: Options, workspace: Path) -> Message:
         raise UsageError("the prompt is empty", hint=HOW)
     if not typed.strip():
         return user(piped)
-    message = _with_files(typed, options, workspace)
+    expanded = _with_files(typed, options, workspace)
     if not piped.strip():
-        return message
+        return expanded
     first = TextBlock(text=f"{typed}\n\n{piped}")
-    return replace(message, content=(first, *message.content[1:]))
+    return replace(expanded, content=(first, *expanded.content[1:]))
 
 
-def _with_files(typed: str, options: Options, workspace: Path) -> Message:
+def _with_files(typed: str, options: PromptOptions, workspace: Path) -> Message:
     if "@" not in typed:
         return user(typed)
     from caliban_drive.expand import ExpandOptions, expand

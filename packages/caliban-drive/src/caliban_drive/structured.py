@@ -10,13 +10,13 @@ from msgspec import Struct
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
-from caliban_headless.errors import BadInput, SchemaMismatch
+from caliban_drive.errors import BadSchema, SchemaMismatch
 
 MAX_SCHEMA_BYTES = 1 << 20
 MAX_REPAIRS = 2
 
 
-class Schema(Struct, frozen=True, kw_only=True):
+class AnswerSchema(Struct, frozen=True, kw_only=True):
     """A JSON Schema (2020-12 unless it names another draft) as plain data."""
 
     data: Any
@@ -57,28 +57,28 @@ class Schema(Struct, frozen=True, kw_only=True):
         )
 
 
-def load_schema(argument: str) -> Schema:
+def load_schema(argument: str) -> AnswerSchema:
     """The schema in `argument`: inline JSON when it begins with a brace or bracket, else a file's path.
 
-    Raises `BadInput` for a file that cannot be read, for what is no JSON, and for what is no schema.
+    Raises `BadSchema` for a file that cannot be read, for what is no JSON, and for what is no schema.
     """
     text = argument.lstrip()
     if not text.startswith(("{", "[")):
         try:
             text = read_regular(Path(argument), max_bytes=MAX_SCHEMA_BYTES).decode("utf-8", "replace")
         except CalibanError as error:
-            raise BadInput(f"--json-schema: {error.message}") from error
+            raise BadSchema(f"--json-schema: {error.message}") from error
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"--json-schema is not JSON: {error}") from error
+        raise BadSchema(f"--json-schema is not JSON: {error}") from error
     import jsonschema_rs
 
     try:
         jsonschema_rs.validator_for(data, retriever=_fetch_nothing)
     except (ValueError, TypeError) as error:
-        raise BadInput(f"--json-schema is not a JSON Schema: {str(error).splitlines()[0]}") from error
-    return Schema(data=data)
+        raise BadSchema(f"--json-schema is not a JSON Schema: {str(error).splitlines()[0]}") from error
+    return AnswerSchema(data=data)
 
 
 def _fetch_nothing(uri: str) -> NoReturn:

@@ -1,28 +1,42 @@
-"""What a run amounts to: a fold over its events, and the result made of it."""
+"""What a prompt amounts to: a fold over the events of its runs, and the result made of it."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Mapping
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from caliban_common.event import AgentEvent, MessageAdded, RunEnd, ToolCallEnd, ToolCallReady, TurnEnd
 from caliban_common.message import ToolUseBlock
-from caliban_common.stop import Stop
+from caliban_common.stop import Stop, StopKind
 from caliban_common.usage import Usage
-from caliban_headless.exit_codes import Subtype, ending
+
+Subtype: TypeAlias = Literal["success", "error", "max_turns", "budget_exceeded", "cancelled", "max_tokens"]
+
+SUBTYPES: Final[Mapping[StopKind, Subtype]] = MappingProxyType(
+    {
+        "end_of_turn": "success",
+        "max_turns": "max_turns",
+        "max_tokens": "max_tokens",
+        "budget": "budget_exceeded",
+        "cancelled": "cancelled",
+    }
+)
+"""The ends that have a name of their own; all others are errors."""
 
 
-class Result(Struct, frozen=True, kw_only=True):
+class PromptResult(Struct, frozen=True, kw_only=True):
     """The result of a prompt, or of several that one result answers.
 
-    `text` is the last assistant message. `code` is the exit code. `cost_usd` counts every model call
-    of the process. `structured` is the validated answer under `--json-schema`.
+    `text` is the last assistant message. `stop` is the end of the last run; without one there was none.
+    `cost_usd` counts every model call of the process. `structured` is the answer that fits its schema.
     """
 
     subtype: Subtype
-    code: int
+    stop: Stop | None = None
     text: str = ""
     error: str | None = None
     hint: str | None = None
@@ -59,7 +73,7 @@ class Costs(Protocol):
 
 
 class RunTotals(Struct, kw_only=True):
-    """The sum of the events of one or more runs."""
+    """The sum of the events of one or more runs, counted from when it was made."""
 
     model: str
     session_id: str = ""
@@ -73,6 +87,7 @@ class RunTotals(Struct, kw_only=True):
     denials: list[dict[str, Any]] = field(default_factory=list)
     turns_without_edit: int = 0
     no_edit_nudge_emitted: bool = False
+    started_s: float = field(default_factory=perf_counter)
 
     def add(self, event: AgentEvent) -> None:
         """Fold `event` in."""
@@ -95,33 +110,31 @@ class RunTotals(Struct, kw_only=True):
             case _:
                 pass
 
-    def result(self, stop: Stop, duration_ms: float) -> Result:
-        """The result of a run that ended with `stop`."""
-        subtype, code = ending(stop)
-        return self.failed(stop.message, code, duration_ms, subtype=subtype, hint=stop.hint)
+    def result(self, stop: Stop) -> PromptResult:
+        """The result of runs of which the last ended with `stop`."""
+        subtype = SUBTYPES.get(stop.kind, "error")
+        error = None if subtype == "success" else stop.message
+        return self._result(subtype, error, stop.hint, stop)
 
-    def failed(
-        self,
-        message: str,
-        code: int,
-        duration_ms: float,
-        *,
-        subtype: Subtype = "error",
-        hint: str | None = None,
-    ) -> Result:
-        """A result with the sums so far; `message` is its error unless `subtype` is success."""
-        return Result(
+    def failed(self, message: str, *, hint: str | None = None) -> PromptResult:
+        """The result, with the sums so far, where something else than a run put an end to it."""
+        return self._result("error", message, hint, None)
+
+    def _result(
+        self, subtype: Subtype, error: str | None, hint: str | None, stop: Stop | None
+    ) -> PromptResult:
+        return PromptResult(
             subtype=subtype,
-            code=code,
+            stop=stop,
             text=self.text,
-            error=None if subtype == "success" else message,
+            error=error,
             hint=hint,
             session_id=self.session_id,
             turns=self.turns,
             usage=self.usage,
             cost_usd=self.costs.total_usd() if self.costs is not None else 0.0,
             model_usage=self._model_usage(),
-            duration_ms=duration_ms,
+            duration_ms=(perf_counter() - self.started_s) * 1000,
             api_ms=self.api_ms,
             tool_calls_seen=self.calls_seen,
             denials=tuple(self.denials),
@@ -142,8 +155,3 @@ class RunTotals(Struct, kw_only=True):
             "tool_input": dict(call.input) if call is not None else {},
             "reason": event.reason,
         }
-
-
-def with_structured(result: Result, value: Any) -> Result:
-    """`result` carrying the validated answer."""
-    return replace(result, has_structured=True, structured=value)

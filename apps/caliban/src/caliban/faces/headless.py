@@ -1,0 +1,149 @@
+"""The headless face: the app, an encoder, a driver, and the exit code."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+
+from caliban.cli.options import Options, OutputOptions
+from caliban.compose.app import App, open_app
+from caliban.early_signals import EarlySignals
+from caliban.faces.cancel_target import CancelTarget, alone
+from caliban.faces.prompt import read_prompt
+from caliban_common.message import Message
+from caliban_drive.session import Session
+from caliban_headless import exit_codes
+from caliban_headless.errors import Cancelled
+from caliban_headless.frames import Init
+from caliban_headless.input import FrameSource, OnePrompt
+from caliban_headless.json import JsonEncoder
+from caliban_headless.notices import Notices, show_notice
+from caliban_headless.output import Output
+from caliban_headless.run import Driver, OutputEncoder
+from caliban_headless.signals import watch_signals
+from caliban_headless.stdin import Stdin
+from caliban_headless.stream import StreamEncoder, StreamOptions
+from caliban_headless.text import TextEncoder
+
+if TYPE_CHECKING:
+    from caliban_drive.structured import AnswerSchema
+
+T = TypeVar("T")
+
+
+def answer(options: Options, signals: EarlySignals) -> int:
+    """Run the headless face; the exit code. Raises `CalibanError` for what keeps it from starting."""
+    try:
+        return anyio.run(_answer, options, signals)
+    except BaseExceptionGroup as group:
+        raise alone(group) from None
+    finally:
+        signals.listen_again()
+
+
+async def _answer(options: Options, signals: EarlySignals) -> int:
+    code = exit_codes.INTERRUPTED
+    target = CancelTarget()
+    async with anyio.create_task_group() as group:
+        group.start_soon(watch_signals, target.stop, group.cancel_scope.cancel, signals.numbers)
+        code = await _drive(options, target)
+        group.cancel_scope.cancel()
+    return code
+
+
+async def _drive(options: Options, target: CancelTarget) -> int:
+    schema = _load_schema(options.output.json_schema)
+    async with AsyncExitStack() as stack:
+        opening = open_app(options, show_notice)
+        app = await _unless_cancelled(target, lambda: stack.enter_async_context(opening), "a key")
+        prompt = await _unless_cancelled(target, lambda: _prompt(app), "a prompt")
+        session = app.session(schema=schema)
+        driver = Driver(
+            session,
+            _encoder(options.output),
+            Output(),
+            init=_init(app, session),
+            notices=_notices(app),
+            schema=schema,
+        )
+        target.stops(driver.cancel)
+        gc.freeze()  # what is there now stays to the end
+        gc.enable()
+        if prompt is not None:
+            return await driver.run(OnePrompt(prompt))
+        return await _answer_frames(driver, session)
+
+
+async def _unless_cancelled(target: CancelTarget, work: Callable[[], Awaitable[T]], what: str) -> T:
+    """What `work` gives. Raises `Cancelled` where a signal came before there was `what`."""
+    with anyio.CancelScope() as scope:
+        target.stops(scope.cancel)
+        return await work()
+    raise Cancelled(f"cancelled before there was {what}")
+
+
+async def _prompt(app: App) -> Message | None:
+    """The prompt, or `None` where frames bring the prompts."""
+    if app.options.output.input_format == "stream-json":
+        return None
+    return await read_prompt(app.options.prompt, app.workspace, app.reporter)
+
+
+async def _answer_frames(driver: Driver, session: Session) -> int:
+    async with anyio.create_task_group() as group:
+        frames = FrameSource(Stdin(), session.interrupt)
+        group.start_soon(frames.pump)
+        code = await driver.run(frames)
+        group.cancel_scope.cancel()
+    return code
+
+
+def _load_schema(argument: str | None) -> AnswerSchema | None:
+    if argument is None:
+        return None
+    from caliban_drive.structured import load_schema
+
+    return load_schema(argument)
+
+
+def _init(app: App, session: Session) -> Init:
+    return Init(
+        session_id=session.id,
+        model=f"{app.model.name}/{app.model.model}",
+        tools=tuple(tool.spec.name for tool in app.tools),
+        setting_sources=app.settings.sources,
+        bare=app.options.settings.bare,
+        cwd=str(app.workspace),
+        permission_mode=app.permissions.mode,
+    )
+
+
+def _encoder(options: OutputOptions) -> OutputEncoder:
+    if options.output_format == "json":
+        return JsonEncoder()
+    if options.output_format == "stream-json":
+        return StreamEncoder(
+            StreamOptions(
+                partial=options.include_partial_messages,
+                hooks=options.include_hook_events,
+                dispatch=options.include_dispatch_events,
+                replay_user=options.replay_user_messages,
+            )
+        )
+    return TextEncoder()
+
+
+def _notices(app: App) -> Notices:
+    """Words for a person go to standard error; tools are announced beside text only."""
+    options = app.options.output
+    is_text = options.output_format not in ("json", "stream-json")
+    return Notices(
+        announce=is_text and not options.quiet and sys.stderr is not None,
+        framed=options.output_format == "stream-json",
+        main_arguments={tool.spec.name: tool.spec.main_argument for tool in app.tools},
+    )

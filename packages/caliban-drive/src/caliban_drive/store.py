@@ -1,0 +1,118 @@
+"""What a session is remembered in, and the fold that writes it down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from caliban_agent_core.prefix import PrefixWatch
+from caliban_common.errors import CalibanError
+from caliban_common.event import AgentEvent, HistoryReplaced, MessageAdded, TurnEnd
+from caliban_common.message import Message
+from caliban_common.usage import Usage
+from caliban_drive.notice import Notice
+
+
+class Store(Protocol):
+    """What a session is remembered in. Each call is durable when it returns; it raises `CalibanError`."""
+
+    def append(self, message: Message, usage: Usage | None = None) -> None:
+        """Remember that `message` follows; `usage` is what it cost."""
+        ...
+
+    def replace(self, messages: tuple[Message, ...]) -> None:
+        """Remember that the history is now `messages`."""
+        ...
+
+    def add_usage(self, usage: Usage) -> None:
+        """Remember what was spent."""
+        ...
+
+    def note(self, *, prefix: Mapping[str, str]) -> None:
+        """Remember what prompts begin with, as digests by part."""
+        ...
+
+    def close(self) -> None:
+        """Put everything in its final form and let go."""
+        ...
+
+
+class Recorder:
+    """Folds events into a store. One that fails is not written to again: `error` says why, and a notice once.
+
+    `watch` knows what prompts begin with.
+    """
+
+    def __init__(self, store: Store | None, watch: PrefixWatch) -> None:
+        self.error: CalibanError | None = None
+        self._store = store
+        self._watch = watch
+        self._noted = watch.fingerprint
+
+    def record(self, event: AgentEvent) -> Notice | None:
+        """Fold `event` in; what to tell a person when that failed for the first time."""
+        match event:
+            case MessageAdded():
+                return self._write(lambda store: store.append(event.message))
+            case HistoryReplaced():
+                failure = self._write(lambda store: store.replace(event.messages))
+                return failure or self._forget_prefix()
+            case TurnEnd():
+                return self._write(lambda store: store.add_usage(event.usage)) or self._note_prefix()
+            case _:
+                return None
+
+    def record_rest(
+        self, messages: tuple[Message, ...], recorded: Sequence[Message], usage: Usage
+    ) -> Notice | None:
+        """Remember what no event told: the history is `messages`, of which `recorded` is remembered already.
+
+        `usage` is what no turn that came to its end has cost.
+        """
+        known = len(recorded)
+        if messages[:known] == tuple(recorded):
+            failures = [self.record(MessageAdded(message=message)) for message in messages[known:]]
+        else:
+            failures = [self.record(HistoryReplaced(messages=messages, reason="nobody read the events"))]
+        if usage != Usage():
+            failures.append(self._write(lambda store: store.add_usage(usage)))
+        return next((failure for failure in failures if failure is not None), None)
+
+    def close(self) -> Notice | None:
+        """Let go of the store; what to tell a person when that failed."""
+        store, self._store = self._store, None
+        if store is None:
+            return None
+        try:
+            store.close()
+        except CalibanError as error:
+            return self._failed(error)
+        return None
+
+    def _forget_prefix(self) -> Notice | None:
+        """A rewritten history may begin otherwise: nothing is known of it until its first turn has ended."""
+        self._noted = {}
+        return self._write(lambda store: store.note(prefix={}))
+
+    def _note_prefix(self) -> Notice | None:
+        prefix = self._watch.fingerprint
+        if prefix is self._noted:
+            return None
+        self._noted = prefix
+        return self._write(lambda store: store.note(prefix=prefix))
+
+    def _write(self, action: Callable[[Store], None]) -> Notice | None:
+        if self._store is None or self.error is not None:
+            return None
+        try:
+            action(self._store)
+        except CalibanError as error:
+            return self._failed(error)
+        return None
+
+    def _failed(self, error: CalibanError) -> Notice | None:
+        if self.error is not None:
+            return None
+        self.error = error
+        text = f"the session is not saved any more: {error.message}"
+        return Notice(subtype="session_write_failed", message=text, details={"hint": error.hint or ""})

@@ -1,0 +1,228 @@
+"""One prompt on its way to an answer: judged by the hooks, run, and run again while its schema wants it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from anyio.abc import TaskGroup
+from msgspec.structs import replace
+
+from caliban_agent_core.channel import Channel
+from caliban_agent_core.errors import RunNotFinished
+from caliban_agent_core.run import Run
+from caliban_common.event import (
+    AgentEvent,
+    AssistantTextDelta,
+    HistoryReplaced,
+    MessageAdded,
+    RunEnd,
+    TurnEnd,
+    Warned,
+)
+from caliban_common.message import Message, user
+from caliban_common.stop import Stop
+from caliban_common.usage import Usage
+from caliban_drive.conversation import Conversation
+from caliban_drive.errors import SchemaMismatch
+from caliban_drive.notice import Notice, as_event, as_notice
+from caliban_drive.result import PromptResult, RunTotals
+
+if TYPE_CHECKING:
+    from caliban_drive.structured import AnswerSchema
+
+CANCELLED = Stop(kind="cancelled", message="the run was cancelled")
+
+
+class Submission:
+    """One prompt: enter it with `async with`, read `events` to the end, then look at `result`.
+
+    An answer that does not fit its schema is asked for again: then the events are those of several runs, one
+    after the other, each with its own `RunEnd`. Leaving early ends the prompt.
+    """
+
+    def __init__(
+        self, conversation: Conversation, prompt: Message, schema: AnswerSchema | None, totals: RunTotals
+    ) -> None:
+        self._conversation = conversation
+        self._prompt = prompt
+        self._schema = schema
+        self._totals = totals
+        self._group: TaskGroup | None = None
+        self._interrupted = False
+        self._runs: Channel[Run] = Channel(1)
+        self._run: Run | None = None
+        self._read = anyio.Event()  # the reader has come to the end of the run
+        self._pending: deque[AgentEvent] = deque()
+        self._recorded: list[Message] = []
+        self._spent = Usage()
+        self._ended = False
+        self._left: Stop | None = None  # the end of a run that nobody looked at to its end
+        self._stop: Stop | None = None
+        self._structured: tuple[Any] | None = None
+        self._result: PromptResult | None = None
+
+    @property
+    def result(self) -> PromptResult:
+        """What came of it; raises `RunNotFinished` before the end."""
+        if self._stop is None:
+            raise RunNotFinished("the prompt has no result yet", hint="read its events to the end first")
+        if self._result is None:
+            result = self._totals.result(self._stop)
+            if self._structured is not None:
+                result = replace(result, has_structured=True, structured=self._structured[0])
+            self._result = result
+        return self._result
+
+    @property
+    def buffered(self) -> int:
+        """How many events can be read without waiting."""
+        return len(self._pending) + (len(self._run.events) if self._run is not None else 0)
+
+    def interrupt(self) -> None:
+        """End it soon; the events still come to their end, and the conversation may go on."""
+        self._interrupted = True
+        if self._run is not None:
+            self._run.cancel()
+
+    @property
+    def events(self) -> AsyncIterator[AgentEvent]:
+        """The events of all its runs, each recorded before it is given, and what is reported meanwhile."""
+        return self._events()
+
+    async def _events(self) -> AsyncIterator[AgentEvent]:
+        pending = self._pending
+        async for run in self._runs:
+            async for event in run.events:
+                # A delta is neither recorded nor summed up: there can be fifty thousand of them.
+                if type(event) is not AssistantTextDelta:
+                    self._fold(event)
+                while pending:
+                    yield pending.popleft()
+                yield event
+            self._read.set()
+        while pending:
+            yield pending.popleft()
+        self._conversation.reporter.leave(self._notice)
+
+    def _fold(self, event: AgentEvent) -> None:
+        self._totals.add(event)
+        match event:
+            case MessageAdded():
+                self._recorded.append(event.message)
+            case HistoryReplaced():
+                self._recorded = list(event.messages)
+            case TurnEnd():
+                self._spent += event.usage
+            case RunEnd():
+                self._ended = True
+                return
+            case _:
+                return
+        self._tell(self._conversation.recorder.record(event))
+
+    def _tell(self, failure: Notice | None) -> None:
+        if failure is not None:
+            self._pending.append(as_event(failure))
+
+    def _notice(self, notice: Notice) -> None:
+        """Put `notice` among the events: behind those of the run that are there already."""
+        event = as_event(notice)
+        if self._run is None or not self._run.events.put(event):
+            self._pending.append(event)
+
+    async def _work(self) -> None:
+        try:
+            self._stop = await self._answer()
+        finally:
+            self._stop = self._stop or self._left or CANCELLED
+            self._runs.close()
+
+    async def _answer(self) -> Stop:
+        stop = await self._run_once(self._prompt)
+        if self._schema is None:
+            return stop
+        for _ in range(self._schema.max_repairs):
+            mismatch = self._check(self._schema, stop)
+            if mismatch is None:
+                return stop
+            stop = await self._run_once(user(self._schema.repair_prompt(mismatch)))
+        mismatch = self._check(self._schema, stop)
+        return stop if mismatch is None else Stop(kind="schema_mismatch", message=mismatch.message)
+
+    def _check(self, schema: AnswerSchema, stop: Stop) -> SchemaMismatch | None:
+        """Why the answer of a run that ended well does not fit; keeps the value of one that does."""
+        if not stop.ok:
+            return None
+        try:
+            self._structured = (schema.check(self._totals.text),)
+        except SchemaMismatch as error:
+            return error
+        return None
+
+    async def _run_once(self, prompt: Message) -> Stop:
+        """One run that begins with `prompt`: until its events are read, or the prompt is left."""
+        conversation = self._conversation
+        conversation.messages = (*conversation.messages, prompt)
+        self._tell(conversation.recorder.record(MessageAdded(message=prompt)))
+        self._recorded, self._spent, self._ended = list(conversation.messages), Usage(), False
+        run = conversation.run()
+        try:
+            async with run:
+                self._read, self._run = anyio.Event(), run
+                if self._interrupted:
+                    run.cancel()
+                self._runs.put(run)
+                await self._read.wait()
+        finally:
+            self._run = None
+            self._settle(run.outcome)
+        return run.outcome.stop
+
+    def _settle(self, outcome: RunEnd) -> None:
+        """Take over where the run has left the conversation, whether or not its events were read."""
+        self._conversation.messages = outcome.messages
+        if not self._ended:
+            self._totals.add(outcome)
+        if self._schema is None:
+            self._left = outcome.stop
+        left = outcome.usage - self._spent
+        self._tell(self._conversation.recorder.record_rest(outcome.messages, self._recorded, left))
+
+    async def __aenter__(self) -> Submission:
+        if self._group is not None:
+            raise RuntimeError("a prompt can be entered once; submit another one")
+        self._conversation.begin(self)
+        self._conversation.reporter.listen(self._notice)
+        self._group = anyio.create_task_group()
+        await self._group.__aenter__()
+        self._group.start_soon(self._work)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        assert self._group is not None
+        self._group.cancel_scope.cancel()
+        try:
+            return await self._group.__aexit__(kind, error, traceback)
+        except BaseExceptionGroup as group:
+            # A reader's own error arrives wrapped by the task group; hand it back as it was raised.
+            if error is not None and group.exceptions == (error,):
+                return False
+            if len(group.exceptions) == 1:
+                raise group.exceptions[0] from None
+            raise
+        finally:
+            self._conversation.end()
+            self._conversation.reporter.leave(self._notice)
+            for event in self._pending:
+                if isinstance(event, Warned):
+                    self._conversation.reporter(as_notice(event))
+            self._pending.clear()
