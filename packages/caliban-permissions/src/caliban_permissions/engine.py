@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from caliban_common.permission import Action, Decision, PermissionMode
-from caliban_common.tool import ArgumentRole, ToolSpec
+from caliban_common.tool import ToolSpec
 from caliban_permissions.calls import PathSubject
 from caliban_permissions.evaluate import RuleChain
 from caliban_permissions.explain import Explanation, parts_of
@@ -147,19 +147,19 @@ class Engine:
         if tool.command is None:
             outcome = judge_call(tool, args, book, self._place, now)
         else:
-            outcome = self._shell_outcome(tool, tool.roles, args, book)
-        if not tool.claims or outcome.action == "deny":
+            outcome = self._shell_outcome(tool, tool.command, args, book)
+        if outcome.action == "deny":
             return outcome
         claimed = [*judge_claims(tool, args, book, self._place, now)]
-        if "command" in tool.claims.values():
-            claimed += self._shell_outcome(tool, tool.claims, args, book).units
+        for name, role in tool.claims:
+            if role == "command":
+                claimed += self._shell_outcome(tool, name, args, book).units
         return bound(outcome, claimed)
 
     def _shell_outcome(
-        self, tool: JudgedTool, roles: Mapping[str, ArgumentRole], args: Mapping[str, Any], book: RuleChain
+        self, tool: JudgedTool, argument: str, args: Mapping[str, Any], book: RuleChain
     ) -> Outcome:
-        given = {role: args.get(name) for name, role in roles.items()}
-        text, directory = given["command"], given.get("directory")
+        text, directory = args.get(argument), args.get(tool.directory)
         if not isinstance(text, str):
             return refusal(tool.name, "the command is missing or not text")
         if directory is None:

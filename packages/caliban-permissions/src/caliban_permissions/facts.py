@@ -19,9 +19,9 @@ PATH_ROLES: tuple[ArgumentRole, ...] = ("reads", "searches", "writes")
 class JudgedTool:
     """A tool as the engine sees it.
 
-    `roles` say which arguments its own rules match: a command alone, or paths and URLs. `claims` are the
-    other arguments that deny and ask rules mean. `vouched` says whether the kind counts where that opens
-    something.
+    `roles` say which arguments its own rules match: a command alone, or paths and URLs. `claims` are what
+    else deny and ask rules mean, by argument and role: one argument may be several things. `vouched` says
+    whether the kind counts where that opens something.
     """
 
     def __init__(self, spec: ToolSpec, *, vouched: bool) -> None:
@@ -35,10 +35,11 @@ class JudgedTool:
             said = spec.roles or expected or guessed_roles(spec)
             shell = {name: role for name, role in said.items() if role in ("command", "directory")}
             self.roles = shell if "command" in said.values() else said
+            claims = [*said.items()]
         else:
-            said = {**expected, **spec.roles}
             self.roles = guessed_roles(spec)
-        self.claims = {name: role for name, role in said.items() if self.roles.get(name) != role}
+            claims = [*expected.items(), *spec.roles.items()]
+        self.claims = tuple(claim for claim in dict.fromkeys(claims) if claim not in self.roles.items())
 
     @property
     def harmless(self) -> bool:
@@ -51,6 +52,12 @@ class JudgedTool:
         return self.vouched and self.kind == "edit"
 
     @cached_property
+    def directory(self) -> str:
+        """The argument that is the directory in which a command runs; empty for none."""
+        said = (*self.roles.items(), *self.claims)
+        return next((name for name, role in said if role == "directory"), "")
+
+    @cached_property
     def command(self) -> str | None:
         """The argument that is a shell command, if there is one."""
         return next((name for name, role in self.roles.items() if role == "command"), None)
@@ -59,12 +66,12 @@ class JudgedTool:
 def guessed_roles(spec: ToolSpec) -> Mapping[str, ArgumentRole]:
     """What the main argument of a tool without roles is, by its kind and by what it is called."""
     main = spec.main_argument
-    if spec.kind == "read":
-        familiar = guide_spec(spec.name)
-        if familiar is not None and "searches" in familiar.roles.values():
-            return familiar.roles
-    if main is not None and spec.kind in ("read", "edit") and main in PATH_WORDS:
-        return {main: "writes" if spec.kind == "edit" else "reads"}
+    familiar = guide_spec(spec.name) if spec.kind == "read" else None
+    searches = familiar is not None and "searches" in familiar.roles.values()
+    if main in PATH_WORDS and spec.kind in ("read", "edit"):
+        return {main: "writes" if spec.kind == "edit" else "searches" if searches else "reads"}
+    if familiar is not None and searches:
+        return familiar.roles
     if main is not None and spec.kind == "edit" and spec.name in EDITORS:
         return {main: "writes"}
     return {"url": "url"} if main == "url" else {}
@@ -85,7 +92,7 @@ def claimed_in(tool: JudgedTool, args: Mapping[str, Any]) -> Iterator[tuple[Argu
     for name, role in tool.roles.items():
         if role in PATH_ROLES and not isinstance(args.get(name), str):
             yield from ((role, text) for text in _texts(args.get(name)))
-    for name, role in tool.claims.items():
+    for name, role in tool.claims:
         yield from ((role, text) for text in _texts(args.get(name)))
 
 
