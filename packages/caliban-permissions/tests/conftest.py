@@ -99,7 +99,7 @@ class Scene:
             interactive=interactive,
             clock=lambda: NOW,
             home=self.home,
-            vouched=[spec(name) for name in VOUCHED],
+            vouched=more.pop("vouched", [spec(name) for name in VOUCHED]),
             **more,
         )
 
