@@ -195,6 +195,14 @@ STRUCTS: Mapping[str, str] = {
 Private ones hold working state of their module.
 """
 
+TOOL_CATALOG = "caliban_tools_builtin.specs"
+"""Where the built-in tools have their names."""
+
+TOOL_NAMES: Mapping[str, str] = {
+    "caliban_permissions.names": "rules of people name tools, and families of tools by one of them",
+}
+"""Modules outside the built-in tools with a tool's name in a literal -> why."""
+
 BANNED_NAMES = (
     "util",
     "utils",
