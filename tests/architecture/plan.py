@@ -220,7 +220,7 @@ BANNED_NAMES = (
 
 ERRORS_ELSEWHERE: Mapping[str, str] = {
     "caliban_agent_core.reply:ThinkingOverflow": "a signal within a turn, never seen outside",
-    "caliban_permissions.glob:GlobSyntaxError": "a signal to the reader of patterns, never seen outside",
+    "caliban_permissions.rules.glob:GlobSyntaxError": "a signal to the reader of patterns, not seen outside",
     "caliban_tools_builtin.fs.match:TooMany": "a signal within one edit, never seen outside",
 }
 """`module:Class` of an exception that lives outside its package's `errors.py` -> why."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from caliban_permissions.bash import Command
+from caliban_permissions.commands.command import Command
 from caliban_permissions.shell import parse_line
 
 BASH = shutil.which("bash")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from caliban_permissions.filenames import Directories, expand
+from caliban_permissions.commands.wildcards import Directories, expand
 from caliban_permissions.shell import parse_line
 from caliban_permissions.side_effects import side_effects
 

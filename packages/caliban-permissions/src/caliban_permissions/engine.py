@@ -10,18 +10,18 @@ from typing import Any
 
 from caliban_common.permission import Action, Decision, PermissionMode
 from caliban_common.tool import ToolSpec
-from caliban_permissions.calls import PathSubject
-from caliban_permissions.evaluate import RuleChain
+from caliban_permissions.characters import refused_text
 from caliban_permissions.explain import Explanation, parts_of
 from caliban_permissions.facts import JudgedTool
-from caliban_permissions.gate import refused_text
 from caliban_permissions.judge import bound, judge_call, judge_claims
+from caliban_permissions.judgement import HumanOnly, Outcome, refusal
 from caliban_permissions.modes import ModeVerdict, apply_mode, plan_refusal
 from caliban_permissions.names import READER
-from caliban_permissions.outcome import HumanOnly, Outcome, refusal
 from caliban_permissions.paths import PathContext, resolve
 from caliban_permissions.remedy import headless_reason
-from caliban_permissions.rule import RuleSet
+from caliban_permissions.rules.chain import RuleChain
+from caliban_permissions.rules.rule import RuleSet
+from caliban_permissions.subjects import PathSubject
 from caliban_permissions.suggest import suggest
 
 
@@ -169,7 +169,7 @@ class Engine:
         else:
             return refusal(tool.name, "the working directory is not a path")
         # The shell's half of the package is loaded by the first command: a start without one is cheap.
-        from caliban_permissions.judge_bash import judge_bash, read_command
+        from caliban_permissions.commands.judge import judge_bash, read_command
 
         command = read_command(text, cwd, self._place, tool.name)
         return command if isinstance(command, Outcome) else judge_bash(command, book, self._clock())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from caliban_common.permission import Action, PermissionMode
-from caliban_permissions.outcome import Outcome, UnitKind
-from caliban_permissions.rule import Rule, Scope
+from caliban_permissions.judgement import Outcome, UnitKind
+from caliban_permissions.rules.rule import Rule, Scope
 
 
 class Part(Struct, frozen=True, kw_only=True):

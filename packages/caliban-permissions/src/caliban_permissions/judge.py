@@ -8,18 +8,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from caliban_common.tool import ArgumentRole
-from caliban_permissions.calls import CallSubject, PathSubject
-from caliban_permissions.evaluate import Hit, RuleChain
+from caliban_permissions.characters import refused_input
 from caliban_permissions.facts import PATH_ROLES, JudgedTool, claimed_in, paths_of
-from caliban_permissions.gate import refused_input
+from caliban_permissions.judgement import HumanOnly, Outcome, Unit, refusal, strictest
 from caliban_permissions.names import names_for
-from caliban_permissions.outcome import HumanOnly, Outcome, Unit, refusal, strictest
 from caliban_permissions.paths import PathContext, PathNames, hard_linked, resolve
 from caliban_permissions.protected import protection
+from caliban_permissions.rules.chain import Hit, RuleChain
 from caliban_permissions.shell.line import excerpt
+from caliban_permissions.subjects import CallSubject, PathSubject
 
 if TYPE_CHECKING:
-    from caliban_permissions.bash import Command
+    from caliban_permissions.commands.command import Command
 
 
 def judge_call(

@@ -7,14 +7,22 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from caliban_permissions.glob import TextGlob, compile_text
+from caliban_permissions.commands.wrappers import SHELLS, WRAPPERS, program
 from caliban_permissions.names import EDITORS, FETCHER, READER, SHELL
-from caliban_permissions.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Pattern, Prefix, parse_pattern
-from caliban_permissions.rule import Rule
+from caliban_permissions.rules.glob import TextGlob, compile_text
+from caliban_permissions.rules.pattern import (
+    Anywhere,
+    ArgumentGlob,
+    Bare,
+    KeyPairs,
+    Pattern,
+    Prefix,
+    parse_pattern,
+)
+from caliban_permissions.rules.rule import Rule
+from caliban_permissions.rules.url import open_host
 from caliban_permissions.side_effects import side_effects
 from caliban_permissions.side_effects.interpreters import interpreter_evidence
-from caliban_permissions.url import open_host
-from caliban_permissions.wrappers import SHELLS, WRAPPERS, program
 
 FindingKind: TypeAlias = Literal[
     "unreadable", "duplicate", "unreachable", "grants code", "open host", "expiry", "not enforced"

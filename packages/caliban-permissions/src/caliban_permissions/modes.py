@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from caliban_common.permission import Action, PermissionMode
 from caliban_permissions.facts import JudgedTool
+from caliban_permissions.judgement import FloorKind, Outcome
 from caliban_permissions.names import PLAN_LEAVER
-from caliban_permissions.outcome import FloorKind, Outcome
 
 _BYPASS_KEEPS: frozenset[FloorKind] = frozenset({"catastrophic", "managed"})
 

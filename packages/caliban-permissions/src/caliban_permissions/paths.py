@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from caliban_permissions.gate import fold, hidden_character, lookalike, refused_text
+from caliban_permissions.characters import fold, hidden_character, lookalike, refused_text
 
 Parts: TypeAlias = tuple[str, ...]
 """The components of an absolute path, without the root."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from caliban_permissions.facts import JudgedTool
-from caliban_permissions.outcome import Outcome
+from caliban_permissions.judgement import Outcome
 
 _MAX_NAMED = 3
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from caliban_common.tool import ArgumentRole
 from caliban_permissions.facts import PATH_ROLES, JudgedTool
-from caliban_permissions.glob import escaped
-from caliban_permissions.outcome import Outcome
+from caliban_permissions.judgement import Outcome
 from caliban_permissions.paths import PathContext, resolve
-from caliban_permissions.url import parse_url
+from caliban_permissions.rules.glob import escaped
+from caliban_permissions.rules.url import parse_url
 
 
 def suggest(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from caliban_permissions.gate import disguised
+from caliban_permissions.characters import disguised
 from caliban_permissions.shell import expansion
 from caliban_permissions.shell.line import HOLE, Opacity, Word
 

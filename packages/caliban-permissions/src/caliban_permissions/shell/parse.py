@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from caliban_permissions.gate import MAX_CHECKED_CHARS, hidden_character
+from caliban_permissions.characters import MAX_CHECKED_CHARS, hidden_character
 from caliban_permissions.shell.lex import Lexer, LexToken
 from caliban_permissions.shell.line import HOLE, Opacity, ParsedLine, Redirect, SimpleCommand, Word
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from caliban_permissions.commands.wrappers import SHELLS, WRAPPERS, inner_start, program
 from caliban_permissions.side_effects.row import RUNS, Evidence, everything, whole
-from caliban_permissions.wrappers import SHELLS, WRAPPERS, inner_start, program
 
 
 class Grammar(NamedTuple):

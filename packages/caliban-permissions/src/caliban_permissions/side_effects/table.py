@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from caliban_permissions.commands.wrappers import program
 from caliban_permissions.side_effects import development, network, packages, text_tools
 from caliban_permissions.side_effects.awk import awk_evidence
 from caliban_permissions.side_effects.builtins import builtin_evidence
@@ -22,7 +23,6 @@ from caliban_permissions.side_effects.row import (
     whole,
 )
 from caliban_permissions.side_effects.sed import sed_evidence
-from caliban_permissions.wrappers import program
 
 ROWS: tuple[ArgumentRule, ...] = (*text_tools.ROWS, *network.ROWS, *development.ROWS, *packages.ROWS)
 """Every row; the readers of git, sed, awk, interpreters and builtins are code."""

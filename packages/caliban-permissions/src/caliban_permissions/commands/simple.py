@@ -10,20 +10,20 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from caliban_permissions.calls import PathSubject
-from caliban_permissions.compiled import CompiledRule
-from caliban_permissions.effects import read_candidates, shared_device, write_targets
-from caliban_permissions.filenames import Directories, expand
-from caliban_permissions.forms import Forms, leaf_forms
-from caliban_permissions.glob import TextGlob
+from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
+from caliban_permissions.commands.forms import Forms, leaf_forms
+from caliban_permissions.commands.wildcards import Directories, expand
 from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND
 from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, resolve
-from caliban_permissions.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Prefix
+from caliban_permissions.rules.compiled import CompiledRule
+from caliban_permissions.rules.glob import TextGlob
+from caliban_permissions.rules.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Prefix
 from caliban_permissions.shell import HOLE, Opacity, SimpleCommand
 from caliban_permissions.shell.loose import dequoted
 from caliban_permissions.side_effects import Evidence, side_effects
 from caliban_permissions.side_effects.git import ELSEWHERE
 from caliban_permissions.side_effects.row import RUNS, WRITES, whole
+from caliban_permissions.subjects import PathSubject
 
 _BLANKS = re.compile(r"[ \t]+")
 _FUSED = str.maketrans({" ": "\x01", "\t": "\x01", "\n": "\x01"})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from caliban_common.permission import Action
-from caliban_permissions.evaluate import STRICTNESS, Hit
+from caliban_permissions.rules.chain import STRICTNESS, Hit
 
 if TYPE_CHECKING:
-    from caliban_permissions.bash import Command
+    from caliban_permissions.commands.command import Command
 
 FloorKind: TypeAlias = Literal[
     "protected", "catastrophic", "may match", "managed", "plan", "uncertain", "rule", "outside"

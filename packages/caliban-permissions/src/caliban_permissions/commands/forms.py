@@ -12,16 +12,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from caliban_permissions.shell import (
-    HOLE,
-    Opacity,
-    ParsedLine,
-    SimpleCommand,
-    loose_commands,
-    names_a_loader,
-    parse_line,
-)
-from caliban_permissions.wrappers import (
+from caliban_permissions.commands.wrappers import (
     SHELLS,
     WRAPPERS,
     evaluated,
@@ -30,6 +21,15 @@ from caliban_permissions.wrappers import (
     reads_commands,
     scripts,
     without_leading_options,
+)
+from caliban_permissions.shell import (
+    HOLE,
+    Opacity,
+    ParsedLine,
+    SimpleCommand,
+    loose_commands,
+    names_a_loader,
+    parse_line,
 )
 
 _REBINDS = frozenset({"hash", "alias", "enable", "bind"})

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from caliban_permissions.compiled import CompiledRule
-from caliban_permissions.filenames import Directories
-from caliban_permissions.forms import Forms, doubt_forms, text_forms
-from caliban_permissions.leaf import LeafSubject
+from caliban_permissions.commands.forms import Forms, doubt_forms, text_forms
+from caliban_permissions.commands.simple import LeafSubject
+from caliban_permissions.commands.suggest import leaf_patterns
+from caliban_permissions.commands.wildcards import Directories
 from caliban_permissions.paths import PathContext, resolve
-from caliban_permissions.pattern import Anywhere, Bare
+from caliban_permissions.rules.compiled import CompiledRule
+from caliban_permissions.rules.pattern import Anywhere, Bare
 from caliban_permissions.shell import (
     HOLE,
     Opacity,
@@ -22,7 +23,6 @@ from caliban_permissions.shell import (
     parse_line,
 )
 from caliban_permissions.shell.loose import dequoted
-from caliban_permissions.suggest_bash import leaf_patterns
 
 _BLANKS = re.compile(r"[ \t]+")
 _WORD_START = re.compile(" ")

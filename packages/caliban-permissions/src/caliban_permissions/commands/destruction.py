@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from caliban_permissions.bash import Command
-from caliban_permissions.effects import operands_of
-from caliban_permissions.forms import Forms, text_forms
+from caliban_permissions.commands.command import Command
+from caliban_permissions.commands.files import operands_of
+from caliban_permissions.commands.forms import Forms, text_forms
+from caliban_permissions.commands.wrappers import program
 from caliban_permissions.paths import PathContext, split
 from caliban_permissions.shell import HOLE
-from caliban_permissions.wrappers import program
 
 _DELETERS = frozenset("rm find chmod chown chgrp dd tee shred cp fdisk sfdisk parted sgdisk wipefs".split())
 _FORMATTERS = ("mkfs", "mke2fs", "mkswap", "wipefs", "fdisk", "sfdisk", "parted", "sgdisk", "blkdiscard")

@@ -7,11 +7,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from caliban_permissions.glob import escaped
-from caliban_permissions.leaf import LeafSubject
+from caliban_permissions.commands.simple import LeafSubject
+from caliban_permissions.commands.wrappers import SUBCOMMAND_PROGRAMS, program
 from caliban_permissions.names import EDITORS, SHELL
-from caliban_permissions.pattern import parse_pattern
-from caliban_permissions.wrappers import SUBCOMMAND_PROGRAMS, program
+from caliban_permissions.rules.glob import escaped
+from caliban_permissions.rules.pattern import parse_pattern
 
 _NESTED: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), ("run",)),

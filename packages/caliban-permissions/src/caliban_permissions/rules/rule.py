@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from caliban_common.permission import Action
 from caliban_permissions.errors import RuleError
-from caliban_permissions.pattern import parse_pattern
+from caliban_permissions.rules.pattern import parse_pattern
 
 Scope: TypeAlias = Literal["runtime", "cli", "project", "user", "managed", "default"]
 """Where a rule came from; `default` is the built-in table."""

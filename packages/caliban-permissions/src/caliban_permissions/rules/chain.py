@@ -11,12 +11,12 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from caliban_common.permission import Action
-from caliban_permissions.compiled import CompiledRule
-from caliban_permissions.defaults import default_rules
 from caliban_permissions.facts import JudgedTool
 from caliban_permissions.names import READER
 from caliban_permissions.paths import PathContext
-from caliban_permissions.rule import Rule, RuleSet, Scope
+from caliban_permissions.rules.compiled import CompiledRule
+from caliban_permissions.rules.defaults import default_rules
+from caliban_permissions.rules.rule import Rule, RuleSet, Scope
 
 STRICTNESS: Mapping[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
 

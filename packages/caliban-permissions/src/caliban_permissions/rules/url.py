@@ -11,8 +11,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from caliban_permissions.gate import hidden_character
-from caliban_permissions.glob import TextGlob, compile_text
+from caliban_permissions.characters import hidden_character
+from caliban_permissions.rules.glob import TextGlob, compile_text
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://)?(.*)", re.DOTALL)
 _AUTHORITY_END = re.compile(r"[/?#]")

@@ -7,13 +7,28 @@ import re
 from datetime import datetime
 from functools import cached_property
 
-from caliban_permissions.gate import fold
-from caliban_permissions.glob import PathGlob, TextGlob, compile_path, compile_text, escaped, literal_text
+from caliban_permissions.characters import fold
 from caliban_permissions.names import SHELL_COMMAND
 from caliban_permissions.paths import Parts, PathContext, folded, split
-from caliban_permissions.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Pattern, Prefix, parse_pattern
-from caliban_permissions.rule import Rule, Scope
-from caliban_permissions.url import UrlGlob, compile_url
+from caliban_permissions.rules.glob import (
+    PathGlob,
+    TextGlob,
+    compile_path,
+    compile_text,
+    escaped,
+    literal_text,
+)
+from caliban_permissions.rules.pattern import (
+    Anywhere,
+    ArgumentGlob,
+    Bare,
+    KeyPairs,
+    Pattern,
+    Prefix,
+    parse_pattern,
+)
+from caliban_permissions.rules.rule import Rule, Scope
+from caliban_permissions.rules.url import UrlGlob, compile_url
 
 _BLANKS = re.compile(r"[ \t]+")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from caliban_permissions.facts import JudgedTool
-from caliban_permissions.rule import Rule
+from caliban_permissions.rules.rule import Rule
 
 
 def default_rules(tools: Iterable[JudgedTool]) -> tuple[Rule, ...]:

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
-from caliban_permissions.glob import GlobSyntaxError, TextGlob, compile_text
 from caliban_permissions.names import SHELL, SHELL_FIELDS
+from caliban_permissions.rules.glob import GlobSyntaxError, TextGlob, compile_text
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.*-]+")
 _KEY = r"[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*"

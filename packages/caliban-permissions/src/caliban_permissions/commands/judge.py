@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import chain
 
-from caliban_permissions.bash import Command, LineSubject
-from caliban_permissions.calls import PathSubject
-from caliban_permissions.compiled import CompiledRule
-from caliban_permissions.destruction import dangers
-from caliban_permissions.evaluate import Hit, RuleChain, means, raised_to
-from caliban_permissions.gate import refused_command
+from caliban_permissions.characters import refused_command
+from caliban_permissions.commands.command import Command, LineSubject
+from caliban_permissions.commands.destruction import dangers
+from caliban_permissions.commands.simple import LeafSubject
 from caliban_permissions.judge import conclude, guarded, judge_path, unreadable
-from caliban_permissions.leaf import LeafSubject
+from caliban_permissions.judgement import HumanOnly, Outcome, Unit, refusal
 from caliban_permissions.names import EDITORS, names_for
-from caliban_permissions.outcome import HumanOnly, Outcome, Unit, refusal
 from caliban_permissions.paths import PathContext, resolve
 from caliban_permissions.protected import protection
+from caliban_permissions.rules.chain import Hit, RuleChain, means, raised_to
+from caliban_permissions.rules.compiled import CompiledRule
 from caliban_permissions.shell.line import excerpt
+from caliban_permissions.subjects import PathSubject
 
 
 def judge_bash(command: Command, book: RuleChain, now: datetime) -> Outcome:

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from caliban_permissions.compiled import CompiledRule
+from caliban_permissions.characters import fold
 from caliban_permissions.facts import JudgedTool
-from caliban_permissions.gate import fold
-from caliban_permissions.glob import PathGlob, TextGlob
 from caliban_permissions.names import names_for
 from caliban_permissions.paths import PathNames, folded, split
-from caliban_permissions.pattern import ArgumentGlob, Bare, KeyPairs
-from caliban_permissions.url import Url, parse_url
+from caliban_permissions.rules.compiled import CompiledRule
+from caliban_permissions.rules.glob import PathGlob, TextGlob
+from caliban_permissions.rules.pattern import ArgumentGlob, Bare, KeyPairs
+from caliban_permissions.rules.url import Url, parse_url
 
 _PLAIN_TEXT = re.compile(r"[A-Za-z0-9_./:=,@%+ -]*")
 _CLIMBS = re.compile(r"(?:^|[/\\])\.{1,2}(?:[/\\]|$)|%2[ef]", re.IGNORECASE)
