@@ -46,7 +46,7 @@ class TestWhatAClaimDoesNotOpen:
         reader, allow = outside(kind="read"), ("allow", "mcp__x__peek")
         assert verdict(scene, reader, {}, allow) == "allow"
         found = scene.engine(allow, mode="plan").explain(reader, {})
-        assert (found.verdict, found.person) == (
+        assert (found.verdict, found.human_only) == (
             "ask",
             ("only mcp__x__peek itself says that it does no more than read",),
         )

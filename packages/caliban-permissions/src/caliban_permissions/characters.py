@@ -67,8 +67,8 @@ def refused_input(value: object) -> str | None:
 
 def hidden_character(text: str) -> str | None:
     """The first control, zero-width, bidi, tag or filler character, as `U+202E`, or `None`."""
-    found = _HIDDEN.search(text)
-    return None if found is None else f"U+{ord(found.group()):04X}"
+    character = _HIDDEN.search(text)
+    return None if character is None else f"U+{ord(character.group()):04X}"
 
 
 def disguised(char: str) -> bool:

@@ -14,7 +14,7 @@ from caliban_permissions.characters import refused_text
 from caliban_permissions.explain import Explanation, parts_of
 from caliban_permissions.facts import JudgedTool
 from caliban_permissions.judge import bound, judge_call, judge_claims
-from caliban_permissions.judgement import HumanOnly, Outcome, refusal
+from caliban_permissions.judgement import HumanOnly, Judgement, refusal
 from caliban_permissions.modes import ModeVerdict, apply_mode, plan_refusal
 from caliban_permissions.names import READER
 from caliban_permissions.paths import PathContext, resolve
@@ -65,34 +65,34 @@ class Engine:
         self._place = PathContext.of(workspace, cwd, home or Path.home(), roots)
         self._vouched = {spec.name: JudgedTool(spec, vouched=True) for spec in vouched}
         known = self._vouched.values()
-        self._book = RuleChain(rules, self._place, known)
+        self._chain = RuleChain(rules, self._place, known)
         self._policy = RuleChain(RuleSet(managed=rules.managed), self._place, known)
         self._sandboxed = sandboxed
 
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
         """The final verdict for this face; without a person an ask is a deny that says what would help."""
         judged = self._judged(tool)
-        outcome, verdict = self._verdict(judged, args)
+        judgement, verdict = self._verdict(judged, args)
         if verdict.action == "ask" and not self.interactive:
-            suggestions = suggest(judged, args, self._place, outcome)
-            reason = headless_reason(judged, outcome, suggestions)
-            return Decision(action="deny", reason=reason, rule=outcome.rule)
-        return Decision(action=verdict.action, reason=verdict.reason, rule=outcome.rule)
+            suggestions = suggest(judged, args, self._place, judgement)
+            reason = headless_reason(judged, judgement, suggestions)
+            return Decision(action="deny", reason=reason, rule=judgement.rule)
+        return Decision(action=verdict.action, reason=verdict.reason, rule=judgement.rule)
 
     def explain(self, tool: ToolSpec, args: Mapping[str, Any]) -> Explanation:
         """Everything behind the verdict, before interactivity."""
         judged = self._judged(tool)
-        outcome, verdict = self._verdict(judged, args)
+        judgement, verdict = self._verdict(judged, args)
         return Explanation(
             verdict=verdict.action,
             reason=verdict.reason or verdict.note,
-            rule=outcome.rule,
+            rule=judgement.rule,
             mode=self.mode,
-            parts=parts_of(outcome),
-            opaque=outcome.opaque,
-            person=tuple(floor.text for floor in outcome.floors if floor.kind != "outside"),
-            suggestions=suggest(judged, args, self._place, outcome) if verdict.action == "ask" else (),
-            layers=(self._policy if self.mode == "disabled" else self._book).layers(),
+            parts=parts_of(judgement),
+            opaque=judgement.opaque,
+            human_only=tuple(only.text for only in judgement.human_only if only.kind != "outside"),
+            suggestions=suggest(judged, args, self._place, judgement) if verdict.action == "ask" else (),
+            layers=(self._policy if self.mode == "disabled" else self._chain).layers(),
         )
 
     def suggest(self, tool: ToolSpec, args: Mapping[str, Any]) -> tuple[str, ...]:
@@ -105,17 +105,17 @@ class Engine:
         names = resolve(path, self._place)
         if names.refused is not None:
             return False
-        if not self._book.guards_reads:
+        if not self._chain.guards_reads:
             return True
-        hit = self._book.decide(PathSubject((READER,), names), self._clock())
-        return hit.action == "allow" or not hit.explicit
+        ruling = self._chain.decide(PathSubject((READER,), names), self._clock())
+        return ruling.action == "allow" or not ruling.explicit
 
     def offers(self, tool: ToolSpec) -> bool:
         """Whether the model should be told of the tool: false when every call of it is denied."""
         if self._impostor(self._judged(tool)):
             return False
         now = self._clock()
-        return not any(_denies_all(book, tool.name, now) for book in (self._book, self._policy))
+        return not any(_denies_all(chain, tool.name, now) for chain in (self._chain, self._policy))
 
     def _judged(self, spec: ToolSpec) -> JudgedTool:
         own = self._vouched.get(spec.name)
@@ -126,39 +126,39 @@ class Engine:
         """Whether a tool goes by the name of another that rules and people mean by it."""
         return not tool.vouched and tool.name in self._vouched
 
-    def _verdict(self, tool: JudgedTool, args: Mapping[str, Any]) -> tuple[Outcome, ModeVerdict]:
+    def _verdict(self, tool: JudgedTool, args: Mapping[str, Any]) -> tuple[Judgement, ModeVerdict]:
         refused = f"{tool.name} is the name of another tool than this one" if self._impostor(tool) else None
         if refused is None and self.mode == "plan":
             refused = plan_refusal(tool)
         if refused is not None:
             return refusal(tool.name, refused), ModeVerdict("deny", refused)
         if self.mode == "disabled":
-            outcome = self._outcome(tool, args, self._policy)
-            if outcome.explicit or (outcome.action == "deny"):
-                return outcome, ModeVerdict(outcome.action, outcome.reason)
-            return outcome, ModeVerdict("allow", "", "permissions are disabled")
-        outcome = self._outcome(tool, args, self._book)
-        if self.mode == "plan" and outcome.action != "deny":
-            outcome = _in_plan(tool, outcome)
-        return outcome, apply_mode(outcome, self.mode, tool, sandboxed=self._sandboxed)
+            judgement = self._judge(tool, args, self._policy)
+            if judgement.explicit or (judgement.action == "deny"):
+                return judgement, ModeVerdict(judgement.action, judgement.reason)
+            return judgement, ModeVerdict("allow", "", "permissions are disabled")
+        judgement = self._judge(tool, args, self._chain)
+        if self.mode == "plan" and judgement.action != "deny":
+            judgement = _in_plan(tool, judgement)
+        return judgement, apply_mode(judgement, self.mode, tool, sandboxed=self._sandboxed)
 
-    def _outcome(self, tool: JudgedTool, args: Mapping[str, Any], book: RuleChain) -> Outcome:
+    def _judge(self, tool: JudgedTool, args: Mapping[str, Any], chain: RuleChain) -> Judgement:
         now = self._clock()
         if tool.command is None:
-            outcome = judge_call(tool, args, book, self._place, now)
+            judgement = judge_call(tool, args, chain, self._place, now)
         else:
-            outcome = self._shell_outcome(tool, tool.command, args, book)
-        if outcome.action == "deny":
-            return outcome
-        claimed = [*judge_claims(tool, args, book, self._place, now)]
+            judgement = self._judge_shell(tool, tool.command, args, chain)
+        if judgement.action == "deny":
+            return judgement
+        claimed = [*judge_claims(tool, args, chain, self._place, now)]
         for name, role in tool.claims:
             if role == "command":
-                claimed += self._shell_outcome(tool, name, args, book).units
-        return bound(outcome, claimed)
+                claimed += self._judge_shell(tool, name, args, chain).parts
+        return bound(judgement, claimed)
 
-    def _shell_outcome(
-        self, tool: JudgedTool, argument: str, args: Mapping[str, Any], book: RuleChain
-    ) -> Outcome:
+    def _judge_shell(
+        self, tool: JudgedTool, argument: str, args: Mapping[str, Any], chain: RuleChain
+    ) -> Judgement:
         text, directory = args.get(argument), args.get(tool.directory)
         if not isinstance(text, str):
             return refusal(tool.name, "the command is missing or not text")
@@ -172,12 +172,12 @@ class Engine:
         from caliban_permissions.commands.judge import judge_bash, read_command
 
         command = read_command(text, cwd, self._place, tool.name)
-        return command if isinstance(command, Outcome) else judge_bash(command, book, self._clock())
+        return command if isinstance(command, Judgement) else judge_bash(command, chain, self._clock())
 
 
-def _denies_all(book: RuleChain, tool: str, now: datetime) -> bool:
+def _denies_all(chain: RuleChain, tool: str, now: datetime) -> bool:
     """Whether no rule can allow a call of the tool before a bare deny is reached."""
-    for rule in book.written:
+    for rule in chain.written:
         if rule.names(tool) and rule.in_force(now):
             if rule.bare:
                 return rule.action == "deny"
@@ -186,14 +186,14 @@ def _denies_all(book: RuleChain, tool: str, now: datetime) -> bool:
     return False
 
 
-def _in_plan(tool: JudgedTool, outcome: Outcome) -> Outcome:
+def _in_plan(tool: JudgedTool, judgement: Judgement) -> Judgement:
     """Plan mode is left by a person, whatever rules say, and a person believes a tool that it only reads."""
     if tool.spec.ends_plan:
         reason = "leaving plan mode needs the user's approval of the plan"
     elif tool.harmless:
-        return outcome
+        return judgement
     else:
         reason = f"only {tool.name} itself says that it does no more than read"
-    unit = outcome.units[0]._replace(action="ask", notes=(reason,), floors=(HumanOnly("plan", reason),))
+    part = judgement.parts[0]._replace(action="ask", notes=(reason,), human_only=(HumanOnly("plan", reason),))
     action: Action = "ask"
-    return outcome._replace(action=action, reason=reason, units=(unit,))
+    return judgement._replace(action=action, reason=reason, parts=(part,))

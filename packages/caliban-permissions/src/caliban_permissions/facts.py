@@ -32,10 +32,10 @@ class JudgedTool:
         familiar = guide_spec(spec.name)
         expected = {} if familiar is None else familiar.roles
         if vouched:
-            said = spec.roles or expected or guessed_roles(spec)
-            shell = {name: role for name, role in said.items() if role in ("command", "directory")}
-            self.roles = shell if "command" in said.values() else said
-            claims = [*said.items()]
+            stated = spec.roles or expected or guessed_roles(spec)
+            shell = {name: role for name, role in stated.items() if role in ("command", "directory")}
+            self.roles = shell if "command" in stated.values() else stated
+            claims = [*stated.items()]
         else:
             self.roles = guessed_roles(spec)
             claims = [*expected.items(), *spec.roles.items()]
@@ -54,8 +54,8 @@ class JudgedTool:
     @cached_property
     def directory(self) -> str:
         """The argument that is the directory in which a command runs; empty for none."""
-        said = (*self.roles.items(), *self.claims)
-        return next((name for name, role in said if role == "directory"), "")
+        stated = (*self.roles.items(), *self.claims)
+        return next((name for name, role in stated if role == "directory"), "")
 
     @cached_property
     def command(self) -> str | None:

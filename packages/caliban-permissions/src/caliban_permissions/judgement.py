@@ -5,47 +5,47 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from caliban_common.permission import Action
-from caliban_permissions.rules.chain import STRICTNESS, Hit
+from caliban_permissions.rules.chain import STRICTNESS, Ruling
 
 if TYPE_CHECKING:
     from caliban_permissions.commands.command import Command
 
-FloorKind: TypeAlias = Literal[
+HumanOnlyKind: TypeAlias = Literal[
     "protected", "catastrophic", "may match", "managed", "plan", "uncertain", "rule", "outside"
 ]
 """Why an ask may not be answered by a mode: the kind decides in which modes. `outside` (the workspace) only
 keeps acceptEdits out."""
 
-UnitKind: TypeAlias = Literal["call", "command", "line", "write", "read"]
+PartKind: TypeAlias = Literal["call", "command", "line", "write", "read"]
 
 
 class HumanOnly(NamedTuple):
     """A reason for which only a person may say yes."""
 
-    kind: FloorKind
+    kind: HumanOnlyKind
     text: str
 
 
-class Unit(NamedTuple):
-    """One thing that was decided: the call itself, a leaf of a command, or a file that a command names.
+class JudgedPart(NamedTuple):
+    """One thing that was decided: the call itself, a simple command in it, or a file that it names.
 
-    `notes` are doubts and warnings for people; `floors` are filled where the action is an ask.
+    `notes` are doubts and warnings for people; `human_only` is filled where the action is an ask.
     """
 
-    kind: UnitKind
+    kind: PartKind
     text: str
     action: Action
-    hit: Hit
+    ruling: Ruling
     notes: tuple[str, ...] = ()
-    floors: tuple[HumanOnly, ...] = ()
+    human_only: tuple[HumanOnly, ...] = ()
 
 
-class Outcome(NamedTuple):
-    """The strictest of the units, with all of them. `reason` is empty for an allow; `command` is for Bash."""
+class Judgement(NamedTuple):
+    """The strictest of the parts, with all of them. `reason` is empty for an allow; `command` is for Bash."""
 
     action: Action
     reason: str
-    units: tuple[Unit, ...]
+    parts: tuple[JudgedPart, ...]
     rule: str | None = None
     command: Command | None = None
 
@@ -55,28 +55,28 @@ class Outcome(NamedTuple):
         return () if self.command is None else tuple(str(opacity) for opacity in self.command.opaque)
 
     @property
-    def floors(self) -> tuple[HumanOnly, ...]:
-        """The floors of every unit that is asked about."""
-        return tuple(dict.fromkeys(floor for unit in self.units for floor in unit.floors))
+    def human_only(self) -> tuple[HumanOnly, ...]:
+        """Why only a person may approve: the reasons of every part that is asked about."""
+        return tuple(dict.fromkeys(only for part in self.parts for only in part.human_only))
 
     @property
-    def person_only(self) -> str:
+    def human_only_reason(self) -> str:
         """What only a person can approve, as the end of a sentence."""
-        reasons = dict.fromkeys(floor.text for floor in self.floors if floor.kind != "outside")
+        reasons = dict.fromkeys(only.text for only in self.human_only if only.kind != "outside")
         return f"only a person can approve it: {'; '.join(reasons)}"
 
     @property
     def explicit(self) -> bool:
         """Whether a rule that a person wrote asks."""
-        return any(unit.action == "ask" and unit.hit.explicit for unit in self.units)
+        return any(part.action == "ask" and part.ruling.explicit for part in self.parts)
 
 
-def refusal(text: str, reason: str) -> Outcome:
-    """The outcome for an input that no tool can be given."""
-    unit = Unit("call", text, "deny", Hit("deny", None, 0), (reason,))
-    return Outcome("deny", reason, (unit,))
+def refusal(text: str, reason: str) -> Judgement:
+    """The judgement for an input that no tool can be given."""
+    part = JudgedPart("call", text, "deny", Ruling("deny", None, 0), (reason,))
+    return Judgement("deny", reason, (part,))
 
 
-def strictest(units: tuple[Unit, ...]) -> Unit:
-    """The unit that decides: the first among the strictest."""
-    return max(units, key=lambda unit: STRICTNESS[unit.action])
+def strictest(parts: tuple[JudgedPart, ...]) -> JudgedPart:
+    """The part that decides: the first among the strictest."""
+    return max(parts, key=lambda part: STRICTNESS[part.action])

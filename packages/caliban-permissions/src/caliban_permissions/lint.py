@@ -43,10 +43,10 @@ class LintFinding(Struct, frozen=True, kw_only=True):
 def lint(rules: Sequence[Rule]) -> tuple[LintFinding, ...]:
     """Every finding about rules in the order of evaluation; empty when there is nothing to say."""
     patterns = [parse_pattern(rule.pattern) for rule in rules]
-    found: list[LintFinding] = []
+    findings: list[LintFinding] = []
     code = next((index for index, rule in enumerate(rules) if _runs_code(rule)), None)
     for index, (rule, pattern) in enumerate(zip(rules, patterns, strict=True)):
-        found += (
+        findings += (
             LintFinding(kind=kind, index=index, pattern=rule.pattern, message=message)
             for kind, message in _remarks(rule, pattern)
         )
@@ -54,12 +54,12 @@ def lint(rules: Sequence[Rule]) -> tuple[LintFinding, ...]:
         if earlier is not None:
             kind: FindingKind = "duplicate" if rules[earlier].pattern == rule.pattern else "unreachable"
             text = f"rule {earlier + 1} ({rules[earlier].pattern}) already decides every call that it matches"
-            found.append(LintFinding(kind=kind, index=index, pattern=rule.pattern, message=text))
+            findings.append(LintFinding(kind=kind, index=index, pattern=rule.pattern, message=text))
         if code is not None and _guards_files(rule, pattern):
             allowed = f"rule {code + 1} ({rules[code].pattern})"
             text = f"programs that {allowed} allows can open the file; only a sandbox stops them"
-            found.append(LintFinding(kind="not enforced", index=index, pattern=rule.pattern, message=text))
-    return tuple(found)
+            findings.append(LintFinding(kind="not enforced", index=index, pattern=rule.pattern, message=text))
+    return tuple(findings)
 
 
 def grants_code(rule: Rule) -> str | None:
@@ -111,22 +111,22 @@ def _tool_part(pattern: Pattern) -> str:
 
 
 def _remarks(rule: Rule, pattern: Pattern) -> list[tuple[FindingKind, str]]:
-    found: list[tuple[FindingKind, str]] = []
+    remarks: list[tuple[FindingKind, str]] = []
     if pattern.problem is not None:
-        found.append(("unreadable", f"it matches nothing: {pattern.problem}"))
-        return found
+        remarks.append(("unreadable", f"it matches nothing: {pattern.problem}"))
+        return remarks
     if isinstance(pattern.argument, Anywhere) and not pattern.names_tool(SHELL):
-        found.append(("unreadable", "`~` has a meaning for Bash only: it matches nothing"))
+        remarks.append(("unreadable", "`~` has a meaning for Bash only: it matches nothing"))
     if rule.expires_at is not None and rule.granted_until() is None:
-        found.append(("expiry", f"its expiry {rule.expires_at!r} cannot be read"))
+        remarks.append(("expiry", f"its expiry {rule.expires_at!r} cannot be read"))
     grants = grants_code(rule)
     if grants is not None:
-        found.append(("grants code", f"it grants arbitrary code: {grants}"))
+        remarks.append(("grants code", f"it grants arbitrary code: {grants}"))
     argument = pattern.argument
     fetches = rule.action == "allow" and pattern.tool.prefix == FETCHER
     if fetches and isinstance(argument, ArgumentGlob) and open_host(argument.text):
-        found.append(("open host", "the end of the host is open, so that it covers hosts of anybody"))
-    return found
+        remarks.append(("open host", "the end of the host is open, so that it covers hosts of anybody"))
+    return remarks
 
 
 def _grants_commands(pattern: Pattern) -> str | None:

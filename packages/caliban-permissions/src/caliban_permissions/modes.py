@@ -1,4 +1,4 @@
-"""What a permission mode makes of an outcome. A mode never loosens a deny."""
+"""What a permission mode makes of a judgement. A mode never loosens a deny."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from caliban_common.permission import Action, PermissionMode
 from caliban_permissions.facts import JudgedTool
-from caliban_permissions.judgement import FloorKind, Outcome
+from caliban_permissions.judgement import HumanOnlyKind, Judgement
 from caliban_permissions.names import PLAN_LEAVER
 
-_BYPASS_KEEPS: frozenset[FloorKind] = frozenset({"catastrophic", "managed"})
+_BYPASS_KEEPS: frozenset[HumanOnlyKind] = frozenset({"catastrophic", "managed"})
 
 
 class ModeVerdict(NamedTuple):
@@ -31,32 +31,32 @@ def plan_refusal(tool: JudgedTool) -> str | None:
 
 
 def apply_mode(
-    outcome: Outcome, mode: PermissionMode, tool: JudgedTool, *, sandboxed: bool = False
+    judgement: Judgement, mode: PermissionMode, tool: JudgedTool, *, sandboxed: bool = False
 ) -> ModeVerdict:
     """Apply the mode to an ask. `sandboxed` promises that a shell command really runs in the full sandbox."""
-    if outcome.action != "ask":
-        return ModeVerdict(outcome.action, outcome.reason)
-    floors = [floor for floor in outcome.floors if floor.kind != "outside"]
+    if judgement.action != "ask":
+        return ModeVerdict(judgement.action, judgement.reason)
+    human_only = [only for only in judgement.human_only if only.kind != "outside"]
     match mode:
-        case "bypassPermissions" if not any(floor.kind in _BYPASS_KEEPS for floor in floors):
+        case "bypassPermissions" if not any(only.kind in _BYPASS_KEEPS for only in human_only):
             return ModeVerdict("allow", "", mode)
         case "dontAsk":
-            return _unasked(outcome)
-        case "acceptEdits" if tool.edits and not outcome.floors and not outcome.explicit:
+            return _unasked(judgement)
+        case "acceptEdits" if tool.edits and not judgement.human_only and not judgement.explicit:
             return ModeVerdict("allow", "", "acceptEdits")
         case _:
             pass
-    if sandboxed and tool.command is not None and not floors and not outcome.explicit:
+    if sandboxed and tool.command is not None and not human_only and not judgement.explicit:
         return ModeVerdict("allow", "", "sandboxed")
-    return ModeVerdict("ask", outcome.reason)
+    return ModeVerdict("ask", judgement.reason)
 
 
-def _unasked(outcome: Outcome) -> ModeVerdict:
+def _unasked(judgement: Judgement) -> ModeVerdict:
     """Nobody is asked: an ask becomes an allow, unless only a person may say yes; then it is a deny."""
-    floors = [floor for floor in outcome.floors if floor.kind != "outside"]
-    if not floors:
+    human_only = [only for only in judgement.human_only if only.kind != "outside"]
+    if not human_only:
         return ModeVerdict("allow", "", "dontAsk")
-    if all(floor.kind == "managed" for floor in floors):
-        return ModeVerdict("ask", outcome.reason)
-    only = outcome.person_only
-    return ModeVerdict("deny", f"{outcome.reason}. Nobody is asked in this mode, and {only}")
+    if all(only.kind == "managed" for only in human_only):
+        return ModeVerdict("ask", judgement.reason)
+    only = judgement.human_only_reason
+    return ModeVerdict("deny", f"{judgement.reason}. Nobody is asked in this mode, and {only}")

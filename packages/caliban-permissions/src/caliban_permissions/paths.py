@@ -136,10 +136,10 @@ def folded(parts: Parts) -> Parts:
 def hard_linked(canonical: str) -> bool:
     """Whether the path is a regular file that has another name elsewhere."""
     try:
-        found = os.lstat(canonical)
+        status = os.lstat(canonical)
     except (OSError, ValueError):
         return False
-    return stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+    return stat.S_ISREG(status.st_mode) and status.st_nlink > 1
 
 
 def _refused(text: str, place: PathContext) -> str | None:

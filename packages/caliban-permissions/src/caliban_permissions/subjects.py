@@ -140,7 +140,7 @@ class CallSubject:
 
 def _values(args: Mapping[str, Any], path: tuple[str, ...], *, wide: bool) -> list[str]:
     """The scalar that a dotted key leads to, as text; for deny rules every scalar of a list, too."""
-    found: list[str] = []
+    texts: list[str] = []
     value: Any = args
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
@@ -149,10 +149,10 @@ def _values(args: Mapping[str, Any], path: tuple[str, ...], *, wide: bool) -> li
         items = [*items, args[".".join(path)]]
     for item in items:
         if isinstance(item, bool):
-            found.append("true" if item else "false")
+            texts.append("true" if item else "false")
         elif isinstance(item, (str, int)):
-            found.append(str(item))
-    return found
+            texts.append(str(item))
+    return texts
 
 
 def _covered(globs: tuple[PathGlob, ...], names: tuple[tuple[str, ...], ...]) -> bool:

@@ -7,24 +7,24 @@ from typing import Any
 
 from caliban_common.tool import ArgumentRole
 from caliban_permissions.facts import PATH_ROLES, JudgedTool
-from caliban_permissions.judgement import Outcome
+from caliban_permissions.judgement import Judgement
 from caliban_permissions.paths import PathContext, resolve
 from caliban_permissions.rules.glob import escaped
 from caliban_permissions.rules.url import parse_url
 
 
 def suggest(
-    tool: JudgedTool, args: Mapping[str, Any], place: PathContext, outcome: Outcome
+    tool: JudgedTool, args: Mapping[str, Any], place: PathContext, judgement: Judgement
 ) -> tuple[str, ...]:
     """Patterns, each narrow and each needed; none where no durable rule should be made.
 
     A command with anything opaque in it gets none, nor does a call that only a person may approve.
     """
-    if any(floor.kind != "outside" for floor in outcome.floors):
+    if any(only.kind != "outside" for only in judgement.human_only):
         return ()
     if tool.command is not None:
-        settled = frozenset(unit.text for unit in outcome.units if unit.action == "allow")
-        return () if outcome.command is None else outcome.command.patterns(settled)
+        settled = frozenset(part.text for part in judgement.parts if part.action == "allow")
+        return () if judgement.command is None else judgement.command.patterns(settled)
     patterns = [_pattern(tool.name, role, args.get(name), place) for name, role in tool.roles.items()]
     if "" in patterns:
         return ()

@@ -110,6 +110,6 @@ def _full(explanation: Explanation) -> str:
         lines.append(f"  {part.action:5} {part.kind} {part.text}   [{part.rule or 'default'}, {part.scope}]")
         lines.extend(f"        {note}" for note in part.notes)
     lines.extend(f"cannot be read off the text: {text}" for text in explanation.opaque)
-    lines.extend(f"a person must decide: {text}" for text in explanation.person)
+    lines.extend(f"a person must decide: {text}" for text in explanation.human_only)
     lines.extend(f"a rule that would allow it: {text}" for text in explanation.suggestions)
     return "\n".join(lines) + "\n"

@@ -86,10 +86,10 @@ def catastrophic(argv: tuple[str, ...], place: PathContext, base: str) -> str | 
 
 
 def _with_home(command: Command) -> Iterator[Forms]:
-    """The forms of leaves that name the home by its variable, with the home in its place."""
-    for leaf in command.leaves:
-        if _HOME.search(leaf.leaf.raw):
-            words = (_HOME.sub(command.place.home, word.raw).strip("\"'") for word in leaf.leaf.words)
+    """The forms of simple commands that name the home by its variable, with the home in its place."""
+    for simple in command.simple_commands:
+        if _HOME.search(simple.parsed.raw):
+            words = (_HOME.sub(command.place.home, word.raw).strip("\"'") for word in simple.parsed.words)
             yield text_forms(" ".join(words), command.cwd, command.place.home)
 
 
@@ -111,7 +111,7 @@ def _is_recursive(word: str) -> bool:
 
 def _vital(word: str, place: PathContext, base: str, *, on_disk: bool) -> bool:
     """Whether a path, trailing `/*` and the like removed, is a root that nobody deletes in passing."""
-    if HOLE in word:  # an empty variable before `/*` leaves the root
+    if HOLE in word:  # an empty variable before `/*` simple commands the root
         return set(word) <= {HOLE, "/", "*", "."} and "/" in word
     path = place.home + word[1:] if word == "~" or word.startswith("~/") else word
     joined = posixpath.normpath(posixpath.join(base, path))

@@ -1,4 +1,4 @@
-"""The rules that "always allow" proposes for a shell command: one for each leaf that is not yet allowed."""
+"""The rules that "always allow" proposes for a shell command: one for each part that is not yet allowed."""
 
 # ruff: noqa: SIM905 - a table of words reads best as words
 
@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from caliban_permissions.commands.simple import LeafSubject
+from caliban_permissions.commands.simple import SimpleSubject
 from caliban_permissions.commands.wrappers import SUBCOMMAND_PROGRAMS, program
 from caliban_permissions.names import EDITORS, SHELL
 from caliban_permissions.rules.glob import escaped
@@ -26,37 +26,39 @@ _EXACT_ONLY = frozenset(
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_.:@/+=,-]+")
 
 
-def leaf_patterns(tool: str, leaves: tuple[LeafSubject, ...], settled: frozenset[str]) -> tuple[str, ...]:
-    """Patterns for the leaves and their redirects that are not `settled`; none where one leaf gets none."""
-    found: dict[str, None] = {}
-    for leaf in leaves:
-        if leaf.leaf.raw in settled:
+def simple_patterns(
+    tool: str, simple_commands: tuple[SimpleSubject, ...], settled: frozenset[str]
+) -> tuple[str, ...]:
+    """Patterns for the commands and redirects that are not `settled`; none where one of them gets none."""
+    patterns: dict[str, None] = {}
+    for simple in simple_commands:
+        if simple.parsed.raw in settled:
             continue
-        pattern = _for_leaf(tool, leaf)
+        pattern = _for_simple(tool, simple)
         if pattern is None:
             return ()
-        found.setdefault(pattern)
-    found.update(
+        patterns.setdefault(pattern)
+    patterns.update(
         (f"{EDITORS[0]}:{escaped(subject.names.canonical)}", None)
-        for leaf in leaves
-        for subject in leaf.redirected()
+        for simple in simple_commands
+        for subject in simple.redirected()
         if subject.names.uncertain is None and subject.names.given not in settled
     )
-    return tuple(found)
+    return tuple(patterns)
 
 
-def _for_leaf(tool: str, leaf: LeafSubject) -> str | None:
+def _for_simple(tool: str, simple: SimpleSubject) -> str | None:
     """A prefix rule for the program and its sub-command, or the exact text where a prefix would delegate."""
-    words = leaf.leaf.words
-    argv = leaf.leaf.argv
-    if any(item.size > len(argv[item.word]) for item in leaf.evidence):
+    words = simple.parsed.words
+    argv = simple.parsed.argv
+    if any(item.size > len(argv[item.word]) for item in simple.evidence):
         return None
     name = program(argv[0])
     size = 1
     if name in SUBCOMMAND_PROGRAMS and len(argv) > 1:
         size = 3 if argv[1] in _NESTED.get(name, ()) and len(argv) > 2 else 2
     head = argv[:size]
-    reach = max((item.word for item in leaf.evidence), default=-1)
+    reach = max((item.word for item in simple.evidence), default=-1)
     plain = all(_PLAIN_WORD.fullmatch(word) and not word.startswith("-") for word in head)
     if reach < size and plain and name not in _EXACT_ONLY:
         return f"{SHELL}({' '.join(head)}:*)" if tool == SHELL else f"{tool}:{' '.join(head)} *"

@@ -1,7 +1,7 @@
 """The walk over the rules: first match wins within the order, floors hold whatever comes before them.
 
-Pure: rules and a subject in, a hit out. What a subject is (a call, a leaf of a command, a path that a command
-writes) is the subject's own business.
+Pure: rules and a subject in, a ruling out. What a subject is (a call, a simple command, a path that a command
+writes) is its own business.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Subject(Protocol):
         ...
 
 
-class Hit(NamedTuple):
+class Ruling(NamedTuple):
     """The outcome for one subject.
 
     `order` is the place of the rule in the order; `floor` says that it holds in spite of an earlier one.
@@ -95,28 +95,28 @@ class RuleChain:
             (scope, tuple(rule.rule for rule in self.all if rule.scope == scope)) for scope in scopes
         )
 
-    def decide(self, subject: Subject, now: datetime) -> Hit:
-        """The hit for a subject: the first match, made stricter by the floors above its scope."""
+    def decide(self, subject: Subject, now: datetime) -> Ruling:
+        """The ruling for a subject: the first match, made stricter by the floors above its scope."""
         return self.raised(self.first(self.all, subject, now), subject, now)
 
-    def raised(self, hit: Hit, subject: Subject, now: datetime) -> Hit:
-        """The hit after the floors: managed rules always, user rules against the project."""
-        if hit.scope == "project" and self.user:
-            hit = raised_to(hit, self.first(self.user, subject, now))
-        if hit.scope != "managed" and self.managed:
-            hit = raised_to(hit, self.first(self.managed, subject, now))
-        return hit
+    def raised(self, ruling: Ruling, subject: Subject, now: datetime) -> Ruling:
+        """The ruling after the floors: managed rules always, user rules against the project."""
+        if ruling.scope == "project" and self.user:
+            ruling = raised_to(ruling, self.first(self.user, subject, now))
+        if ruling.scope != "managed" and self.managed:
+            ruling = raised_to(ruling, self.first(self.managed, subject, now))
+        return ruling
 
-    def first(self, rules: Sequence[CompiledRule], subject: Subject, now: datetime) -> Hit:
+    def first(self, rules: Sequence[CompiledRule], subject: Subject, now: datetime) -> Ruling:
         """The first rule that matches; without one, an allow by no rule."""
         tools = subject.tools
         for rule in rules:
             if rule.action == "allow":
                 if rule.names(tools[0]) and rule.in_force(now) and subject.covered_by(rule):
-                    return Hit("allow", rule, rule.order)
+                    return Ruling("allow", rule, rule.order)
             elif means(rule, tools) and subject.touched_by(rule):
-                return Hit(rule.action, rule, rule.order)
-        return Hit("allow", None, len(self.all))
+                return Ruling(rule.action, rule, rule.order)
+        return Ruling("allow", None, len(self.all))
 
 
 def means(rule: CompiledRule, tools: tuple[str, ...]) -> bool:
@@ -126,11 +126,11 @@ def means(rule: CompiledRule, tools: tuple[str, ...]) -> bool:
     return not rule.bare and any(rule.names(tool) for tool in tools[1:])
 
 
-def raised_to(hit: Hit, floor: Hit) -> Hit:
-    """The hit, or the floor where that is stricter; an ask of the policy counts even beside another ask."""
+def raised_to(ruling: Ruling, floor: Ruling) -> Ruling:
+    """The ruling, or the floor where that is stricter; an ask of the policy counts beside another ask."""
     if floor.rule is None:
-        return hit
-    stricter = STRICTNESS[floor.action] - STRICTNESS[hit.action]
+        return ruling
+    stricter = STRICTNESS[floor.action] - STRICTNESS[ruling.action]
     if stricter > 0 or (stricter == 0 and floor.action == "ask" and floor.scope == "managed"):
         return floor._replace(floor=True)
-    return hit
+    return ruling

@@ -85,7 +85,7 @@ class CompiledRule:
     @cached_property
     def wide_globs(self) -> tuple[TextGlob, ...]:
         """What a shell command must match to be denied or asked about: blanks, paths and `~` made equal."""
-        found: dict[str, None] = {}
+        texts: dict[str, None] = {}
         for text in self._command_texts():
             plain = _BLANKS.sub(" ", text).strip(" ") or text
             variants = [plain]
@@ -96,8 +96,8 @@ class CompiledRule:
                 variants.append(posixpath.basename(head) + blank + tail)
             if "~/" in plain:
                 variants.append(plain.replace("~/", self.place.home + "/"))
-            found.update(dict.fromkeys(variant for variant in variants if variant))
-        return tuple(compile_text(text) for text in found)
+            texts.update(dict.fromkeys(variant for variant in variants if variant))
+        return tuple(compile_text(text) for text in texts)
 
     @cached_property
     def keys(self) -> tuple[tuple[tuple[str, ...], TextGlob], ...]:
@@ -179,13 +179,13 @@ class CompiledRule:
 
     def _absolute(self, text: str) -> list[Parts]:
         pieces = _pieces(text)
-        found = [pieces]
+        patterns = [pieces]
         for given, real in self.place.aliases:
             top = split(given)
             if pieces[: len(top)] == top:
-                found.append((*_literal(real), *pieces[len(top) :]))
-        found += _system_alias(pieces)
-        return _normal(found)
+                patterns.append((*_literal(real), *pieces[len(top) :]))
+        patterns += _system_alias(pieces)
+        return _normal(patterns)
 
 
 def _pieces(text: str) -> Parts:
@@ -196,7 +196,7 @@ def _pieces(text: str) -> Parts:
 
 def _normal(patterns: list[Parts]) -> list[Parts]:
     """Resolve `..` in the literal beginning of a pattern; drop a pattern that climbs through a wildcard."""
-    found = []
+    resolved = []
     for parts in patterns:
         kept: list[str] = []
         for part in parts:
@@ -207,8 +207,8 @@ def _normal(patterns: list[Parts]) -> list[Parts]:
             else:
                 break
         else:
-            found.append(tuple(kept))
-    return found
+            resolved.append(tuple(kept))
+    return resolved
 
 
 def _system_alias(pieces: Parts) -> list[Parts]:

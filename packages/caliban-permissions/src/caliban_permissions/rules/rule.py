@@ -77,8 +77,8 @@ class RuleSet(Struct, frozen=True, kw_only=True):
 
     def problems(self) -> tuple[tuple[Scope, Rule, str], ...]:
         """Every rule whose pattern cannot be read, with the reason."""
-        found = ((scope, rule, rule.problem) for scope, rules in self.layers() for rule in rules)
-        return tuple((scope, rule, problem) for scope, rule, problem in found if problem is not None)
+        problems = ((scope, rule, rule.problem) for scope, rules in self.layers() for rule in rules)
+        return tuple((scope, rule, problem) for scope, rule, problem in problems if problem is not None)
 
 
 def parse_rules(data: object, *, source: str = "") -> tuple[Rule, ...]:

@@ -93,10 +93,10 @@ def _code(argv: tuple[str, ...], grammar: Grammar) -> Evidence:
         elif not word.startswith("-") or word == "-":
             return whole(argv, index, RUNS)
         else:
-            found = _cluster(argv, index, grammar)
-            if isinstance(found, Evidence):
-                return found
-            index += found
+            code = _cluster(argv, index, grammar)
+            if isinstance(code, Evidence):
+                return code
+            index += code
         index += 1
     return everything(argv, RUNS)
 
