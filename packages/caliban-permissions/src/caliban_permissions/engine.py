@@ -169,7 +169,7 @@ class Engine:
             cwd = os.path.realpath(Path(self._place.cwd, directory))
         else:
             return refusal(tool.name, "the working directory is not a path")
-        # The shell's half of the package is loaded by the first command: 19 ms that a start without one saves.
+        # The shell's half of the package is loaded by the first command: a start without one saves 19 ms.
         from caliban_permissions.commands.judge import judge_bash, read_command
 
         command = read_command(text, cwd, self._place, tool.name)
