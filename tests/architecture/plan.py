@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 COMMON = "caliban_common"
+PROCESS = "caliban_process"
 PROVIDER = "caliban_provider"
 ANTHROPIC = "caliban_provider_anthropic"
 
 FLOORS: Mapping[str, int] = {
     COMMON: 0,
+    PROCESS: 0,
     PROVIDER: 1,
     "caliban_settings": 1,
     "caliban_permissions": 1,
@@ -50,6 +52,7 @@ FLOORS: Mapping[str, int] = {
 """The floor of every package, of those to come too. Imports go down only."""
 
 NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
+    PROCESS: (COMMON,),
     "caliban_agent_core": (COMMON, PROVIDER),
     "caliban_model_router": (COMMON, PROVIDER),
     ANTHROPIC: (COMMON, PROVIDER),
@@ -59,12 +62,12 @@ NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
     "caliban_provider_local": (COMMON, PROVIDER),
     "caliban_provider_bedrock": (COMMON, PROVIDER, ANTHROPIC),
     "caliban_provider_vertex": (COMMON, PROVIDER, ANTHROPIC),
-    "caliban_tools_builtin": (COMMON, "caliban_sandbox"),
+    "caliban_tools_builtin": (COMMON, PROCESS, "caliban_sandbox"),
     "caliban_checkpoint": (COMMON, "caliban_sessions"),
-    "caliban_supervisor": (COMMON, "caliban_worktrees"),
+    "caliban_supervisor": (COMMON, PROCESS, "caliban_worktrees"),
     "caliban_commands": (COMMON, "caliban_drive"),
 }
-"""What a package may import where its floor alone says too much or too little. Floor 1: `(COMMON,)`."""
+"""What a package may import where its floor alone says too much or too little. Floor 1: floor 0."""
 
 APP_ONLY = ("caliban_settings",)
 """Packages that only the app may import: everyone else takes frozen options, never settings."""
@@ -80,6 +83,11 @@ EVENT_LOOPS: Mapping[str, str] = {
     "caliban_provider_local.worker": "the native runtime blocks: one thread of its own, told when to stop",
 }
 """Modules that may import `asyncio` or `threading`. Everyone else uses anyio."""
+
+PROGRAM_RUNNERS: Mapping[str, str] = {
+    "caliban_provider_local.testing.server": "a server for tests, which shares nothing with them",
+}
+"""Modules outside of `caliban_process` that start programs by themselves -> why."""
 
 HEAVY = (
     "asyncio",
@@ -106,12 +114,14 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.cli.help": "errors need more than help does",
     "caliban.main": "only the subcommand or face that was asked for is loaded",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
+    "caliban.faces.encoders": "only the encoder of the format that was asked for is loaded",
     "caliban.faces.headless": "schemas are loaded for --json-schema only",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
     "caliban.faces.prompt": "files are attached for prompts with an @ only",
     "caliban.compose.provider": "keys that renew are loaded where a program gives them",
-    "caliban.compose.router": "the router is loaded where there may be routes only",
+    "caliban.compose.model": "the router is loaded where there may be routes only",
     "caliban_agent_core.compaction": "most runs end before a history is too long",
+    "caliban_process.runner": "what runs programs is loaded with the first one",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
     "caliban_provider_anthropic.factory": "the facts of a provider are read without making one",
     "caliban_provider_bedrock.factory": "the facts of a provider are read without making one",
@@ -122,10 +132,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_provider_vertex.factory": "the facts of a provider are read without making one",
     "caliban_provider_vertex.foundry": "the facts of a provider are read without making one",
     "caliban_tools_builtin.catalog": "a tool's work is loaded with its first call",
-    "caliban_tools_builtin.search.glob": "what runs a search is loaded with the first one",
-    "caliban_tools_builtin.search.grep": "what runs a search is loaded with the first one",
     "caliban_tools_builtin.search.scan": "the child loads what its query asks for",
-    "caliban_tools_builtin.shell.bash": "the spec is offered where no shell can be run, and before one is",
 }
 """Modules that import ours inside functions -> why. Heavy third-party libraries need no row."""
 
@@ -162,6 +169,7 @@ WALLS: Mapping[str, str] = {
     "caliban_agent_core.hooks:ask_hooks": "the call of hooks: those that fail object",
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.dispatch:invoke": "the call of a tool: its fault is a result that the model reads",
+    "caliban_agent_core.registry:_load": "the load of a plugin: its fault is named and the tool left out",
     "caliban_provider.registry:_load": "the load of a plugin: its fault is an unknown provider that says why",
 }
 """`module:function` that catches every exception -> what it walls off."""
@@ -172,9 +180,7 @@ SIZES: Mapping[str, str] = {
 }
 """Module, or `module:function`, beyond the limits of size -> why it is better whole. Starts empty."""
 
-DATACLASSES: Mapping[str, str] = {
-    "caliban.compose.keyprogram": "the halt of a program is compared by identity",
-}
+DATACLASSES: Mapping[str, str] = {}
 """Modules that make dataclasses -> why no `msgspec.Struct` will do."""
 
 STRUCTS: Mapping[str, str] = {
@@ -217,6 +223,17 @@ BANNED_NAMES = (
     "common",
 )
 """Words that say nothing about what lives in a module."""
+
+PARALLEL = tuple(
+    (word,) for word in ("encode", "decode", "transport", "models", "provider", "factory", "settings")
+)
+"""The last words of modules that every adapter has: what they define may be called alike."""
+
+SAME_NAMES: Mapping[str, str] = {
+    "HttpResponse": "an answer as the pool of connections reads it, and as its client hands it on",
+    "TokenSource": "two packages that may not import each other ask Google for tokens",
+}
+"""A public class name that stands for two things -> why neither has a better one yet."""
 
 ERRORS_ELSEWHERE: Mapping[str, str] = {
     "caliban_agent_core.reply:ThinkingOverflow": "a signal within a turn, never seen outside",

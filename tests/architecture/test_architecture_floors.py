@@ -19,7 +19,7 @@ def may_import(package: str) -> frozenset[str]:
     if package in plan.NEIGHBOURS:
         allowed = set(plan.NEIGHBOURS[package])
     elif floor == 1:
-        allowed = {plan.COMMON}
+        allowed = {name for name, level in plan.FLOORS.items() if level == 0}
     else:
         allowed = {name for name, level in plan.FLOORS.items() if level < floor}
     if floor < 5:
@@ -73,12 +73,8 @@ def test_a_package_declares_exactly_the_packages_of_ours_that_it_imports() -> No
 def test_modules_import_each_other_without_cycles() -> None:
     edges = {module.name: set[str]() for module in house.modules()}
     for found in our_imports():
-        if (
-            not found.lazy
-            and not found.typing_only
-            and found.target in edges
-            and found.target != found.source.name
-        ):
+        # An import inside a function is one as well: a cycle that is put off is still a cycle.
+        if not found.typing_only and found.target in edges and found.target != found.source.name:
             edges[found.source.name].add(found.target)
     assert cycle_in(edges) == []
 
@@ -146,6 +142,48 @@ def test_event_loops_and_threads_are_left_to_anyio() -> None:
     )
 
 
+STARTERS = re.compile(
+    r"(os|pty)\.(fork|forkpty|posix_spawnp?|spawn[lv]p?e?|system|popen|startfile|spawn)"
+    r"|asyncio\.create_subprocess_(exec|shell)|anyio\.(open|run)_process"
+)
+STARTING_LIBRARIES = ("subprocess", "multiprocessing", "pty", "concurrent.futures.process")
+
+
+def starts_programs(module: house.Module) -> str | None:
+    """Where `module` reaches for something that starts programs, if anywhere."""
+    for found in house.imports(module):
+        if is_one_of(found.target, STARTING_LIBRARIES):
+            return f"{house.where(module, found.line)} imports {found.target}"
+    for node in house.nodes(module):
+        if isinstance(node, ast.Attribute) and STARTERS.fullmatch(ast.unparse(node)):
+            return f"{house.where(module, node.lineno)} {ast.unparse(node)}"
+    return None
+
+
+def test_programs_are_started_by_one_package_only() -> None:
+    others = [module for module in house.modules() if module.package != plan.PROCESS]
+    starters = {module.name: where for module in others if (where := starts_programs(module)) is not None}
+    house.expect_none(starters[name] for name in sorted(set(starters) - set(plan.PROGRAM_RUNNERS)))
+    house.expect_none(set(plan.PROGRAM_RUNNERS) - set(starters), "rows that nothing needs any more")
+
+
+def test_the_one_package_is_seen_to_start_programs() -> None:
+    assert any(starts_programs(module) for module in house.modules() if module.package == plan.PROCESS)
+    assert STARTERS.fullmatch("os.posix_spawn") and STARTERS.fullmatch("anyio.run_process")
+    assert not STARTERS.fullmatch("os.execv")  # another program in our place is no child
+
+
+def test_one_runner_is_made_for_a_process() -> None:
+    # A second one would start programs past the wrapper. A tool set that is given none makes its own.
+    makers = {
+        module.name
+        for module in house.modules()
+        for node in house.nodes(module)
+        if isinstance(node, ast.Call) and house.callee(node) == "Runner"
+    }
+    assert makers == {"caliban.compose.host"}
+
+
 def test_the_ground_floor_needs_the_standard_library_and_its_values_only() -> None:
     offenders = [
         f"{house.where(found.source, found.line)} imports {found.target}"
@@ -166,6 +204,17 @@ def test_our_modules_are_imported_at_the_top_except_at_the_listed_lazy_doors() -
     }
     house.expect_none(users[name] for name in sorted(set(users) - set(plan.LAZY_DOORS)))
     house.expect_none(set(plan.LAZY_DOORS) - set(users), "rows that nothing needs any more")
+
+
+def test_what_every_face_shares_in_the_app_imports_no_face() -> None:
+    faces = tuple(name for name, floor in plan.FLOORS.items() if floor == 4)
+    house.expect_none(
+        f"{house.where(found.source, found.line)} imports {found.target}"
+        for found in our_imports()
+        if found.source.name.startswith(("caliban.cli", "caliban.compose", "caliban.commands"))
+        and found.target.startswith(faces)
+        and not found.typing_only
+    )
 
 
 def test_only_testing_kits_and_tests_import_a_testing_kit() -> None:

@@ -46,6 +46,26 @@ def test_a_package_of_errors_keeps_them_in_one_place() -> None:
     house.expect_none(offenders)
 
 
+def test_no_public_class_name_means_two_things() -> None:
+    places: dict[str, list[str]] = {}
+    for module in house.modules():
+        if "testing" in rooms(module) or is_parallel(module):
+            continue
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(house.where(module, node.lineno))
+    twice = {name: found for name, found in places.items() if len(found) > 1}
+    house.expect_none(
+        f"{name}: {', '.join(found)}" for name, found in twice.items() if name not in plan.SAME_NAMES
+    )
+    house.expect_none(set(plan.SAME_NAMES) - set(twice), "rows that nothing needs any more")
+
+
+def is_parallel(module: house.Module) -> bool:
+    """Whether the module is one that every adapter has, under the same name and with the same contents."""
+    return module.package.startswith("caliban_provider_") and rooms(module)[-1:] in plan.PARALLEL
+
+
 def test_package_inits_hold_a_docstring_imports_and_a_sorted_all() -> None:
     offenders = [
         f"{house.where(module, node.lineno)}: {type(node).__name__}"

@@ -28,6 +28,9 @@ QUICK_DOORS = (
     "importlib.metadata",
     "trio",
 )
+BEFORE_OPTIONS = ("msgspec", "caliban_common", "caliban_provider")
+"""What values are made of: a text needs none."""
+
 NEVER_BEFORE_A_REQUEST = (
     "pydantic",
     "structlog",
@@ -117,8 +120,20 @@ def test_version_and_help_load_next_to_nothing(flag: str, tmp_path: Path) -> Non
     run = house.fresh(tmp_path, "-X", "importtime", "-m", "caliban", flag)
     assert run.returncode == 0, report(run)
     assert "caliban" in run.stdout
-    assert sorted(imported(run) & set(QUICK_DOORS)) == []
+    assert sorted(imported(run) & {*QUICK_DOORS, *BEFORE_OPTIONS}) == []
+    assert flag == "--help" or "argparse" not in imported(run)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments", [("completion", "bash"), ("perms", "--help")], ids=lambda words: words[0]
+)
+def test_a_command_that_only_writes_a_text_loads_nothing_heavy(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    run = house.fresh(tmp_path, "-X", "importtime", "-m", "caliban", *arguments)
+    assert run.returncode == 0, report(run)
+    assert sorted(imported(run) & set(QUICK_DOORS)) == []
 
 
 def test_a_one_shot_run_loads_no_validation_library_and_no_terminal_library(tmp_path: Path) -> None:

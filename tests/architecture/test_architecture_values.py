@@ -150,3 +150,26 @@ def test_caches_of_functions_are_bounded() -> None:
         if house.callee(decorator) == "cache" or "maxsize=None" in ast.unparse(decorator)
     ]
     house.expect_none(offenders)
+
+
+def test_a_fold_over_events_handles_every_kind_of_them() -> None:
+    """A new event is then a type error wherever nobody has said what becomes of it."""
+    house.expect_none(
+        f"{house.where(module, node.lineno)} {function.name} does not end in assert_never"
+        for module in house.modules()
+        for function in house.nodes(module)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for events in [events_of(function)]
+        for node in ast.walk(function)
+        if isinstance(node, ast.Match) and isinstance(node.subject, ast.Name) and node.subject.id in events
+        if "assert_never" not in {house.callee(part) for part in ast.walk(node.cases[-1])}
+    )
+
+
+def events_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """The parameters of `function` that are any event of a run."""
+    return {
+        arg.arg
+        for arg in function.args.args
+        if arg.annotation and ast.unparse(arg.annotation) == "AgentEvent"
+    }

@@ -10,6 +10,8 @@ import plan
 
 EVERYTHING = ("Exception", "BaseException", "BaseExceptionGroup", "ExceptionGroup")
 FACES = 4
+COMPOSITION = "caliban.compose"
+FACES_OF_THE_APP = ("caliban.faces", "caliban.commands", "caliban.main", "caliban.stdio")
 
 
 def catches_everything(node: ast.AST) -> bool:
@@ -60,10 +62,22 @@ def test_a_wall_is_recognised() -> None:
 
 
 def below_the_faces() -> Iterator[house.Module]:
-    """The modules that know neither terminal nor process."""
+    """The modules that know neither terminal nor process: those below the faces, and what composes them."""
     for module in house.modules():
-        if plan.FLOORS[module.package] < FACES and module.name not in plan.PROGRAMS:
+        is_below = plan.FLOORS[module.package] < FACES or module.name.startswith(COMPOSITION)
+        if is_below and module.name not in plan.PROGRAMS:
             yield module
+
+
+def test_what_composes_the_parts_knows_no_face() -> None:
+    faces = {name for name, floor in plan.FLOORS.items() if floor == FACES}
+    house.expect_none(
+        f"{house.where(module, found.line)} imports {found.target}"
+        for module in house.modules()
+        if module.name.startswith(COMPOSITION)
+        for found in house.imports(module)
+        if found.target.split(".")[0] in faces or found.target.startswith(FACES_OF_THE_APP)
+    )
 
 
 def test_nothing_below_a_face_prints_or_knows_a_terminal() -> None:

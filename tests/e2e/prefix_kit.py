@@ -9,7 +9,7 @@ from caliban_common.usage import Usage
 from caliban_provider.testing.exchange import Exchange, Request
 from caliban_provider_anthropic.testing import strict as anthropic_strict
 from caliban_provider_anthropic.testing import wire as anthropic
-from caliban_provider_bedrock.sigv4 import Keys
+from caliban_provider_bedrock.sigv4 import AwsKeys
 from caliban_provider_bedrock.testing import strict as bedrock_strict
 from caliban_provider_bedrock.testing import wire as bedrock
 from caliban_provider_google.testing import strict as google_strict
@@ -169,7 +169,7 @@ class Wire:
 
 
 MODEL = "claude-sonnet-4-6"
-KEYS = Keys(access_key_id="AKIDEXAMPLE", secret_access_key="wJalrXUtnFEMI", session_token=None)
+KEYS = AwsKeys(access_key_id="AKIDEXAMPLE", secret_access_key="wJalrXUtnFEMI", session_token=None)
 WIRES = {
     "anthropic": Wire(
         provider="anthropic",

@@ -11,7 +11,7 @@ import pytest
 from caliban_common.message import Message, ToolUseBlock, assistant, user
 from caliban_provider.testing.exchange import Exchange, Pause, Send
 from caliban_provider_anthropic.testing import wire
-from caliban_sessions import Origin, SessionStore
+from caliban_sessions import ForkOrigin, SessionStore
 
 
 def directory(cli) -> Path:
@@ -47,7 +47,9 @@ def test_a_fork_goes_on_in_a_session_of_the_given_name_and_the_old_one_stays(cli
     assert (init["session_id"], done.of("result")[0]["session_id"]) == ("new", "new")
     assert texts(cli.bodies()[1]) == ["first", "one", "second"]
     old = store(cli).load("old")
-    assert store(cli).load("new").forked_from == Origin(session="old", id=old.id, entry=old.messages[-1].id)
+    assert store(cli).load("new").forked_from == ForkOrigin(
+        session="old", id=old.id, entry=old.messages[-1].id
+    )
     cli.run("-p", "third", "-r", "new")
     cli.run("-p", "other", "-r", "old")
     assert texts(cli.bodies()[2]) == ["first", "one", "second", "two", "third"]

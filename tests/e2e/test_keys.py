@@ -15,6 +15,7 @@ import pytest
 from caliban.compose.keyprogram import run_key_helper
 from caliban.compose.keys import KeyHelper
 from caliban.errors import KeyFailed
+from caliban_process import Runner
 from caliban_provider_anthropic.testing import wire
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the programs are shell scripts")
@@ -158,7 +159,7 @@ def test_a_helper_that_does_not_end_is_killed_with_its_children(tmp_path, backen
     mark = tmp_path / "pid"
     path = program(tmp_path, f"sleep 600 &\necho $! > {mark}\nwait")
     with pytest.raises(KeyFailed, match=r"did not end within 0\.5 s"):
-        anyio.run(run_key_helper, helper(path, limit_s=0.5), print, backend=backend)
+        anyio.run(run_key_helper, helper(path, limit_s=0.5), Runner(), print, backend=backend)
     assert is_gone(int(mark.read_text()))
 
 
@@ -170,7 +171,7 @@ def test_a_helper_that_nobody_waits_for_is_killed_with_its_children(tmp_path, ba
     async def cancelled() -> bool:
         with anyio.fail_after(20):
             async with anyio.create_task_group() as group:
-                group.start_soon(run_key_helper, helper(path), print)
+                group.start_soon(run_key_helper, helper(path), Runner(), print)
                 while not mark.exists():
                     await anyio.sleep(0.01)
                 group.cancel_scope.cancel()
@@ -184,7 +185,7 @@ def test_a_helper_that_nobody_waits_for_is_killed_with_its_children(tmp_path, ba
 def test_a_child_that_holds_the_output_open_delays_nothing(tmp_path, backend):
     path = program(tmp_path, f"echo {KEY}\nsleep 3 &")
     began = time.monotonic()
-    assert anyio.run(run_key_helper, helper(path), print, backend=backend) == KEY
+    assert anyio.run(run_key_helper, helper(path), Runner(), print, backend=backend) == KEY
     assert time.monotonic() - began < 2.5
 
 

@@ -145,7 +145,7 @@ def test_a_run_without_routes_does_not_load_the_router(cli):
     cli.script(wire.exchange(wire.text("ok")))
     done = cli.run("-p", "hi", env={"PYTHONPROFILEIMPORTTIME": "1"})
     assert done.code == 0
-    assert "caliban.compose.router" in done.err
+    assert "caliban.compose.model" in done.err
     assert "caliban_model_router" not in done.err
 
 

@@ -12,7 +12,7 @@ from caliban_agent_core import Agent, AgentOptions, Gate
 from caliban_common.event import ToolCallEnd, ToolCallReady
 from caliban_common.message import Message, ToolResultBlock
 from caliban_common.permission import PermissionMode
-from caliban_common.tool import ToolContext, ToolOutput, ToolSpec
+from caliban_common.tool import FixedTools, ToolContext, ToolOutput, ToolSpec
 from caliban_headless.notices import Notices
 from caliban_permissions import Engine, RuleSet, parse_rules
 from caliban_provider.capabilities import Capabilities
@@ -98,7 +98,7 @@ async def test_a_person_sees_what_the_call_is_about() -> None:
     agent = Agent(
         ScriptedProvider([reply(tool_call("Tail", {"log": "a.log"})), reply(DONE)]), "m", tools=[Tail()]
     )
-    notices = Notices(announce=True, main_arguments={Tail.spec.name: Tail.spec.main_argument})
+    notices = Notices(announce=True, tools=FixedTools([Tail()]))
     async with agent.run("Go.") as run:
         lines = [line async for event in run.events if (line := notices.event(event))]
     assert lines == ["[Tail a.log]\n"]

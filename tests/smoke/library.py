@@ -21,7 +21,14 @@ from caliban_provider_anthropic.testing import wire
 from caliban_provider_anthropic.testing.strict import StrictValidator
 
 START = "anyio.run(main)"
-APP_ONLY = ("caliban", "caliban_settings", "caliban_headless", "caliban_tools_builtin", "caliban_drive")
+APP_ONLY = (
+    "caliban",
+    "caliban_settings",
+    "caliban_headless",
+    "caliban_tools_builtin",
+    "caliban_drive",
+    "caliban_process",
+)
 
 
 def example(readme: Path) -> str:

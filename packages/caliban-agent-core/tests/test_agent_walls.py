@@ -11,7 +11,7 @@ import pytest
 
 from caliban_agent_core import Agent, Gate
 from caliban_common.event import ToolCallEnd
-from caliban_common.hook import HookEvent, HookVerdict
+from caliban_common.hook import HookEvent, Hooks, HookVerdict
 from caliban_common.permission import Decision
 from caliban_common.tool import ToolContext, ToolOutput, ToolSpec
 from caliban_provider import BlockStart, CompletionRequest, MessageStart, StreamEvent, TextDelta
@@ -59,9 +59,9 @@ class Odd:
         return self._action
 
 
-def calling(tool: Odd, gate: Gate | None = None) -> Agent:
+def calling(tool: Odd, gate: Gate | None = None, hooks: Hooks | None = None) -> Agent:
     provider = ScriptedProvider([reply(tool_call("odd"), tool_call("odd")), reply("done")])
-    return Agent(provider, "m", tools=[tool], gate=gate)
+    return Agent(provider, "m", tools=[tool], gate=gate, hooks=hooks)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ class Broken:
         raise RecursionError("too deep")
 
     async def fire(self, event: HookEvent) -> HookVerdict:
-        if event.name == self.name:
+        if event.type == self.name:
             raise ValueError("out of order")
         return HookVerdict()
 
@@ -160,15 +160,16 @@ async def test_what_the_rules_cannot_judge_is_denied():
         ("PreToolUse", "end_of_turn"),
         ("PostToolUse", "end_of_turn"),
         ("PostTurn", "end_of_turn"),
+        ("Stop", "end_of_turn"),
     ],
 )
 async def test_hooks_that_fail_object(name, kind):
-    outcome = await calling(Odd(ToolOutput.of("ran")), Gate(hooks=Broken(name))).run_to_end("hi")
+    outcome = await calling(Odd(ToolOutput.of("ran")), hooks=Broken(name)).run_to_end("hi")
     assert outcome.stop.kind == kind
     if kind == "hook_denied":
         assert "a hook failed: ValueError: out of order" in outcome.stop.message
     ran = [r.content[0].text for m in outcome.messages for r in m.tool_results]
-    assert ("ran" in ran) is (name in ("PostToolUse", "PostTurn"))
+    assert ("ran" in ran) is (name in ("PostToolUse", "PostTurn", "Stop"))
 
 
 async def test_a_run_is_entered_once():

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+import caliban_common.message as made
 from caliban_agent_core.compact.cuts import cuts, is_request
 from caliban_agent_core.compact.drop import drop_oldest
 from caliban_agent_core.compact.estimate import IMAGE_TOKENS, Estimator, message_tokens, tokens
@@ -25,23 +27,27 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
-    assistant,
-    system,
-    user,
 )
 from caliban_common.tool import RepeatKey, ToolSpec
+
+ID = "m"
+"""One id for all messages here: what is compared is what they say."""
+
+user = partial(made.user, id=ID)
+system = partial(made.system, id=ID)
+assistant = partial(made.assistant, id=ID)
 
 READER = TargetModel(family="f", model="m")
 LONG = "x" * 400
 
 
 def call(id: str, name: str, **input: object) -> Message:
-    return Message(role="assistant", content=(ToolUseBlock(id=id, name=name, input=input),))
+    return Message(role="assistant", content=(ToolUseBlock(id=id, name=name, input=input),), id=ID)
 
 
 def result(id: str, text: str = LONG, *, is_error: bool = False) -> Message:
     block = ToolResultBlock(tool_use_id=id, content=(TextBlock(text=text),), is_error=is_error)
-    return Message(role="user", content=(block,))
+    return Message(role="user", content=(block,), id=ID)
 
 
 @st.composite

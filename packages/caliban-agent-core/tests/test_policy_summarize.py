@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import caliban_common.message as made
 from caliban_agent_core.compact.cuts import is_request
 from caliban_agent_core.compact.estimate import tokens
 from caliban_agent_core.compact.summarize import INSTRUCTIONS, PREFIX, Summarizer
@@ -21,15 +23,19 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
-    assistant,
-    system,
-    user,
 )
 from caliban_common.usage import Usage
 from caliban_provider.errors import RateLimited
 from caliban_provider.testing.scripted import Reply, ScriptedProvider, failure, reply, thinking
 
 pytestmark = pytest.mark.anyio
+
+ID = "m"
+"""One id for all messages here: what is compared is what they say."""
+
+user = partial(made.user, id=ID)
+system = partial(made.system, id=ID)
+assistant = partial(made.assistant, id=ID)
 
 LONG = "x" * 2000
 SUMMARY = system(f"{PREFIX}\nThe user wants STEP-9.")
@@ -39,7 +45,7 @@ def turn(number: int, text: str = LONG) -> tuple[Message, Message]:
     """One call and its result."""
     call = ToolUseBlock(id=f"t{number}", name="Read", input={"path": f"/{number}"})
     result = ToolResultBlock(tool_use_id=f"t{number}", content=(TextBlock(text=text),))
-    return Message(role="assistant", content=(call,)), Message(role="user", content=(result,))
+    return Message(role="assistant", content=(call,), id=ID), Message(role="user", content=(result,), id=ID)
 
 
 def turns(*numbers: int) -> tuple[Message, ...]:
@@ -50,7 +56,7 @@ def turns(*numbers: int) -> tuple[Message, ...]:
 async def compact(
     history: Sequence[Message], provider: ScriptedProvider, *, target_tokens: int = 100_000
 ) -> tuple[Message, ...]:
-    return await Summarizer().compact(
+    return await Summarizer(new_id=lambda: ID).compact(
         tuple(history), model="m", provider=provider, target_tokens=target_tokens
     )
 
@@ -84,7 +90,7 @@ async def test_the_model_is_asked_for_the_summary_in_one_plain_call() -> None:
     await compact(history, provider)
     (request,) = provider.requests
     assert (request.model, request.max_tokens, request.tools, request.temperature) == ("m", 1024, (), None)
-    assert request.messages[0] == system(INSTRUCTIONS)
+    assert (request.messages[0].role, request.messages[0].text) == ("system", INSTRUCTIONS)
     assert request.messages[1].role == "user"
     assert request.messages[1].text.startswith(
         'Assistant:\n[calls Read with {"path":"/0"}]\n\nUser:\n[result: xxx'

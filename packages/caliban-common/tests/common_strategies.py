@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+import caliban_common.message as made
 from caliban_common.message import (
     Block,
     DocumentBlock,
@@ -16,10 +19,14 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
-    assistant,
-    system,
-    user,
 )
+
+ID = "m"
+"""One id for all messages here: what is compared is what they say."""
+
+user = partial(made.user, id=ID)
+system = partial(made.system, id=ID)
+assistant = partial(made.assistant, id=ID)
 
 ODD = (
     "",
@@ -89,7 +96,7 @@ def messages(text: st.SearchStrategy[str], *, finite: bool = True) -> st.SearchS
         Message,
         role=st.sampled_from(["system", "user", "assistant"]),
         content=st.lists(blocks(text, finite=finite), max_size=4).map(tuple),
-        id=st.none() | text,
+        id=text.filter(bool),
         family=st.none() | st.sampled_from(["anthropic", "openai"]),
         model=st.none() | st.sampled_from(["m", "n"]),
     )
@@ -107,12 +114,12 @@ def result(id: str, text: str = "ok", *, is_error: bool = False) -> ToolResultBl
 
 def reply(*content: Block, family: str = "anthropic", model: str = "m") -> Message:
     """An assistant message as a model of `family` left it."""
-    return Message(role="assistant", content=content, family=family, model=model)
+    return Message(role="assistant", content=content, family=family, model=model, id=ID)
 
 
 def results(*content: Block) -> Message:
     """A user message of results."""
-    return Message(role="user", content=content)
+    return Message(role="user", content=content, id=ID)
 
 
 @st.composite

@@ -33,6 +33,7 @@ from caliban_common.message import (
     ToolUseBlock,
     user,
 )
+from caliban_common.testing import without_ids
 from caliban_common.usage import Usage
 
 WORDS = """
@@ -100,16 +101,26 @@ def test_blocks_have_the_shapes_of_the_session_file() -> None:
 
 
 def test_members_that_say_nothing_are_left_out() -> None:
-    assert message_to_json(user("a")) == {"role": "user", "content": [{"type": "text", "text": "a"}]}
+    content = [{"type": "text", "text": "a"}]
+    assert message_to_json(user("a", id="m1")) == {"role": "user", "content": content, "id": "m1"}
 
 
 def test_unknown_members_are_ignored_so_that_a_newer_file_can_be_read() -> None:
     data = {"role": "user", "content": [{"type": "text", "text": "a", "cache_control": {}}], "new": 1}
-    assert message_from_json(data) == user("a")
+    assert message_from_json({**data, "id": "m1"}) == user("a", id="m1")
+
+
+@pytest.mark.parametrize("id", [{}, {"id": None}, {"id": ""}])
+def test_a_message_of_an_old_file_without_an_id_gets_one(id: dict[str, object]) -> None:
+    data = {"role": "user", "content": "a", **id}
+    first, second = message_from_json(data), message_from_json(data)
+    assert first.id and second.id
+    assert first.id != second.id
+    assert without_ids([first]) == without_ids([second])
 
 
 def test_content_may_be_a_plain_string() -> None:
-    assert message_from_json({"role": "user", "content": "a"}) == user("a")
+    assert message_from_json({"role": "user", "content": "a", "id": "m1"}) == user("a", id="m1")
     result = {"type": "tool_result", "tool_use_id": "1", "content": "a"}
     assert block_from_json(result) == ToolResultBlock(tool_use_id="1", content=(TextBlock(text="a"),))
 

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 from common_strategies import (
+    ID,
     any_text,
+    assistant,
     call,
     damaged_histories,
     messages,
@@ -13,6 +15,8 @@ from common_strategies import (
     result,
     results,
     said,
+    system,
+    user,
     valid_histories,
 )
 from hypothesis import given
@@ -39,9 +43,6 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
-    assistant,
-    system,
-    user,
 )
 
 READER = TargetModel(family="anthropic", model="m", max_images=2)
@@ -172,8 +173,11 @@ def test_an_interrupted_first_tool_takes_a_new_prompt_b081() -> None:
 
 def test_calls_at_the_end_are_answered_in_a_message_of_their_own() -> None:
     history = (user("go"), reply(call("t1"), call("t2")))
-    assert repair(history, READER) == (*history, results(interrupted("t1"), interrupted("t2")))
-    assert close_open_calls(history) == repair(history, READER)
+    assert repair(history, READER) == (
+        *history,
+        replace(results(interrupted("t1"), interrupted("t2")), id=f"{ID}-answer"),
+    )
+    assert close_open_calls(history, new_id=lambda: f"{ID}-answer") == repair(history, READER)
     assert close_open_calls((user("go"),)) == (user("go"),)
     assert close_open_calls(()) == ()
 
@@ -269,9 +273,9 @@ def test_system_messages_past_the_start_become_user_messages() -> None:
 def test_blocks_in_a_role_that_cannot_hold_them_are_dropped() -> None:
     image = ImageBlock(media_type="image/png", data="AA")
     history = (
-        Message(role="system", content=(TextBlock(text="s"), image, call("x"))),
-        Message(role="user", content=(call("a"), TextBlock(text="u"))),
-        Message(role="assistant", content=(result("a"), TextBlock(text="r"))),
+        Message(role="system", content=(TextBlock(text="s"), image, call("x")), id=ID),
+        Message(role="user", content=(call("a"), TextBlock(text="u")), id=ID),
+        Message(role="assistant", content=(result("a"), TextBlock(text="r")), id=ID),
     )
     assert repair(history, READER) == (system("s"), user("u"), assistant("r"))
 
@@ -301,9 +305,9 @@ def test_the_oldest_images_give_way_to_a_note() -> None:
     image = ImageBlock(media_type="image/png", data="AA")
     note = TextBlock(text="[an older image was left out]")
     shown = ToolResultBlock(tool_use_id="t1", content=(image, image))
-    history = (Message(role="user", content=(image,)), reply(call("t1")), results(shown))
+    history = (results(image), reply(call("t1")), results(shown))
     shown = replace(shown, content=(note, image))
-    left = (Message(role="user", content=(note,)), history[1], results(shown))
+    left = (results(note), history[1], results(shown))
     assert repair(history, TargetModel(family="anthropic", model="m", max_images=1)) == left
     assert repair(history, TargetModel(family="anthropic", model="m", max_images=3)) is history
 

@@ -8,7 +8,7 @@ import os
 import anyio
 import pytest
 
-from caliban_agent_core import Agent, Gate
+from caliban_agent_core import Agent
 from caliban_common.event import (
     AssistantTextDelta,
     ReplyDiscarded,
@@ -22,18 +22,12 @@ from caliban_common.stop import Stop
 from caliban_common.usage import Usage
 from caliban_drive import Session
 from caliban_drive.result import PromptResult
-from caliban_headless import (
-    Driver,
-    Init,
-    JsonEncoder,
-    OnePrompt,
-    Output,
-    StreamEncoder,
-    StreamOptions,
-    TextEncoder,
-)
+from caliban_headless import Driver, Init, OnePrompt, Output
 from caliban_headless.exit_codes import CODES, exit_code
 from caliban_headless.frames import tool_use_frame
+from caliban_headless.json import JsonEncoder
+from caliban_headless.stream import StreamEncoder, StreamOptions
+from caliban_headless.text import TextEncoder
 from caliban_provider.testing.scripted import ScriptedProvider, reply, tool_call
 
 INIT = Init(
@@ -48,12 +42,13 @@ class Denying:
         self.name = name
 
     async def fire(self, event: HookEvent) -> HookVerdict:
-        return HookVerdict(deny=event.name == self.name, reason="not today")
+        denies = event.type == self.name
+        return HookVerdict(decision="deny" if denies else "continue", reason="not today" if denies else "")
 
 
 async def drive(encoder, provider, hooks=None) -> tuple[int, str]:
     reader, writer = os.pipe()
-    session = Session(Agent(provider, "m", gate=Gate(hooks=hooks)), id="s")
+    session = Session(Agent(provider, "m", hooks=hooks), id="s")
     driver = Driver(session=session, encoder=encoder, output=Output(writer), init=INIT)
     with anyio.fail_after(10):
         code = await driver.run(OnePrompt(user("hi")))
@@ -72,7 +67,8 @@ async def test_h9_the_result_is_last_even_after_hook_events():
     assert [f["type"] for f in frames].count("result") == 1
     assert frames[-1]["type"] == "result"
     names = [f["hookEventName"] for f in frames if f["type"] == "hook_event"]
-    assert names == ["UserPromptSubmit", "PreTurn", "PostToolUse", "PostTurn", "PreTurn", "PostTurn"]
+    turns = ["PreTurn", "PostToolUse", "PostTurn", "PreTurn", "PostTurn"]
+    assert names == ["SessionStart", "UserPromptSubmit", *turns, "Stop"]
 
 
 @pytest.mark.anyio
@@ -101,7 +97,7 @@ async def test_a_hook_that_denies_a_call_is_a_denial_in_the_result():
             raise AssertionError("must not run")
 
     reader, writer = os.pipe()
-    agent = Agent(provider, "m", tools=[Known()], gate=Gate(hooks=Denying("PreToolUse")))
+    agent = Agent(provider, "m", tools=[Known()], hooks=Denying("PreToolUse"))
     driver = Driver(session=Session(agent, id="s"), encoder=JsonEncoder(), output=Output(writer), init=INIT)
     assert await driver.run(OnePrompt(user("hi"))) == 0
     denials = json.loads(os.read(reader, 65536))["permission_denials"]

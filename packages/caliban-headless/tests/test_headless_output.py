@@ -12,10 +12,11 @@ import pytest
 from caliban_agent_core import Agent
 from caliban_common.message import user
 from caliban_drive import Session
-from caliban_headless import Driver, Init, OnePrompt, Output, StreamEncoder, StreamOptions
+from caliban_headless import Driver, Init, OnePrompt, Output
 from caliban_headless.errors import MissingInput, OutputClosed, OutputFailed
 from caliban_headless.signals import look_out, watch_signals
 from caliban_headless.stdin import Stdin
+from caliban_headless.stream import StreamEncoder, StreamOptions
 from caliban_provider.testing.scripted import ScriptedProvider, reply
 
 INIT = Init(

@@ -86,8 +86,8 @@ def test_a_missing_session_is_not_made_when_it_must_exist(store: SessionStore) -
 
 def test_a_session_is_one_readable_file_after_close(store: SessionStore) -> None:
     with store.open("work", provider="anthropic", model="claude") as session:
-        session.append(user("hi ü → 🌍"))
-        session.append(assistant("yes"), Usage(input_tokens=9, output_tokens=2, cache_read_tokens=5))
+        session.append(user("hi ü → 🌍", id="m1"))
+        session.append(assistant("yes", id="m2"), Usage(input_tokens=9, output_tokens=2, cache_read_tokens=5))
 
     assert sorted(path.name for path in store.directory.iterdir()) == ["work.json"]
     text = (store.directory / "work.json").read_text("utf-8")
@@ -107,8 +107,8 @@ def test_a_session_is_one_readable_file_after_close(store: SessionStore) -> None
         "journal_seq": 3,
         "todos": [],
         "messages": [
-            {"id": "id2", "parent": None, "role": "user", "content": [{"type": "text", "text": "hi ü → 🌍"}]},
-            {"id": "id3", "parent": "id2", "role": "assistant", "content": [{"type": "text", "text": "yes"}]},
+            {"id": "m1", "parent": None, "role": "user", "content": [{"type": "text", "text": "hi ü → 🌍"}]},
+            {"id": "m2", "parent": "m1", "role": "assistant", "content": [{"type": "text", "text": "yes"}]},
         ],
     }
 

@@ -8,19 +8,12 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caliban_common.event import AgentEvent, RunEnd, TurnEnd, TurnStart
-from caliban_common.message import Message, TextBlock
-from caliban_common.stop import Stop
 from caliban_common.usage import Usage
 from caliban_telemetry.frames import dollars, model_usage
-from caliban_telemetry.meter import CostMeter, EventMeter, MeterRow, merged
+from caliban_telemetry.meter import CostMeter, MeterRow, merged
 from caliban_telemetry.rate import Cost, Rate
 
 RATE = Rate(input=Decimal(3), output=Decimal(15), cache_read=Decimal("0.3"), cache_write=Decimal("3.75"))
-
-
-def price(provider: str, model: str, usage: Usage) -> Cost | None:
-    return RATE.cost(usage) if model != "foo" else None
 
 
 usages = st.builds(Usage, **{name: st.integers(0, 10**7) for name in ("input_tokens", "output_tokens")})
@@ -68,49 +61,6 @@ def test_a_call_without_a_price_is_counted_and_named_once() -> None:
         MeterRow(provider="openai", model="bar", usage=used, cost_usd=Decimal(2), calls=1),
         MeterRow(provider="openai", model="foo", usage=used + used, calls=2, unpriced_calls=2),
     )
-
-
-def turn(number: int, usage: Usage, model: str | None = None) -> TurnEnd:
-    message = Message(role="assistant", content=(TextBlock(text="x"),), model=model)
-    return TurnEnd(turn=number, message=message, results=(), stop_reason="end_turn", usage=usage)
-
-
-def run_end(usage: Usage) -> RunEnd:
-    return RunEnd(stop=Stop(kind="end_of_turn"), messages=(), usage=usage, turns=1)
-
-
-def fold(*events: AgentEvent) -> CostMeter:
-    state = EventMeter(provider="p")
-    for event in events:
-        state = state.step(event, price)
-    return state.meter
-
-
-A, B, C = (Usage(input_tokens=n * 100, output_tokens=n, cache_read_tokens=n * 40) for n in (1, 2, 3))
-
-
-def test_the_events_of_a_run_are_counted_once_per_model() -> None:
-    meter = fold(
-        TurnStart(turn=0, model="m"),
-        turn(0, A, "m"),
-        TurnStart(turn=1, model="n"),
-        turn(1, B, "n"),
-        run_end(A + B),
-    )
-    assert meter == CostMeter().record("p", "m", A, price("p", "m", A)).record(
-        "p", "n", B, price("p", "n", B)
-    )
-
-
-def test_what_a_run_used_beyond_its_turns_is_counted_too() -> None:
-    cut = fold(TurnStart(turn=0, model="m"), turn(0, A), TurnStart(turn=1, model="m"), run_end(A + C))
-    assert (cut.usage, cut.rows[0].calls) == (A + C, 2)
-    assert fold(TurnStart(turn=0, model="m"), run_end(C)).usage == C
-
-
-def test_runs_follow_one_another_in_one_fold() -> None:
-    run = (TurnStart(turn=0, model="m"), turn(0, A), run_end(A + B))
-    assert fold(*run, *run).usage == A + B + A + B
 
 
 def test_the_usage_of_models_is_plain_data_for_a_frame() -> None:

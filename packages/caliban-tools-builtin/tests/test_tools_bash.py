@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -14,12 +13,8 @@ from pathlib import Path
 
 import anyio
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from caliban_common.message import TextBlock
-from caliban_tools_builtin.shell.capture import HEAD_BYTES, TAIL_BYTES, Capture
-from caliban_tools_builtin.shell.environ import child_environment
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="Bash needs a POSIX system")
 
@@ -145,26 +140,6 @@ def test_endless_output_costs_no_memory(call):
     assert output.is_error and "timed out after 1s" in output.text and peak < 5_000_000
 
 
-@given(st.lists(st.binary(max_size=40_000), max_size=6))
-def test_what_is_kept_never_exceeds_the_bound(chunks):
-    capture = Capture()
-    for chunk in chunks:
-        capture.feed(chunk)
-    whole = b"".join(chunks)
-    assert capture.total_bytes == len(whole)
-    shown = capture.text()
-    assert len(shown) <= HEAD_BYTES + TAIL_BYTES + 60 and "\0" not in shown
-    shown.encode("utf-8")
-
-
-@pytest.mark.parametrize("shift", range(8))
-@pytest.mark.parametrize("char", ["é", "日", "😀"])
-def test_a_cut_splits_no_character(char, shift):
-    capture = Capture()
-    capture.feed(b"x" * shift + char.encode() * 20_000)
-    assert "left out" in capture.text() and "\ufffd" not in capture.text()
-
-
 def test_every_call_starts_afresh(sh, ws):
     (ws / "sub").mkdir()
     sh("cd sub; export LEAK=1; f() { echo leak; }; umask 000; exec 9>leaked; shopt -s extglob; alias ls=leak")
@@ -191,37 +166,6 @@ def test_no_start_up_file_and_no_other_shell_is_used(make, ws):
     call = make(host_environment={**hostile, "PATH": "/usr/bin:/bin"})
     output = call("Bash", command="ls -d .; echo $0")
     assert "PWNED" not in output.text and "bash" in output.text
-
-
-REFUSED = re.findall(
-    r"\w+",
-    """ANTHROPIC_API_KEY OPENAI_API_KEY GITHUB_TOKEN AWS_SECRET_ACCESS_KEY AWS_PROFILE DB_PASSWORD PS4 IFS
-    CALIBAN_DAEMON_TOKEN SSH_AUTH_SOCK LD_PRELOAD PYTHONPATH NODE_OPTIONS GIT_EXTERNAL_DIFF BASH_ENV
-    PROMPT_COMMAND DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR RIPGREP_CONFIG_PATH""",
-)
-
-
-def test_credentials_and_interpreter_variables_do_not_reach_a_command():
-    host = {
-        "PATH": "bin::/usr/bin:./x:/bin",
-        "HOME": "/h",
-        "LANG": "C",
-        "LC_ALL": "C",
-        "http_proxy": "http://proxy:3128",
-        "https_proxy": "http://user:pw@proxy:3128",
-        "TMPDIR": "sk-abcdefghijklmnopqrstuvwxyz",
-        "LC_TOKEN": "x",
-        **dict.fromkeys(REFUSED, "CANARY"),
-    }
-    assert child_environment(host, {"MY_TOKEN": "listed"}) == {
-        "PATH": "/usr/bin:/bin",
-        "HOME": "/h",
-        "LANG": "C",
-        "LC_ALL": "C",
-        "http_proxy": "http://proxy:3128",
-        "TERM": "dumb",
-        "MY_TOKEN": "listed",
-    }
 
 
 def test_a_command_sees_the_built_environment_only(make):

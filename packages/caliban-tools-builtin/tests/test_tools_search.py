@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from caliban_common.tool import ToolContext
+from caliban_process import Runner
 from caliban_tools_builtin.fence import Fence
 from caliban_tools_builtin.search.engine import Query, SearchEngine, find_ripgrep, ripgrep
 from caliban_tools_builtin.search.glob import Glob
@@ -26,7 +27,7 @@ def search(request, ws):
 
     def call(name: str, *, restrict: bool = True, readable=None, deadline_s=None, **args):
         fence = Fence(ws, restrict=restrict)
-        engine = SearchEngine(ws, ripgrep=engine_path, deadline_s=deadline_s)
+        engine = SearchEngine(ws, Runner(), ripgrep=engine_path, deadline_s=deadline_s)
         tool = Glob(fence, engine, readable) if name == "Glob" else Grep(fence, engine, readable)
         return anyio.run(tool.invoke, args, CONTEXT)
 
@@ -302,7 +303,7 @@ def test_odd_repositories_are_searched_all_the_same(search, ws, damage):
 def test_a_search_that_is_cancelled_leaves_no_process(ws, anyio_backend):
     for number in range(300):
         (ws / f"f{number}").write_bytes(b"y\n" * 50_000)
-    tool = Grep(Fence(ws, restrict=True), SearchEngine(ws), None)
+    tool = Grep(Fence(ws, restrict=True), SearchEngine(ws, Runner()), None)
 
     async def main() -> bool:
         with anyio.move_on_after(0.02):

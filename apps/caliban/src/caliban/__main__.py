@@ -8,9 +8,6 @@ import sys
 from caliban.early_signals import EarlySignals
 from caliban.stdio import hold_standard_descriptors
 
-COMMANDS = (["models"], ["perms"], ["router"], ["login"], ["logout"], ["status"], ["doctor"])
-"""What has a help of its own."""
-
 ASCII = ("ascii", "us-ascii", "ansi_x3.4-1968")
 ABOUT = frozenset(("-V", "--version", "-h", "--help"))
 
@@ -20,10 +17,12 @@ def main() -> None:
     arguments = sys.argv[1:]
     flags = arguments[: arguments.index("--")] if "--" in arguments else arguments
     hold_standard_descriptors()
-    if flags == ["help"] or (flags[:1] not in COMMANDS and ABOUT.intersection(flags)):
+    if flags == ["help"] or ABOUT.intersection(flags):
         from caliban.about import about
 
-        _leave(about(arguments))
+        code = about(flags)
+        if code is not None:
+            _leave(code)
     if sys.getfilesystemencoding() in ASCII:
         _start_again_in_utf8()
     signals = EarlySignals()

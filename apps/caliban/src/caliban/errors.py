@@ -2,6 +2,7 @@
 
 AppError             carries the exit code of its kind
 ├── UsageError       64: flags that do not exist or do not go together
+├── CommandCancelled 124: a signal ended a command
 ├── ConfigError      78: settings, keys or directories that do not allow the run
 │   └── MissingKey   the provider needs a key, and there is none
 └── MissingError     66: something named that is not there
@@ -27,6 +28,12 @@ class UsageError(AppError):
     """The flags are wrong."""
 
     code = 64
+
+
+class CommandCancelled(AppError):
+    """A signal ended a command before it was done."""
+
+    code = 124
 
 
 class ConfigError(AppError):

@@ -6,18 +6,23 @@ import os
 import sys
 from collections.abc import Sequence
 
+from caliban.cli.commands import COMMANDS, Subcommand, find_command
+from caliban.cli.formats import output_format
+from caliban.cli.help import command_parser
+from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
-from caliban.cli.parser import parse
+from caliban.cli.parser import parse, parse_command
 from caliban.early_signals import EarlySignals
 from caliban.errors import UsageError
 from caliban.stdio import complain, write_out
 from caliban_common.errors import CalibanError
 
-JSON_FORMATS = ("json", "stream-json")
-KEY_COMMANDS = ("doctor", "login", "logout", "status")
 
-
-def run(arguments: Sequence[str], signals: EarlySignals | None = None) -> int:
+def run(
+    arguments: Sequence[str],
+    signals: EarlySignals | None = None,
+    commands: Sequence[Subcommand] = COMMANDS,
+) -> int:
     """Do what `arguments` say; the exit code. No error of ours or of the environment gets past this.
 
     `signals` holds the signals that came before a run could be cancelled.
@@ -26,7 +31,7 @@ def run(arguments: Sequence[str], signals: EarlySignals | None = None) -> int:
     if os.environ.get("CALIBAN_DEBUG"):
         _show_faults()
     try:
-        return _dispatch(arguments, signals or EarlySignals())
+        return _dispatch(arguments, signals or EarlySignals(), commands)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -51,19 +56,19 @@ def _fault(error: Exception) -> CalibanError:
         import traceback
 
         complain("".join(traceback.format_exception(error)))
-    said = " ".join(str(error).split())[:300]
+    words = " ".join(str(error).split())[:300]
     return CalibanError(
-        f"this is a fault in caliban: {type(error).__name__}: {said}",
+        f"this is a fault in caliban: {type(error).__name__}: {words}",
         hint="please report it; CALIBAN_DEBUG=1 shows where it happened",
     )
 
 
-def report(error: CalibanError, output_format: str | None) -> int:
+def report(error: CalibanError, format_name: str | None) -> int:
     """Say `error` where its reader looks: standard error, and a result object for a program."""
     from caliban.exits import exit_code, subtype
 
     code = exit_code(error)
-    if output_format in JSON_FORMATS:
+    if output_format(format_name).is_data:
         from caliban_drive.result import PromptResult
         from caliban_headless.json import JsonEncoder
 
@@ -76,33 +81,21 @@ def report(error: CalibanError, output_format: str | None) -> int:
 
 def wanted_format(arguments: Sequence[str]) -> str | None:
     """The output format that the arguments name, whether or not the rest of them make sense."""
-    found: str | None = None
+    named: str | None = None
     for position, argument in enumerate(arguments):
         if argument == "--":
             break
         if argument == "--output-format" and position + 1 < len(arguments):
-            found = arguments[position + 1]
+            named = arguments[position + 1]
         elif argument.startswith("--output-format="):
-            found = argument.split("=", 1)[1]
-    return found
+            named = argument.split("=", 1)[1]
+    return named
 
 
-def _dispatch(arguments: Sequence[str], signals: EarlySignals) -> int:
-    if arguments and arguments[0] == "models":
-        from caliban.commands.models import models
-
-        return models(arguments[1:], signals)
-    if arguments and arguments[0] == "perms":
-        from caliban.commands.perms import perms
-
-        return perms(arguments[1:])
-    place = _skip_config(arguments)
-    if place < len(arguments) and arguments[place] == "router":
-        from caliban.commands.router import router
-
-        return router([*arguments[:place], *arguments[place + 1 :]])
-    if arguments and arguments[0] in KEY_COMMANDS:
-        return _key_command(arguments[0], arguments[1:], signals)
+def _dispatch(arguments: Sequence[str], signals: EarlySignals, commands: Sequence[Subcommand]) -> int:
+    called = find_command(arguments, commands)
+    if called is not None:
+        return _run_command(*called, signals)
     options = parse(arguments, os.environ)
     _choose_face(options)
     from caliban.faces.headless import answer
@@ -110,26 +103,11 @@ def _dispatch(arguments: Sequence[str], signals: EarlySignals) -> int:
     return answer(options, signals)
 
 
-def _key_command(name: str, arguments: Sequence[str], signals: EarlySignals) -> int:
-    """The commands about keys and whether all is well."""
-    if name == "doctor":
-        from caliban.commands.doctor import doctor
-
-        return doctor(arguments, signals)
-    if name == "status":
-        from caliban.commands.status import status
-
-        return status(arguments)
-    from caliban.commands.login import login, logout
-
-    return login(arguments, signals) if name == "login" else logout(arguments)
-
-
-def _skip_config(arguments: Sequence[str]) -> int:
-    """Where the first word after a leading `--config PATH` stands: the one flag before a command."""
-    if arguments and arguments[0] == "--config":
-        return 2
-    return 1 if arguments and arguments[0].startswith("--config=") else 0
+def _run_command(command: Subcommand, arguments: Sequence[str], signals: EarlySignals) -> int:
+    if "-h" in arguments or "--help" in arguments or (command.needs_words and not arguments):
+        return write_out(command_parser(command).format_help().encode())
+    options, values = parse_command(command, arguments, os.environ)
+    return command.load()(Invocation(options=options, values=values, signals=signals))
 
 
 def _choose_face(options: Options) -> None:

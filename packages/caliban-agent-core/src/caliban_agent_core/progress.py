@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anyio import lowlevel
 from msgspec.structs import replace
 
 from caliban_agent_core.state import RunState
@@ -19,6 +20,9 @@ class CallProgress:
         """Send `event`, waiting while the reader is far behind. Raises `TypeError` for any other value."""
         if not isinstance(event, ToolProgress | ChildEvent):
             raise TypeError(f"a tool emits ToolProgress and ChildEvent, not {type(event).__name__}")
+        await (
+            lowlevel.checkpoint_if_cancelled()
+        )  # a tool that only speaks can be stopped here and nowhere else
         if self._state is None:
             return
         if event.tool_use_id != self._tool_use_id:

@@ -71,7 +71,9 @@ def loads(data: bytes | str) -> Any:
 def message_to_json(message: Message) -> dict[str, Any]:
     """`message` as plain data."""
     content = [block_to_json(block) for block in message.content]
-    out: dict[str, Any] = {"role": message.role, "content": content, "id": message.id}
+    out: dict[str, Any] = {"role": message.role, "content": content}
+    if message.id:
+        out["id"] = message.id
     for name in ("family", "model"):
         value = getattr(message, name)
         if value is not None:

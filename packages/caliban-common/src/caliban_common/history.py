@@ -21,7 +21,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_common.cleaning import cleaned
-from caliban_common.message import Block, ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
+from caliban_common.message import (
+    Block,
+    ImageBlock,
+    Message,
+    NewId,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    new_id,
+)
 
 _AnyBlock = TypeVar("_AnyBlock", bound=Block)
 
@@ -115,12 +124,14 @@ class Repairer:
         )
 
 
-def close_open_calls(messages: Sequence[Message], *, text: str = INTERRUPTED) -> tuple[Message, ...]:
+def close_open_calls(
+    messages: Sequence[Message], *, text: str = INTERRUPTED, new_id: NewId = new_id
+) -> tuple[Message, ...]:
     """`messages` with an answer for each tool call that the last message leaves open."""
     if not messages or messages[-1].role != "assistant" or not messages[-1].tool_uses:
         return tuple(messages)
     results = tuple(interrupted(call.id, text) for call in messages[-1].tool_uses)
-    return (*messages, _answer_to(messages[-1], results))
+    return (*messages, Message(role="user", content=results, id=new_id()))
 
 
 def interrupted(tool_use_id: str, text: str = INTERRUPTED) -> ToolResultBlock:
@@ -133,11 +144,6 @@ def is_same_model(one: str, other: str) -> bool:
     one, other = sorted((one.rsplit("/", 1)[-1], other.rsplit("/", 1)[-1]), key=len)
     rest = other.removeprefix(one)
     return not rest or (rest != other and rest[0] in "-@" and rest[1:].replace("-", "").isdigit())
-
-
-def _answer_to(message: Message, results: tuple[ToolResultBlock, ...]) -> Message:
-    """A user message that nobody wrote: its id is made of that of `message`, so that repair stays pure."""
-    return Message(role="user", content=results, id=f"{message.id}-answer")
 
 
 def _same(left: Sequence[object], right: Sequence[object]) -> bool:
@@ -221,7 +227,8 @@ def _answer(message: Message, followers: list[Message]) -> list[Message]:
         for result in follower.tool_results:
             found.setdefault(result.tool_use_id, result)
     results = [found.get(call.id) or interrupted(call.id) for call in message.tool_uses]
-    first = followers[0] if followers else _answer_to(message, ())
+    # Nobody wrote an answer: its id is made of that of the message, so that repair stays pure.
+    first = followers[0] if followers else Message(role="user", content=(), id=f"{message.id}-answer")
     rest = (block for block in first.content if not isinstance(block, ToolResultBlock))
     content = (*results, *rest)
     answered = first if _same(content, first.content) else replace(first, content=content)

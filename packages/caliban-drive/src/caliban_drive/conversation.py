@@ -1,52 +1,111 @@
-"""What the prompts of one session share: the history, the agent, the store, the road of notices."""
+"""What the prompts of one session share: history, agent and hooks, store, the road of notices."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Protocol
 
+import anyio
+from msgspec import Struct
+
 from caliban_agent_core.agent import Agent
+from caliban_agent_core.hooks import ask_hooks, context_message, hook_fired, prompt_denied
 from caliban_agent_core.prefix import PrefixWatch
 from caliban_agent_core.run import Run
 from caliban_common.event import AgentEvent
-from caliban_common.message import Message
+from caliban_common.hook import HookEvent, SessionEnd, SessionStart, UserPromptSubmit
+from caliban_common.message import Message, NewId, new_id
+from caliban_common.stop import Stop
 from caliban_drive.inputs import SteeringQueue
-from caliban_drive.notice import Notice, Reporter
+from caliban_drive.notice import Notice, Reporter, drop
+from caliban_drive.result import Costs
 from caliban_drive.store import Recorder, Store
 
+END_HOOK_S = 1.5
+"""How long hooks may take over the end of a session: nobody waits for them."""
 
-class Interruptible(Protocol):
-    """A prompt in progress."""
+
+class SessionParts(Struct, frozen=True, kw_only=True):
+    """What a session works with beside its agent.
+
+    `start` is what hooks are told of it, `costs` who knows what was spent, `reporter` the road of its
+    notices, `new_id` names the messages that it writes itself.
+    """
+
+    start: SessionStart | None = None
+    costs: Costs | None = None
+    reporter: Reporter = Reporter(drop)
+    new_id: NewId = new_id
+
+
+class PromptInProgress(Protocol):
+    """What a conversation knows of the prompt at work."""
 
     def interrupt(self) -> None:
         """End it soon."""
         ...
 
+    def put(self, event: AgentEvent) -> None:
+        """Show `event` to its reader, behind those that are there already."""
+        ...
+
 
 class Conversation:
-    """A history and what is at work on it: one prompt at a time."""
+    """A history and what is at work on it, one prompt at a time.
+
+    The hooks hear of the session's start with the first prompt, and of each prompt, before anything enters
+    the history.
+    """
 
     def __init__(
         self,
         agent: Agent,
         messages: tuple[Message, ...],
         *,
+        start: SessionStart,
+        parts: SessionParts,
         store: Store | None,
         prefix: Mapping[str, str] | None,
-        reporter: Reporter,
     ) -> None:
         self.agent = agent
         self.messages = messages
-        self.reporter = reporter
-        self.steering = SteeringQueue()
+        self.parts = parts
+        self.steering = SteeringQueue(self._admit_steering)
+        self._start = start
+        self._is_open = False
+        self._context: tuple[Message, ...] = ()  # of the start, until a prompt is admitted
         self._watch = PrefixWatch(prefix)
         self.recorder = Recorder(store, self._watch)
-        self._current: Interruptible | None = None
+        self._current: PromptInProgress | None = None
         self._interrupts_next = False
 
     def run(self) -> Run:
-        """The run that continues it."""
-        return self.agent.run(self.messages, prefix=self._watch)
+        """The run that continues it; its prompt was judged here."""
+        return self.agent.run(self.messages, prefix=self._watch, inputs=self.steering, judged=True)
+
+    async def admit(self, prompt: Message) -> tuple[Message, ...] | Stop:
+        """What enters the history for `prompt`: the hooks may add to it, or end it."""
+        if not self._is_open:
+            context = await self._ask(self._start)
+            if isinstance(context, Stop):
+                return context
+            self._context, self._is_open = context, True
+        added = await self._ask(UserPromptSubmit(session_id=self._start.session_id, prompt=prompt.text))
+        if isinstance(added, Stop):
+            return added
+        context, self._context = self._context, ()
+        return (*context, prompt, *added)
+
+    async def close(self, reason: str) -> None:
+        """Tell the hooks of the end, and let go of the store; a failure is reported."""
+        try:
+            if self._is_open and self.agent.hooks is not None:
+                self._is_open = False
+                with anyio.move_on_after(END_HOOK_S, shield=True):
+                    event = SessionEnd(session_id=self._start.session_id, reason=reason)
+                    await ask_hooks(self.agent.hooks, event)
+        finally:
+            self.report(self.recorder.close())
 
     def record(self, event: AgentEvent) -> None:
         """Fold in what happens outside of runs; a failure is reported."""
@@ -55,10 +114,10 @@ class Conversation:
     def report(self, notice: Notice | None) -> None:
         """Say `notice`, where there is one."""
         if notice is not None:
-            self.reporter(notice)
+            self.parts.reporter(notice)
 
-    def begin(self, prompt: Interruptible) -> None:
-        """`prompt` is in progress now. Raises `RuntimeError` while another one is."""
+    def begin(self, prompt: PromptInProgress) -> None:
+        """`prompt` is at work now. Raises `RuntimeError` while another one is."""
         if self._current is not None:
             raise RuntimeError("a session answers one prompt at a time")
         self._current = prompt
@@ -67,12 +126,30 @@ class Conversation:
             prompt.interrupt()
 
     def end(self) -> None:
-        """No prompt is in progress any more."""
+        """No prompt is at work any more."""
         self._current = None
 
     def interrupt(self, *, waiting: bool) -> None:
-        """End the prompt in progress, or else the next one if it is `waiting`."""
+        """End the prompt at work, or else the next one if it is `waiting`."""
         if self._current is not None:
             self._current.interrupt()
         elif waiting:
             self._interrupts_next = True
+
+    async def _admit_steering(self, message: Message) -> tuple[Message, ...]:
+        """Likewise for what is said to a run at work; one that is denied is told of."""
+        added = await self._ask(UserPromptSubmit(session_id=self._start.session_id, prompt=message.text))
+        if isinstance(added, Stop):
+            self.report(Notice(subtype="message_denied", message=added.message))
+            return ()
+        return (message, *added)
+
+    async def _ask(self, event: HookEvent) -> tuple[Message, ...] | Stop:
+        """What hooks add to the history at `event`, or how they end it."""
+        if self.agent.hooks is None:
+            return ()
+        verdict = await ask_hooks(self.agent.hooks, event)
+        if self._current is not None:
+            self._current.put(hook_fired(event, verdict))
+        context = context_message(event, verdict, new_id=self.parts.new_id)
+        return prompt_denied(verdict) or (() if context is None else (context,))

@@ -1,27 +1,33 @@
-"""What a person says while a run is at work: it reaches the model at the next turn."""
+"""What a person says while a run is at work: it reaches the model at the next boundary of a turn."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Awaitable, Callable
 
+from caliban_agent_core.ports import Boundary
 from caliban_common.message import Message
 
 
 class SteeringQueue:
     """Messages that wait for the end of a turn; the agent's `InputSource`.
 
-    What comes after the last turn of a run waits for the next run.
+    `admit` asks the hooks: what of a message may enter the history. What comes after the last boundary of a
+    run waits for the next run.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, admit: Callable[[Message], Awaitable[tuple[Message, ...]]]) -> None:
+        self._admit = admit
         self._messages: deque[Message] = deque()
 
     def put(self, message: Message) -> None:
         """Let `message` follow the turn that is at work."""
         self._messages.append(message)
 
-    async def next_messages(self) -> tuple[Message, ...]:
-        """What was said since it was asked last; never waits."""
-        messages = tuple(self._messages)
-        self._messages.clear()
-        return messages
+    async def next(self, boundary: Boundary) -> tuple[Message, ...]:
+        """What was said since it was asked last, as far as it is admitted; also at the end of a run."""
+        admitted: list[Message] = []
+        while self._messages:
+            admitted += await self._admit(self._messages[0])
+            self._messages.popleft()
+        return tuple(admitted)

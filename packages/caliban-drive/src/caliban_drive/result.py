@@ -5,11 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias, assert_never
 
 from msgspec import Struct, field
 
-from caliban_common.event import AgentEvent, MessageAdded, RunEnd, ToolCallEnd, ToolCallReady, TurnEnd
+from caliban_common.event import (
+    AgentEvent,
+    ApiRetry,
+    AssistantTextDelta,
+    AssistantThinkingDelta,
+    ChildEvent,
+    HistoryReplaced,
+    HookFired,
+    MessageAdded,
+    ReplyDiscarded,
+    RunEnd,
+    ToolCallEnd,
+    ToolCallInputDelta,
+    ToolCallReady,
+    ToolCallStart,
+    ToolProgress,
+    TurnEnd,
+    TurnStart,
+    Warned,
+)
 from caliban_common.message import ToolUseBlock
 from caliban_common.stop import Stop, StopKind
 from caliban_common.usage import Usage
@@ -92,13 +111,15 @@ class RunTotals(Struct, kw_only=True):
     def add(self, event: AgentEvent) -> None:
         """Fold `event` in."""
         match event:
-            case MessageAdded() if event.message.role == "assistant" and event.message.text:
-                self.text = event.message.text
+            case MessageAdded():
+                if event.message.role == "assistant":
+                    self.text = event.message.text or self.text
             case ToolCallReady():
                 self.calls_seen += 1
                 self.open_calls[event.call.id] = event.call
-            case ToolCallEnd() if event.outcome == "denied":
-                self.denials.append(self._denial(event))
+            case ToolCallEnd():
+                if event.outcome == "denied":
+                    self.denials.append(self._denial(event))
             case TurnEnd():
                 self.open_calls.clear()
                 self.api_ms += event.api_ms
@@ -107,8 +128,23 @@ class RunTotals(Struct, kw_only=True):
                 self.usage += event.usage
                 self.turns_without_edit = event.turns_without_edit
                 self.no_edit_nudge_emitted = self.no_edit_nudge_emitted or event.no_edit_nudge_emitted
-            case _:
+            case (
+                TurnStart()
+                | AssistantTextDelta()
+                | AssistantThinkingDelta()
+                | ToolCallStart()
+                | ToolCallInputDelta()
+                | ToolProgress()
+                | ChildEvent()
+                | HistoryReplaced()
+                | ReplyDiscarded()
+                | ApiRetry()
+                | Warned()
+                | HookFired()
+            ):
                 pass
+            case _:
+                assert_never(event)
 
     def result(self, stop: Stop) -> PromptResult:
         """The result of runs of which the last ended with `stop`."""

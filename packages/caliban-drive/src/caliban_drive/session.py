@@ -1,6 +1,7 @@
 """One conversation, for every face: a history, an agent that continues it, and a store that remembers it.
 
 Recording is a fold over the events: a message is durable before the face that reads the events can show it.
+A prompt that the hooks deny is recorded nowhere.
 """
 
 from __future__ import annotations
@@ -8,29 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.compact.summary import is_summary
 from caliban_common.errors import CalibanError
 from caliban_common.event import HistoryReplaced, MessageAdded
 from caliban_common.history import close_open_calls
+from caliban_common.hook import SessionStart
 from caliban_common.message import Message
-from caliban_drive.conversation import Conversation
-from caliban_drive.notice import Reporter, drop
-from caliban_drive.result import Costs, RunTotals
+from caliban_drive.conversation import Conversation, SessionParts
+from caliban_drive.result import RunTotals
 from caliban_drive.store import Store
 from caliban_drive.submission import Submission
 
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
-
-
-class SessionParts(Struct, frozen=True, kw_only=True):
-    """What a session works with beside its agent: who knows the costs, the road of its notices."""
-
-    costs: Costs | None = None
-    reporter: Reporter | None = None
 
 
 class Session:
@@ -54,10 +46,15 @@ class Session:
         parts = parts or SessionParts()
         self.agent = agent
         self.id = id
-        self._costs = parts.costs
-        reporter = parts.reporter or Reporter(drop)
+        start = parts.start or SessionStart(
+            session_id=id,
+            cwd="",
+            provider=agent.provider.name,
+            model=agent.model,
+            source="resume" if messages else "startup",
+        )
         closed = close_open_calls(messages)
-        self._conversation = Conversation(agent, closed, store=store, prefix=prefix, reporter=reporter)
+        self._conversation = Conversation(agent, closed, start=start, parts=parts, store=store, prefix=prefix)
         if len(closed) != len(messages):
             self._conversation.record(MessageAdded(message=closed[-1], injected=True))
 
@@ -96,7 +93,7 @@ class Session:
 
     def totals(self) -> RunTotals:
         """The beginning of a result: nothing yet, and the time from now on."""
-        return RunTotals(model=self.agent.model, session_id=self.id, costs=self._costs)
+        return RunTotals(model=self.agent.model, session_id=self.id, costs=self._conversation.parts.costs)
 
     def interrupt(self, *, waiting: bool = False) -> None:
         """End the prompt in progress, or else the next one if it is `waiting`; the session may go on."""
@@ -106,6 +103,6 @@ class Session:
         """Say `message` to the run at work: the model reads it with its next turn."""
         self._conversation.steering.put(message)
 
-    async def aclose(self) -> None:
-        """Let go of the store; a failure is reported."""
-        self._conversation.report(self._conversation.recorder.close())
+    async def aclose(self, reason: str = "") -> None:
+        """Tell the hooks, for a moment, and let go of the store; a failure is reported."""
+        await self._conversation.close(reason)

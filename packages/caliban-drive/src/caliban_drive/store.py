@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, assert_never
 
 from caliban_agent_core.prefix import PrefixWatch
 from caliban_common.errors import CalibanError
-from caliban_common.event import AgentEvent, HistoryReplaced, MessageAdded, TurnEnd
+from caliban_common.event import (
+    AgentEvent,
+    ApiRetry,
+    AssistantTextDelta,
+    AssistantThinkingDelta,
+    ChildEvent,
+    HistoryReplaced,
+    HookFired,
+    MessageAdded,
+    ReplyDiscarded,
+    RunEnd,
+    ToolCallEnd,
+    ToolCallInputDelta,
+    ToolCallReady,
+    ToolCallStart,
+    ToolProgress,
+    TurnEnd,
+    TurnStart,
+    Warned,
+)
 from caliban_common.message import Message
 from caliban_common.usage import Usage
 from caliban_drive.notice import Notice
@@ -59,8 +78,25 @@ class Recorder:
                 return failure or self._forget_prefix()
             case TurnEnd():
                 return self._write(lambda store: store.add_usage(event.usage)) or self._note_prefix()
-            case _:
+            case (
+                TurnStart()
+                | AssistantTextDelta()
+                | AssistantThinkingDelta()
+                | ToolCallStart()
+                | ToolCallInputDelta()
+                | ToolCallReady()
+                | ToolCallEnd()
+                | ToolProgress()
+                | ChildEvent()
+                | ReplyDiscarded()
+                | ApiRetry()
+                | Warned()
+                | HookFired()
+                | RunEnd()
+            ):
                 return None
+            case _:
+                assert_never(event)
 
     def record_rest(
         self, messages: tuple[Message, ...], recorded: Sequence[Message], usage: Usage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncIterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 import anyio
 from anyio.abc import TaskGroup
@@ -16,11 +16,22 @@ from caliban_agent_core.errors import RunNotFinished
 from caliban_agent_core.run import Run
 from caliban_common.event import (
     AgentEvent,
+    ApiRetry,
     AssistantTextDelta,
+    AssistantThinkingDelta,
+    ChildEvent,
     HistoryReplaced,
+    HookFired,
     MessageAdded,
+    ReplyDiscarded,
     RunEnd,
+    ToolCallEnd,
+    ToolCallInputDelta,
+    ToolCallReady,
+    ToolCallStart,
+    ToolProgress,
     TurnEnd,
+    TurnStart,
     Warned,
 )
 from caliban_common.message import Message, user
@@ -34,6 +45,7 @@ from caliban_drive.result import PromptResult, RunTotals
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
 
+DELTAS = frozenset({AssistantTextDelta, AssistantThinkingDelta, ToolCallInputDelta})
 CANCELLED = Stop(kind="cancelled", message="the run was cancelled")
 
 
@@ -52,6 +64,7 @@ class Submission:
         self._schema = schema
         self._totals = totals
         self._group: TaskGroup | None = None
+        self._judging = anyio.CancelScope()
         self._interrupted = False
         self._runs: Channel[Run] = Channel(1)
         self._run: Run | None = None
@@ -87,6 +100,13 @@ class Submission:
         self._interrupted = True
         if self._run is not None:
             self._run.cancel()
+        else:
+            self._judging.cancel()
+
+    def put(self, event: AgentEvent) -> None:
+        """Show `event` to the reader, behind those of the run that are there already."""
+        if self._run is None or not self._run.events.put(event):
+            self._pending.append(event)
 
     @property
     def events(self) -> AsyncIterator[AgentEvent]:
@@ -97,8 +117,9 @@ class Submission:
         pending = self._pending
         async for run in self._runs:
             async for event in run.events:
-                # A delta is neither recorded nor summed up: there can be fifty thousand of them.
-                if type(event) is not AssistantTextDelta:
+                # A delta is neither recorded nor summed up: there can be fifty thousand of them, and the
+                # folds would look at each for 1 µs.
+                if type(event) not in DELTAS:
                     self._fold(event)
                 while pending:
                     yield pending.popleft()
@@ -106,7 +127,7 @@ class Submission:
             self._read.set()
         while pending:
             yield pending.popleft()
-        self._conversation.reporter.leave(self._notice)
+        self._conversation.parts.reporter.leave(self._notice)
 
     def _fold(self, event: AgentEvent) -> None:
         self._totals.add(event)
@@ -120,8 +141,24 @@ class Submission:
             case RunEnd():
                 self._ended = True
                 return
-            case _:
+            case (
+                TurnStart()
+                | AssistantTextDelta()
+                | AssistantThinkingDelta()
+                | ToolCallStart()
+                | ToolCallInputDelta()
+                | ToolCallReady()
+                | ToolCallEnd()
+                | ToolProgress()
+                | ChildEvent()
+                | ReplyDiscarded()
+                | ApiRetry()
+                | Warned()
+                | HookFired()
+            ):
                 return
+            case _:
+                assert_never(event)
         self._tell(self._conversation.recorder.record(event))
 
     def _tell(self, failure: Notice | None) -> None:
@@ -129,10 +166,7 @@ class Submission:
             self._pending.append(as_event(failure))
 
     def _notice(self, notice: Notice) -> None:
-        """Put `notice` among the events: behind those of the run that are there already."""
-        event = as_event(notice)
-        if self._run is None or not self._run.events.put(event):
-            self._pending.append(event)
+        self.put(as_event(notice))
 
     async def _work(self) -> None:
         try:
@@ -142,14 +176,22 @@ class Submission:
             self._runs.close()
 
     async def _answer(self) -> Stop:
-        stop = await self._run_once(self._prompt)
+        admitted = await self._admit()
+        if isinstance(admitted, Stop):
+            self._end_without_run(admitted)
+            return admitted
+        for message in admitted:
+            if message is not self._prompt:
+                self._pending.append(MessageAdded(message=message, injected=True))
+        stop = await self._run_once(admitted)
         if self._schema is None:
             return stop
         for _ in range(self._schema.max_repairs):
             mismatch = self._check(self._schema, stop)
             if mismatch is None:
                 return stop
-            stop = await self._run_once(user(self._schema.repair_prompt(mismatch)))
+            correction = self._schema.repair_prompt(mismatch)
+            stop = await self._run_once((user(correction, id=self._conversation.parts.new_id()),))
         mismatch = self._check(self._schema, stop)
         return stop if mismatch is None else Stop(kind="schema_mismatch", message=mismatch.message)
 
@@ -163,11 +205,25 @@ class Submission:
             return error
         return None
 
-    async def _run_once(self, prompt: Message) -> Stop:
-        """One run that begins with `prompt`: until its events are read, or the prompt is left."""
+    async def _admit(self) -> tuple[Message, ...] | Stop:
+        """What enters the history for the prompt, or why it does not; nothing was recorded yet."""
+        if self._conversation.agent.hooks is None:
+            return (self._prompt,)
+        with self._judging:
+            return await self._conversation.admit(self._prompt)
+        return CANCELLED
+
+    def _end_without_run(self, stop: Stop) -> None:
+        end = RunEnd(stop=stop, messages=self._conversation.messages, usage=Usage(), turns=0)
+        self._totals.add(end)
+        self._pending.append(end)
+
+    async def _run_once(self, added: tuple[Message, ...]) -> Stop:
+        """One run that `added` begins: until its events are read, or the prompt is left."""
         conversation = self._conversation
-        conversation.messages = (*conversation.messages, prompt)
-        self._tell(conversation.recorder.record(MessageAdded(message=prompt)))
+        conversation.messages = (*conversation.messages, *added)
+        for message in added:
+            self._tell(conversation.recorder.record(MessageAdded(message=message)))
         self._recorded, self._spent, self._ended = list(conversation.messages), Usage(), False
         run = conversation.run()
         try:
@@ -196,7 +252,7 @@ class Submission:
         if self._group is not None:
             raise RuntimeError("a prompt can be entered once; submit another one")
         self._conversation.begin(self)
-        self._conversation.reporter.listen(self._notice)
+        self._conversation.parts.reporter.listen(self._notice)
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         self._group.start_soon(self._work)
@@ -221,8 +277,8 @@ class Submission:
             raise
         finally:
             self._conversation.end()
-            self._conversation.reporter.leave(self._notice)
+            self._conversation.parts.reporter.leave(self._notice)
             for event in self._pending:
                 if isinstance(event, Warned):
-                    self._conversation.reporter(as_notice(event))
+                    self._conversation.parts.reporter(as_notice(event))
             self._pending.clear()

@@ -4,12 +4,31 @@ from __future__ import annotations
 
 import select
 import sys
-from collections.abc import Mapping
-from types import MappingProxyType
+from typing import assert_never
 
-from caliban_common.event import AgentEvent, ApiRetry, ReplyDiscarded, ToolCallEnd, ToolCallReady, Warned
+from caliban_common.event import (
+    AgentEvent,
+    ApiRetry,
+    AssistantTextDelta,
+    AssistantThinkingDelta,
+    ChildEvent,
+    HistoryReplaced,
+    HookFired,
+    MessageAdded,
+    ReplyDiscarded,
+    RunEnd,
+    ToolCallEnd,
+    ToolCallInputDelta,
+    ToolCallReady,
+    ToolCallStart,
+    ToolProgress,
+    TurnEnd,
+    TurnStart,
+    Warned,
+)
 from caliban_common.message import ToolUseBlock
 from caliban_common.text import one_line, plural
+from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.notice import Notice
 from caliban_drive.result import PromptResult
 
@@ -51,19 +70,13 @@ def line(message: str, hint: str | None = None) -> str:
 class Notices:
     """Lines for standard error. `announce` says which tools run; problems are told in any case.
 
-    Beside frames (`framed`) there are lines only for what these do not say. `main_arguments` are by tool the
-    argument that says most about a call.
+    Beside frames (`framed`) there are lines only for what these do not say. The specs of the `tools` tell
+    which argument says most about a call.
     """
 
-    def __init__(
-        self,
-        *,
-        announce: bool,
-        framed: bool = False,
-        main_arguments: Mapping[str, str | None] = MappingProxyType({}),
-    ) -> None:
+    def __init__(self, *, announce: bool, framed: bool = False, tools: ToolSource | None = None) -> None:
         self._announce = announce
-        self._main_arguments = main_arguments
+        self._tools = tools or FixedTools()
         self._framed = framed
 
     def event(self, event: AgentEvent) -> str:
@@ -71,10 +84,11 @@ class Notices:
         if self._framed:
             return self._unframed(event)
         match event:
-            case ToolCallReady() if self._announce:
-                return f"[{describe_call(event.call, self._main_arguments.get(event.call.name))}]\n"
-            case ToolCallEnd() if event.outcome == "denied":
-                return line(f"{event.name} was denied: {one_line(event.reason)}")
+            case ToolCallReady():
+                return f"[{describe_call(event.call, self._tools)}]\n" if self._announce else ""
+            case ToolCallEnd():
+                is_denied = event.outcome == "denied"
+                return line(f"{event.name} was denied: {one_line(event.reason)}") if is_denied else ""
             case ApiRetry():
                 wait_s = event.delay_ms / 1000
                 attempt = f"{event.attempt}/{event.max_retries}"
@@ -83,8 +97,23 @@ class Notices:
                 return line(f"the reply starts again: {one_line(event.reason)}")
             case Warned():
                 return _warning(event)
-            case _:
+            case (
+                TurnStart()
+                | AssistantTextDelta()
+                | AssistantThinkingDelta()
+                | ToolCallStart()
+                | ToolCallInputDelta()
+                | ToolProgress()
+                | ChildEvent()
+                | MessageAdded()
+                | HistoryReplaced()
+                | HookFired()
+                | TurnEnd()
+                | RunEnd()
+            ):
                 return ""
+            case _:
+                assert_never(event)
 
     def _unframed(self, event: AgentEvent) -> str:
         return _warning(event) if isinstance(event, Warned) and event.subtype in UNFRAMED else ""
@@ -96,9 +125,11 @@ class Notices:
         return line(_words(result), result.hint)
 
 
-def describe_call(call: ToolUseBlock, main_argument: str | None) -> str:
+def describe_call(call: ToolUseBlock, tools: ToolSource) -> str:
     """A tool call in a few words: its name and its main argument."""
-    value = call.input.get(main_argument) if main_argument is not None else None
+    specs = (tool.spec for tool in tools.tools() if tool.spec.name == call.name)
+    main_argument = next((spec.main_argument for spec in specs), None)
+    value = None if main_argument is None else call.input.get(main_argument)
     return f"{call.name} {one_line(value, max_chars=120)}" if isinstance(value, str) else call.name
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, assert_never
 
 from msgspec import Struct
 
@@ -15,11 +15,19 @@ from caliban_common.event import (
     ApiRetry,
     AssistantTextDelta,
     AssistantThinkingDelta,
+    ChildEvent,
+    HistoryReplaced,
     HookFired,
+    MessageAdded,
     ReplyDiscarded,
+    RunEnd,
     ToolCallEnd,
+    ToolCallInputDelta,
     ToolCallReady,
+    ToolCallStart,
+    ToolProgress,
     TurnEnd,
+    TurnStart,
     Warned,
 )
 from caliban_common.message import Message
@@ -76,18 +84,30 @@ class StreamEncoder:
                 return frames.tool_use_frame(event)
             case ToolCallEnd():
                 return frames.tool_result_frame(event, self._elapsed_ms())
-            case TurnEnd() if not self._options.partial:
-                return frames.message_frame(event)
+            case TurnEnd():
+                return None if self._options.partial else frames.message_frame(event)
             case ApiRetry():
                 return frames.retry_frame(event)
             case ReplyDiscarded():
                 return frames.discarded_frame(event) if self._options.partial else None
-            case Warned() if event.subtype not in UNFRAMED:
-                return frames.warning_frame(event)
-            case HookFired() if self._options.hooks:
-                return frames.hook_frame(event)
-            case _:
+            case Warned():
+                return None if event.subtype in UNFRAMED else frames.warning_frame(event)
+            case HookFired():
+                return frames.hook_frame(event) if self._options.hooks else None
+            case (
+                TurnStart()
+                | AssistantTextDelta()
+                | ToolCallStart()
+                | ToolCallInputDelta()
+                | ToolProgress()
+                | ChildEvent()
+                | MessageAdded()
+                | HistoryReplaced()
+                | RunEnd()
+            ):
                 return None
+            case _:
+                assert_never(event)
 
     def _elapsed_ms(self) -> float | None:
         return (self._clock() - self._started) * 1000 if self._options.dispatch else None

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from caliban_common.event import (
     AgentEvent,
+    ApiRetry,
     AssistantTextDelta,
+    AssistantThinkingDelta,
+    ChildEvent,
+    HistoryReplaced,
+    HookFired,
     MessageAdded,
     ReplyDiscarded,
+    RunEnd,
+    ToolCallEnd,
+    ToolCallInputDelta,
+    ToolCallReady,
+    ToolCallStart,
+    ToolProgress,
     TurnEnd,
     TurnStart,
+    Warned,
 )
 from caliban_common.message import Message
 from caliban_common.text import clean
@@ -49,15 +63,29 @@ class TextEncoder:
                 self._shown = self._shown or "".join(self._parts)
                 self._parts = []
                 return b""
-            case TurnEnd() if self._shown:
-                return self._end_of_repeat()
             case TurnEnd():
-                return self._new_line()
-            case MessageAdded() if event.injected:
-                self._parts = []
+                return self._end_of_repeat() if self._shown else self._new_line()
+            case MessageAdded():
+                if event.injected:
+                    self._parts = []
+                return b""
+            case (
+                AssistantThinkingDelta()
+                | ToolCallStart()
+                | ToolCallInputDelta()
+                | ToolCallReady()
+                | ToolCallEnd()
+                | ToolProgress()
+                | ChildEvent()
+                | HistoryReplaced()
+                | ApiRetry()
+                | Warned()
+                | HookFired()
+                | RunEnd()
+            ):
                 return b""
             case _:
-                return b""
+                assert_never(event)
 
     def result(self, result: PromptResult) -> bytes:
         """The end: whatever was printed ends with a newline."""

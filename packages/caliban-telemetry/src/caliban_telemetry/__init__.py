@@ -7,7 +7,7 @@ from caliban_telemetry.card import CardEntry, RateCard
 from caliban_telemetry.errors import BudgetError, RatesError
 from caliban_telemetry.format import cost_report, parse_usd, usd
 from caliban_telemetry.frames import dollars, model_usage
-from caliban_telemetry.meter import CostMeter, EventMeter, MeterRow
+from caliban_telemetry.meter import CostMeter, MeterRow
 from caliban_telemetry.rate import Cost, Rate, Tier
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "CardEntry",
     "Cost",
     "CostMeter",
-    "EventMeter",
     "MeterRow",
     "PriceBook",
     "Rate",

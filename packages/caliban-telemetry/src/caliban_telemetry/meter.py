@@ -6,19 +6,14 @@ earlier runs can be merged as they come.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from caliban_common.event import AgentEvent, RunEnd, TurnEnd, TurnStart
 from caliban_common.usage import Usage
 from caliban_telemetry.rate import ZERO, Cost
-
-Pricer: TypeAlias = Callable[[str, str, Usage], Cost | None]
-"""What a provider's model asks for a usage; `None` when nobody knows."""
 
 
 class MeterRow(Struct, frozen=True, kw_only=True):
@@ -106,39 +101,3 @@ def merged(meters: Iterable[CostMeter]) -> CostMeter:
             old = rows.get(row.key)
             rows[row.key] = row if old is None else old + row
     return CostMeter(rows=tuple(rows[key] for key in sorted(rows)))
-
-
-class EventMeter(Struct, frozen=True, kw_only=True):
-    """A meter as a fold over the events of runs, for who sees events only.
-
-    A turn's usage is the sum of its calls, so that a rate with tiers may take a higher one than each call
-    would have: where calls can be seen, `Account` is exact. `counted` is what the turns of the run in
-    progress have told; what `RunEnd` tells beyond it (compaction, a turn cut short) goes to the last model.
-    """
-
-    provider: str
-    model: str = ""
-    agent: str = ""
-    meter: CostMeter = field(default_factory=CostMeter)
-    counted: Usage = field(default_factory=Usage)
-
-    def step(self, event: AgentEvent, price: Pricer) -> EventMeter:
-        """The state after `event`."""
-        match event:
-            case TurnStart(model=model):
-                return replace(self, model=model)
-            case TurnEnd(usage=usage):
-                model = event.message.model or self.model
-                counted = self.counted + usage
-                return replace(self, model=model, counted=counted)._record(usage, price)
-            case RunEnd(usage=usage):
-                return replace(self._record(usage - self.counted, price), counted=Usage())
-            case _:
-                return self
-
-    def _record(self, usage: Usage, price: Pricer) -> EventMeter:
-        if usage.input_tokens <= 0 and usage.output_tokens <= 0:
-            return self
-        cost = price(self.provider, self.model, usage)
-        meter = self.meter.record(self.provider, self.model, usage, cost, agent=self.agent)
-        return replace(self, meter=meter)

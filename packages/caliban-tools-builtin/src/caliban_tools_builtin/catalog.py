@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct, field
 
 from caliban_common.tool import Tool, ToolContext, ToolOutput, ToolSpec
+from caliban_process import Runner
 from caliban_tools_builtin.specs import builtin_specs
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     `restrict_paths` fences every path, the directory of Bash included, to `workspace` and `extra_roots`.
     `env` is added to the environment of commands as it stands. `host_environment` is what that environment is
     chosen from. `readable` says of a canonical path whether Glob may show its name and Grep its lines: the
-    place for rules that deny reading.
+    place for rules that deny reading. `runner` starts the programs of Bash, Glob and Grep: one for a whole
+    process, so that a wrapper stands around all of them.
     """
 
     workspace: Path
@@ -38,6 +40,7 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = field(default_factory=dict)
     host_environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     readable: Callable[[str], bool] | None = None
+    runner: Runner = field(default_factory=Runner)
 
 
 def builtin_tools(options: ToolOptions) -> tuple[Tool, ...]:
@@ -100,7 +103,7 @@ class _Parts:
     def engine(self) -> SearchEngine:
         from caliban_tools_builtin.search.engine import SearchEngine
 
-        return SearchEngine(self.fence.workspace)
+        return SearchEngine(self.fence.workspace, self._options.runner)
 
     def work(self, name: str) -> _Work:
         """The working part of the tool `name`."""
@@ -128,6 +131,7 @@ class _Parts:
             case "Bash":
                 from caliban_tools_builtin.shell.bash import Bash
 
-                return Bash(self.fence, self._options.host_environment, self._options.env)
+                options = self._options
+                return Bash(self.fence, options.runner, options.host_environment, options.env)
             case _:
                 raise KeyError(name)

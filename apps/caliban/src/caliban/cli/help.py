@@ -1,46 +1,50 @@
-"""The parser itself and the text of `--help`: nothing here imports more than argparse."""
+"""The parsers and the texts of `--help`, made from the tables: nothing here imports more than argparse."""
 
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NoReturn
 
+from caliban.cli.commands import COMMANDS, Subcommand
+from caliban.cli.flag import Flag, Group
 from caliban.cli.groups import GROUPS
 
-DESCRIPTION = "Run any language model in a loop with tools, under your control."
-EPILOG = """\
-commands:
-  caliban models [--provider NAME]   what a provider offers
-  caliban login [PROVIDER]           keep an API key (caliban logout forgets it)
-  caliban status                     which provider and model a run would use, and where its key comes from
-  caliban doctor [--deep]            whether what a run needs is there (exit 1 when it is not)
-  caliban perms test TOOL [JSON]     what the permission rules say to a call (exit 0 allow, 1 deny, 2 ask)
-  caliban perms explain TOOL [JSON]  the same, with the reasons
-  caliban router debug               which models a request would go to, in which order
+DESCRIPTION: Final = "Run any language model in a loop with tools, under your control."
+OTHER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "ANTHROPIC_API_KEY": "the key of the provider anthropic; others have theirs",
+        "ANTHROPIC_BASE_URL": "the server of the provider anthropic; others have theirs",
+        "CALIBAN_ROUTER_CONFIG": "the same as --config",
+        "CALIBAN_RATES_YAML": "a file with prices that stand above those that are known",
+        "CALIBAN_DEBUG": "1 shows where a fault happened",
+    }
+)
+"""Environment variables that are no flag's."""
 
-environment:
-  ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL   the key and the server of the provider anthropic
-  CALIBAN_PROVIDER                        the provider, whatever --provider says
-  CALIBAN_ROUTER_CONFIG                   the same as --config
-  CALIBAN_DEFAULT_PERMISSION_MODE         the same as --permission-mode
-  CALIBAN_NO_PERMISSIONS, CALIBAN_AUTO_ALLOW, CALIBAN_DISABLE_AUTO_MODE, CALIBAN_NO_PROMPT_CACHE,
-  CALIBAN_NO_PARALLEL_TOOLS               1 is the same as the flag, 0 is not
-  CALIBAN_PARALLEL_TOOL_LIMIT, CALIBAN_MAX_ATTACH_BYTES, CALIBAN_ATTACH_BUDGET_BYTES
-  CALIBAN_DEBUG                           1 shows where a fault happened
-
-exit codes:
-  0 success   1 run-time error   2 answer does not fit its schema, or was refused   64 usage
-  66 missing session or input   75 turn limit   78 configuration   124 cancelled   130 second Ctrl-C
-  141 the reader of standard output went away
-
-examples:
-  caliban -p "What does this project do?"
-  git diff | caliban -p - "Review these changes."
-  caliban --provider local -p "Name three colours."
-"""
-
-
-UNRECOGNISED = "unrecognized arguments: "
+EXITS: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        0: "success",
+        1: "run-time error",
+        2: "answer does not fit its schema, or was refused",
+        64: "usage",
+        66: "missing session or input",
+        75: "turn limit",
+        78: "configuration",
+        124: "cancelled",
+        130: "second Ctrl-C",
+        137: "budget spent",
+        141: "the reader of standard output went away",
+    }
+)
+EXAMPLES: Final = (
+    'caliban -p "What does this project do?"',
+    'git diff | caliban -p - "Review these changes."',
+    'caliban --provider local -p "Name three colours."',
+)
+UNRECOGNISED: Final = "unrecognized arguments: "
+_WIDTH: Final = 34
 
 
 class Parser(argparse.ArgumentParser):
@@ -68,19 +72,60 @@ class Parser(argparse.ArgumentParser):
         return "a prompt of several words stands in quotes; "
 
 
-def build_parser() -> Parser:
+def build_parser(groups: Sequence[Group] = GROUPS, commands: Sequence[Subcommand] = COMMANDS) -> Parser:
     """The parser of `caliban [FLAGS] [PROMPT]`."""
     parser = Parser(
         prog="caliban",
         usage="caliban [FLAGS] [PROMPT]\n       caliban COMMAND …",
         description=DESCRIPTION,
-        epilog=EPILOG,
+        epilog=_epilog(groups, commands),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         add_help=False,
     )
-    for group in GROUPS:
+    for group in groups:
         section = parser.add_argument_group(group.title)
-        for flag in group.flags:
-            section.add_argument(*flag.names, **flag.how)
+        for row in group.flags:
+            section.add_argument(*row.names, **row.how)
     return parser
+
+
+def command_parser(command: Subcommand) -> Parser:
+    """The parser of `caliban COMMAND`."""
+    parser = Parser(prog=f"caliban {command.name}", description=command.description, allow_abbrev=False)
+    for row in command.flags:
+        parser.add_argument(*row.names, **row.how)
+    return parser
+
+
+def variables(groups: Sequence[Group] = GROUPS) -> Mapping[str, str]:
+    """The environment variables that count, and what each says."""
+    rows = [row for group in groups for row in group.flags if row.variable]
+    return {**OTHER_VARIABLES, **{row.variable: _meaning(row) for row in rows}}
+
+
+def _meaning(row: Flag) -> str:
+    name = row.names[-1]
+    if row.variable_first:
+        return f"the same as {name}, and above it"
+    return f"1 is the same as {name}, 0 is not" if row.is_switch else f"the same as {name}"
+
+
+def _epilog(groups: Sequence[Group], commands: Sequence[Subcommand]) -> str:
+    exits = [f"{code} {meaning}" for code, meaning in EXITS.items()]
+    return "\n".join(
+        (
+            "commands:",
+            *(f"  {f'caliban {row.line}':{_WIDTH}}  {row.summary}" for row in commands),
+            "",
+            "environment:",
+            *(f"  {name:{_WIDTH}}  {meaning}" for name, meaning in variables(groups).items()),
+            "",
+            "exit codes:",
+            *(f"  {'   '.join(exits[place : place + 3])}" for place in range(0, len(exits), 3)),
+            "",
+            "examples:",
+            *(f"  {example}" for example in EXAMPLES),
+            "",
+        )
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from caliban.cli.formats import input_format
+
 
 class PromptOptions(Struct, frozen=True, kw_only=True):
     """What is asked, and how much of files may come with it."""
@@ -37,7 +39,7 @@ class OutputOptions(Struct, frozen=True, kw_only=True):
     @property
     def prints(self) -> bool:
         """Whether a flag asked for the headless face."""
-        return self.print_flag or self.output_format is not None or self.input_format == "stream-json"
+        return self.print_flag or self.output_format is not None or input_format(self.input_format).is_framed
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):

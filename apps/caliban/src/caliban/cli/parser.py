@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from caliban.cli.groups import GROUPS, LATER, LATER_COMMANDS, MAX_DIGITS, Flag, Group
-from caliban.cli.help import build_parser
+from caliban.cli.commands import LATER_COMMANDS, Subcommand
+from caliban.cli.flag import MAX_DIGITS, Flag, Group
+from caliban.cli.formats import input_format
+from caliban.cli.groups import GROUPS, LATER_FLAGS
+from caliban.cli.help import build_parser, command_parser
 from caliban.cli.options import (
     ModelOptions,
     Options,
@@ -21,25 +24,48 @@ from caliban.cli.options import (
 from caliban.errors import UsageError
 
 
-def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Options:
+def parse(arguments: Sequence[str], environ: Mapping[str, str], groups: Sequence[Group] = GROUPS) -> Options:
     """The options of a run, environment variables included. Raises `UsageError`."""
     if arguments and arguments[0] in LATER_COMMANDS:
         word = arguments[0]
         raise UsageError(
             f"there is no command {word!r} in this version",
-            hint=f'to ask a model about it: caliban -p "{word} …"',
+            hint=f'{LATER_COMMANDS[word]}; to ask a model about it: caliban -p "{word} …"',
         )
     for argument in arguments:
         name = argument.split("=", 1)[0]
         if argument == "--":
             break
-        if name in LATER:
-            raise UsageError(f"{name} is not available yet: {LATER[name]}")
-    values = vars(build_parser().parse_args(list(arguments)))
-    printed = values["print_prompt"]
-    fields = {group.name: _said(group, values, environ) for group in GROUPS if group.name}
-    fields["output"].pop("print_prompt", None)
-    options = Options(
+        if name in LATER_FLAGS:
+            raise UsageError(f"{name} is not available yet: {LATER_FLAGS[name]}")
+    values = vars(build_parser(groups).parse_args(list(arguments)))
+    options = options_of(values, environ, groups)
+    _check(options)
+    return options
+
+
+def parse_command(
+    command: Subcommand, arguments: Sequence[str], environ: Mapping[str, str]
+) -> tuple[Options, Mapping[str, Any]]:
+    """The options among a command's flags that a run has too, and the values of all. Raises `UsageError`."""
+    try:
+        values = vars(command_parser(command).parse_args(list(arguments)))
+    except UsageError:
+        if not command.discreet:
+            raise
+        raise UsageError(
+            f"caliban {command.name} does not take these arguments", hint=f"caliban {command.line}"
+        ) from None
+    return options_of(values, environ), values
+
+
+def options_of(
+    values: Mapping[str, Any], environ: Mapping[str, str], groups: Sequence[Group] = GROUPS
+) -> Options:
+    """The options in what was parsed, with what the environment says. Raises `UsageError`."""
+    fields = {group.name: _said(group, values, environ) for group in groups if group.name}
+    printed = fields["output"].pop("print_prompt", None)
+    return Options(
         prompt=PromptOptions(**fields["prompt"], print_prompt=None if printed is True else printed),
         output=OutputOptions(**fields["output"], print_flag=printed is not None),
         session=SessionOptions(**fields["session"]),
@@ -49,13 +75,15 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Options:
         permissions=PermissionOptions(**fields["permissions"]),
         settings=SettingsOptions(**fields["settings"]),
     )
-    _check(options)
-    return options
 
 
 def _said(group: Group, values: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
     """What flags and environment say of a group; what nobody said is left out, for its default."""
-    merged = {flag.field: _with_variable(flag, values[flag.field], environ) for flag in group.flags}
+    merged = {
+        row.field: _with_variable(row, values[row.field], environ)
+        for row in group.flags
+        if row.field in values
+    }
     return {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in merged.items()
@@ -63,22 +91,22 @@ def _said(group: Group, values: Mapping[str, Any], environ: Mapping[str, str]) -
     }
 
 
-def _with_variable(flag: Flag, value: Any, environ: Mapping[str, str]) -> Any:
+def _with_variable(row: Flag, value: Any, environ: Mapping[str, str]) -> Any:
     """The flag's `value`, and what its variable in the environment says to it."""
-    text = environ.get(flag.variable, "") if flag.variable else ""
+    text = environ.get(row.variable, "") if row.variable else ""
     if not text:
         return value
-    if flag.variable_first:
+    if row.variable_first:
         return text
-    if flag.is_switch:
-        return value or _switched_on(flag.variable, text)
+    if row.is_switch:
+        return value or _switched_on(row.variable, text)
     if value is not None:
         return value
-    if not flag.among:
-        return _positive(flag.variable, text)
-    if text not in flag.among:
+    if not row.among:
+        return _positive(row.variable, text)
+    if text not in row.among:
         raise UsageError(
-            f"{flag.variable}: unknown permission mode {text!r}", hint=f"one of {', '.join(flag.among)}"
+            f"{row.variable}: unknown permission mode {text!r}", hint=f"one of {', '.join(row.among)}"
         )
     return text
 
@@ -112,7 +140,7 @@ def _check(options: Options) -> None:
             "--no-permissions contradicts --allow, --deny, --ask and --auto-allow",
             hint="CALIBAN_NO_PERMISSIONS and CALIBAN_AUTO_ALLOW count as their flags",
         )
-    if options.output.input_format == "stream-json":
+    if input_format(options.output.input_format).is_framed:
         _check_frames(options.prompt)
 
 
@@ -138,8 +166,8 @@ def _check_session(options: SessionOptions) -> None:
 
 def _check_frames(options: PromptOptions) -> None:
     """With stream-json input the prompts are frames: another prompt would bypass their parser."""
-    said = [text for text in (options.print_prompt, options.prompt_flag, options.prompt) if text]
-    if any(text != "-" for text in said):
+    texts = [text for text in (options.print_prompt, options.prompt_flag, options.prompt) if text]
+    if any(text != "-" for text in texts):
         raise UsageError(
             "--input-format stream-json reads its prompts from standard input",
             hint="leave the prompt out, or give - for it",

@@ -7,30 +7,24 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import anyio
 from msgspec import Struct
+from msgspec.structs import replace
 
+from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
-from caliban.commands.cancel import run_cancellable
-from caliban.commands.scope import report, scoped_options, scoped_parser
-from caliban.compose.choice import ModelInputs
+from caliban.commands.scope import report
+from caliban.compose.catalog import ProviderEntry, SettingsTable, find_provider, provider_tables
+from caliban.compose.choice import ModelInputs, choose_model
+from caliban.compose.host import Host, this_host
 from caliban.compose.keys import find_key
-from caliban.compose.provider import (
-    DEFAULT_PROVIDER,
-    chosen_names,
-    close_provider,
-    find_factory,
-    key_variables,
-    list_models,
-    make_provider,
-    provider_table,
-)
+from caliban.compose.provider import close_provider, list_models, make_provider
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
-from caliban.early_signals import EarlySignals
 from caliban.errors import ConfigError, KeyFailed, MissingKey
+from caliban.faces.cancellable import run_cancellable
 from caliban.stdio import write_out
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
@@ -38,8 +32,7 @@ from caliban_common.paths import data_dir
 from caliban_common.text import clean, one_line, plural
 from caliban_provider.capabilities import ModelInfo
 from caliban_provider.errors import UnknownProvider
-from caliban_provider.provider import ProviderFactory, make_ready
-from caliban_provider.registry import first_set
+from caliban_provider.provider import make_ready
 from caliban_settings import Settings
 
 State: TypeAlias = Literal["pass", "warn", "fail"]
@@ -61,32 +54,27 @@ class ProviderCheck(Struct, frozen=True, kw_only=True):
 
     name: str
     settings: Settings
+    host: Host
     deep: bool
     model: str | None = None
 
     def inputs(self, keys: Mapping[str, str]) -> ModelInputs:
         """What it is made by; `keys` stand above the environment."""
-        return ModelInputs(settings=self.settings, environ={**os.environ, **keys}, workspace=Path())
+        host = replace(self.host, environ={**self.host.environ, **keys})
+        return ModelInputs(settings=self.settings, host=host, workspace=Path())
 
     @property
-    def table(self) -> Mapping[str, Any]:
+    def table(self) -> SettingsTable:
         """What settings say of it."""
-        return provider_table(self.settings, self.name)
+        return provider_tables(self.settings).get(self.name) or {}
 
 
-def doctor(arguments: Sequence[str], signals: EarlySignals) -> int:
+def doctor(invocation: Invocation) -> int:
     """Look at everything; the exit code is 1 when a check fails."""
-    parser = scoped_parser("doctor", "Check what a run needs. Exit: 1 when a check fails.")
-    parser.add_argument("--deep", action="store_true", help="ask every provider for its models")
-    parser.add_argument("--provider", metavar="NAME")
-    parser.add_argument("--model", metavar="MODEL", help="must be on its provider's list, where it is asked")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
-    if "-h" in arguments or "--help" in arguments:
-        return write_out(parser.format_help().encode())
-    said = parser.parse_args(list(arguments))
-    checks = run_cancellable(lambda: _checks(scoped_options(said), said.deep), signals)
+    deep = invocation.values["deep"]
+    checks = run_cancellable(lambda: _checks(invocation.options, deep), invocation.signals)
     failed = any(check.state == "fail" for check in checks)
-    text = _json(checks, ok=not failed) if said.json else _table(checks)
+    text = _json(checks, ok=not failed) if invocation.values["json"] else _table(checks)
     return write_out(clean(text).encode()) or int(failed)
 
 
@@ -97,19 +85,20 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
     if settings is None:
         unknown = (_row(name, "warn", "not checked: the settings do not load") for name in PROVIDERS)
         return (*rows, *unknown)
-    chosen = chosen_names(options.model, settings)[0] or DEFAULT_PROVIDER
-    names = tuple(dict.fromkeys((*PROVIDERS, *sorted(settings.get("provider") or {}), chosen)))
-    found: dict[str, Check] = {}
+    chosen = choose_model(options.model, settings).provider
+    names = tuple(dict.fromkeys((*PROVIDERS, *sorted(provider_tables(settings)), chosen)))
+    checks: dict[str, Check] = {}
+    host = this_host()
     async with anyio.create_task_group() as group:
         for name in names:
             model = options.model.model if name == chosen else None
-            question = ProviderCheck(name=name, settings=settings, deep=deep, model=model)
-            group.start_soon(partial(_keep, found, question))
-    return (*rows, *(found[name] for name in names))
+            question = ProviderCheck(name=name, settings=settings, host=host, deep=deep, model=model)
+            group.start_soon(partial(_keep, checks, question))
+    return (*rows, *(checks[name] for name in names))
 
 
-async def _keep(found: dict[str, Check], question: ProviderCheck) -> None:
-    found[question.name] = await _provider(question)
+async def _keep(checks: dict[str, Check], question: ProviderCheck) -> None:
+    checks[question.name] = await _provider(question)
 
 
 def _settings(options: Options, workspace: Path) -> tuple[Settings | None, Check]:
@@ -158,42 +147,37 @@ async def _provider(question: ProviderCheck) -> Check:
     """The row of a provider. Its server is asked where one is named, or with `--deep`."""
     name = question.name
     try:
-        factory = find_factory(name, question.table)
-        _check_options(question, factory)
+        entry = find_provider(name, provider_tables(question.settings))
+        _check_options(question, entry)
     except UnknownProvider as error:
         return _row(name, "fail", f"not installed; {error.message}")
     except ConfigError as error:
         absent = name == "local" and not question.table
         return _row(name, "warn" if absent else "fail", "; ".join(filter(None, (error.message, error.hint))))
-    url = first_set(os.environ, factory.base_url_env) or question.table.get("base_url")
-    if factory.base_url_env and not url and not question.deep:
+    url, variables = entry.base_url(question.host.environ), entry.factory.base_url_env
+    if variables and not url and not question.deep:
         state: State = "warn" if name == "ollama" else "pass"
-        return _row(
-            name, state, f"{factory.base_url_env[0]} unset (no probe attempted; use --deep to ask its server)"
-        )
+        return _row(name, state, f"{variables[0]} unset (no probe attempted; use --deep to ask its server)")
     try:
-        key = find_key(name, key_variables(factory, question.table), question.settings, os.environ)
+        key = find_key(name, entry.key_variables, question.settings, question.host.environ)
     except CalibanError as error:
         return _row(name, "fail", error.message)
     known = key if isinstance(key, str) else None  # what a program gives is known to the provider only
-    return await _probe(question, _shown(url) if url else "its server", known)
+    return await _probe(question, entry, _shown(url) if url else "its server", known)
 
 
-def _check_options(question: ProviderCheck, factory: ProviderFactory) -> None:
+def _check_options(question: ProviderCheck, entry: ProviderEntry) -> None:
     """Raise `ConfigError` for options of which no provider can be made; nothing is asked or sent."""
     if question.table.get("options") or question.name == "local":
-        keys = {
-            variable: os.environ.get(variable) or "none"
-            for variable in key_variables(factory, question.table)
-        }
-        make_provider(question.name, question.inputs(keys), report=report)
+        keys = {variable: question.host.environ.get(variable) or "none" for variable in entry.key_variables}
+        make_provider(entry, question.inputs(keys), report)
 
 
-async def _probe(question: ProviderCheck, where: str, key: str | None) -> Check:
+async def _probe(question: ProviderCheck, entry: ProviderEntry, where: str, key: str | None) -> Check:
     """Ask for the list of models; a server that repeats the `key` is not quoted in that."""
     name = question.name
     try:
-        provider, _ = make_provider(name, question.inputs({}), report=report)
+        provider = make_provider(entry, question.inputs({}), report)
         try:
             await make_ready(provider)
             with anyio.fail_after(PROBE_S):
@@ -207,8 +191,8 @@ async def _probe(question: ProviderCheck, where: str, key: str | None) -> Check:
     except KeyFailed as error:
         return _row(name, "fail", error.message)
     except CalibanError as error:
-        said = error.message.replace(key, "…") if key else error.message
-        return _row(name, "fail", f"{where}: {said}")
+        words = error.message.replace(key, "…") if key else error.message
+        return _row(name, "fail", f"{where}: {words}")
     return _listed(question, models, where)
 
 

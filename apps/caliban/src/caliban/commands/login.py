@@ -7,26 +7,16 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from caliban.cli.help import Parser
-from caliban.commands.scope import scoped_options, scoped_parser
+from caliban.cli.invocation import Invocation
+from caliban.compose.catalog import BUILTIN, EXTRAS, find_provider, provider_tables
+from caliban.compose.choice import choose_model
 from caliban.compose.keys import find_place
 from caliban.compose.keystore import remove_key, write_key
-from caliban.compose.provider import (
-    BUILTIN,
-    DEFAULT_PROVIDER,
-    EXTRAS,
-    chosen_names,
-    find_factory,
-    key_variables,
-    provider_table,
-)
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
-from caliban.early_signals import EarlySignals
-from caliban.errors import MissingError, UsageError
+from caliban.errors import CommandCancelled, MissingError, UsageError
 from caliban.stdio import complain, write_out
 from caliban_common.text import clean
-from caliban_headless.errors import Cancelled
 from caliban_provider.registry import names
 from caliban_settings import Settings
 
@@ -37,20 +27,17 @@ NO_OAUTH: Final = (
 )
 
 
-def login(arguments: Sequence[str], signals: EarlySignals) -> int:
+def login(invocation: Invocation) -> int:
     """Read a key from the terminal without echo, or one line of standard input, and store it."""
-    parser = scoped_parser("login", f"Store the API key of a provider. {NO_OAUTH}")
-    parser.add_argument("words", metavar="PROVIDER", nargs="*", help="default: the one a run would use")
-    if "-h" in arguments or "--help" in arguments:
-        return write_out(parser.format_help().encode())
-    provider, variables, settings = _named(parser, arguments)
+    provider, variables, settings = _named("login", invocation)
+    signals = invocation.signals
     complain(NO_OAUTH)
     try:
         signals.raises(True)
         key = _read(provider)
         signals.raises(False)
     except KeyboardInterrupt:
-        raise Cancelled("cancelled; nothing was stored") from None
+        raise CommandCancelled("cancelled; nothing was stored") from None
     lines = [f"stored the key of {provider} in {write_key(provider, key)}"]
     place = find_place(provider, variables, settings, os.environ)
     if place is not None and place[0] != "stored":
@@ -58,13 +45,9 @@ def login(arguments: Sequence[str], signals: EarlySignals) -> int:
     return _say(lines)
 
 
-def logout(arguments: Sequence[str]) -> int:
+def logout(invocation: Invocation) -> int:
     """Forget the stored key of a provider; that there was none is no error."""
-    parser = scoped_parser("logout", "Forget the stored API key of a provider.")
-    parser.add_argument("words", metavar="PROVIDER", nargs="*", help="default: the one a run would use")
-    if "-h" in arguments or "--help" in arguments:
-        return write_out(parser.format_help().encode())
-    provider, variables, settings = _named(parser, arguments)
+    provider, variables, settings = _named("logout", invocation)
     places = remove_key(provider)
     lines = [f"removed the key of {provider} from {place}" for place in places]
     left = find_place(provider, variables, settings, os.environ)
@@ -73,30 +56,23 @@ def logout(arguments: Sequence[str]) -> int:
     return _say(lines or [f"there is no stored key of {provider}"])
 
 
-def _named(parser: Parser, arguments: Sequence[str]) -> tuple[str, tuple[str, ...], Settings]:
+def _named(command: str, invocation: Invocation) -> tuple[str, tuple[str, ...], Settings]:
     """The provider meant, its variables and the settings.
 
     What was written is never repeated: it may be a key.
     """
-    try:
-        said = parser.parse_args(list(arguments))
-    except UsageError:
-        raise UsageError(
-            f"{parser.prog} does not take these arguments", hint=f"{parser.prog} [PROVIDER]"
-        ) from None
-    options = scoped_options(said)
+    options, words = invocation.options, invocation.values["words"]
     settings = build_settings(options.settings, build_workspace(options.workspace.workspace))
-    own = settings.get("provider") or {}
-    provider = (said.words or [chosen_names(options.model, settings)[0] or DEFAULT_PROVIDER])[0]
-    offered = sorted({*names(BUILTIN), *own})
-    if len(said.words) > 1 or provider not in (*offered, *EXTRAS):
+    tables = provider_tables(settings)
+    provider = (words or [choose_model(options.model, settings).provider])[0]
+    offered = sorted({*names(BUILTIN), *tables})
+    if len(words) > 1 or provider not in (*offered, *EXTRAS):
         raise UsageError(
-            f"{parser.prog} takes the name of a provider and nothing else",
-            hint=f"{parser.prog} [PROVIDER]; a key is read from standard input; the providers are "
+            f"caliban {command} takes the name of a provider and nothing else",
+            hint=f"caliban {command} [PROVIDER]; a key is read from standard input; the providers are "
             + ", ".join(offered),
         )
-    table = provider_table(settings, provider)
-    variables = key_variables(find_factory(provider, table), table)
+    variables = find_provider(provider, tables).key_variables
     if not variables:
         raise UsageError(f"the provider {provider} needs no key")
     return provider, variables, settings

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import anyio
 from msgspec import Struct
 
+from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
-from caliban.commands.cancel import run_cancellable
-from caliban.commands.scope import model_inputs, report, scoped_options, scoped_parser
+from caliban.commands.scope import model_inputs, report
 from caliban.compose.costs import RATES, price_book
-from caliban.compose.provider import build_provider, close_provider, list_models
+from caliban.compose.model import plain_model
+from caliban.compose.provider import close_provider, list_models
 from caliban.compose.workspace import build_workspace
-from caliban.early_signals import EarlySignals
+from caliban.faces.cancellable import run_cancellable
 from caliban.stdio import write_out
 from caliban_common.codec import dumps
 from caliban_common.history import is_same_model
@@ -44,20 +45,10 @@ class Offer(Struct, frozen=True, kw_only=True):
     is_default: bool
 
 
-def models(arguments: Sequence[str], signals: EarlySignals) -> int:
+def models(invocation: Invocation) -> int:
     """List the models of a provider, one a line, or as JSON."""
-    parser = scoped_parser(
-        "models",
-        "List the models that a provider offers. Prices are in US dollars per million tokens: ? is unknown, "
-        "+ says that a long prompt costs more.",
-    )
-    parser.add_argument("--provider", metavar="NAME", help="default: the one a run would use")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
-    if "-h" in arguments or "--help" in arguments:
-        return write_out(parser.format_help().encode())
-    said = parser.parse_args(list(arguments))
-    offers = run_cancellable(lambda: _offers(scoped_options(said)), signals)
-    if said.json:
+    offers = run_cancellable(lambda: _offers(invocation.options), invocation.signals)
+    if invocation.values["json"]:
         return write_out(b"".join(dumps(_data(offer)) + b"\n" for offer in offers))
     return write_out(clean(_table(offers)).encode())
 
@@ -65,21 +56,21 @@ def models(arguments: Sequence[str], signals: EarlySignals) -> int:
 async def _offers(options: Options) -> tuple[Offer, ...]:
     """What the provider lists, priced by the time it is listed."""
     inputs = model_inputs(options, build_workspace(options.workspace.workspace))
-    resolved = build_provider(inputs, report)
+    resolved = plain_model(inputs, report)
     try:
         await make_ready(resolved.provider)
         with anyio.move_on_after(LIST_S) as scope:
-            found = await list_models(resolved.provider)
+            listed = await list_models(resolved.provider)
         if scope.cancelled_caught:
             raise StreamIdle(f"{resolved.name} did not list its models in {LIST_S:.0f} s", idle_s=LIST_S)
     finally:
         await close_provider(resolved.provider, report)
     place = (resolved.provider.name, resolved.base_url)
     book, now = price_book(os.environ.get(RATES) or None, {resolved.name: place}), datetime.now(UTC)
-    chosen = _chosen([model.id for model in found], resolved.model)
+    chosen = _chosen([model.id for model in listed], resolved.model)
     return tuple(
         Offer(model=model, rate=book.rate(resolved.name, model.id, now), is_default=model.id in chosen)
-        for model in found
+        for model in listed
     )
 
 

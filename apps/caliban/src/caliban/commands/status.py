@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
-from caliban.commands.scope import report, scoped_options, scoped_parser
+from caliban.cli.invocation import Invocation
+from caliban.commands.scope import report
+from caliban.compose.catalog import find_provider, provider_tables
+from caliban.compose.choice import choose_model
 from caliban.compose.keys import find_place
-from caliban.compose.provider import (
-    DEFAULT_PROVIDER,
-    chosen_names,
-    find_factory,
-    key_variables,
-    provider_table,
-)
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.stdio import write_out
@@ -21,31 +16,23 @@ from caliban_common.text import clean, one_line
 from caliban_drive.notice import Notice
 
 
-def status(arguments: Sequence[str]) -> int:
+def status(invocation: Invocation) -> int:
     """Tell it in a few lines; the key itself is in none. No helper is run and no server asked."""
-    parser = scoped_parser("status", "Say which provider a run would use, and where its key comes from.")
-    parser.add_argument("--provider", metavar="NAME")
-    parser.add_argument("--model", metavar="MODEL")
-    if "-h" in arguments or "--help" in arguments:
-        return write_out(parser.format_help().encode())
-    options = scoped_options(parser.parse_args(list(arguments)))
+    options = invocation.options
     settings = build_settings(options.settings, build_workspace(options.workspace.workspace))
     for warning in settings.warnings:
         report(Notice(subtype="warning", message=warning))
-    chosen, model = chosen_names(options.model, settings)
-    provider = chosen or DEFAULT_PROVIDER
-    table = provider_table(settings, provider)
-    factory = find_factory(provider, table)
-    place = find_place(provider, key_variables(factory, table), settings, os.environ)
+    choice = choose_model(options.model, settings)
+    entry = find_provider(choice.provider, provider_tables(settings))
+    place = find_place(entry.name, entry.key_variables, settings, os.environ)
     if place is not None:
         key = f"from {place[1]}"
     else:
-        key = (
-            f"none; caliban login {provider} stores one" if factory.needs_key else "none (not always needed)"
-        )
+        needs_key = entry.factory.needs_key
+        key = f"none; caliban login {entry.name} stores one" if needs_key else "none (not always needed)"
     lines = (
-        f"provider: {one_line(provider)}",
-        f"model:    {one_line(options.model.model or model or factory.default_model)}",
+        f"provider: {one_line(entry.name)}",
+        f"model:    {one_line(choice.model or entry.factory.default_model)}",
         f"key:      {key}",
         f"settings: {', '.join(settings.sources) or 'none'}",
     )

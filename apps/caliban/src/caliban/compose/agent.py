@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from caliban.cli.options import ModelOptions, WorkspaceOptions
 from caliban.compose.permissions import Permissions
-from caliban.compose.provider import ResolvedModel
+from caliban.compose.resolved import ResolvedModel
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.gate import Gate
 from caliban_agent_core.options import AgentOptions
+from caliban_common.hook import Hooks
 from caliban_common.paths import cache_dir
-from caliban_common.tool import Tool
+from caliban_common.tool import ToolSource
 from caliban_settings import Settings
 
 
 def build_agent(
-    resolved: ResolvedModel, permissions: Permissions, tools: Sequence[Tool], options: AgentOptions
+    resolved: ResolvedModel,
+    tools: ToolSource,
+    permissions: Permissions,
+    hooks: Hooks | None,
+    options: AgentOptions,
 ) -> Agent:
     """The agent behind one session."""
     return Agent(
@@ -25,6 +30,7 @@ def build_agent(
         resolved.model,
         tools=tools,
         gate=Gate(rules=permissions),
+        hooks=hooks,
         options=options,
         compactor=resolved.compactor,
     )

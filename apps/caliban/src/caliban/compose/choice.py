@@ -1,24 +1,90 @@
-"""What the choice of a model goes by."""
+"""Which provider and model a run asks for, by name: nothing is loaded or looked at for it but words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Final
 
-from msgspec import Struct, field
+from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban.cli.options import ModelOptions, SettingsOptions
+from caliban.compose.host import Host
+from caliban_common.paths import config_dir
 from caliban_settings import Settings
+
+DEFAULT_PROVIDER: Final = "anthropic"
+ROUTER_FILE: Final = "caliban.toml"
+ROUTER_VARIABLE: Final = "CALIBAN_ROUTER_CONFIG"
+ROUTER_SETTINGS: Final = ("router", "fallback_model", "model_overrides")
+
+
+class SessionModel(Struct, frozen=True, kw_only=True):
+    """Who the session that goes on was with."""
+
+    session_id: str
+    provider: str | None = None
+    model: str | None = None
 
 
 class ModelInputs(Struct, frozen=True, kw_only=True):
-    """Flags, settings and environment, and where routes may be written.
+    """Flags, settings, session and the host, and where routes may be written.
 
     `sources` say whether the routes of a repository count, and whether a file is looked for at all.
     """
 
     options: ModelOptions = ModelOptions()
     settings: Settings
-    environ: Mapping[str, str] = field(default_factory=dict)
+    host: Host
     workspace: Path
     sources: SettingsOptions = SettingsOptions()
+    session: SessionModel | None = None
+
+    @property
+    def wanted(self) -> ModelOptions:
+        """The flags; a session goes on with its provider and model unless they say otherwise."""
+        session = self.session
+        if session is None or self.options.provider not in (None, session.provider):
+            return self.options
+        return replace(self.options, provider=session.provider, model=self.options.model or session.model)
+
+
+class ModelChoice(Struct, frozen=True, kw_only=True):
+    """A provider and a model by name; without a `model` it is the provider's own default.
+
+    `is_explicit` says that somebody named the provider.
+    """
+
+    provider: str
+    model: str | None
+    is_explicit: bool
+
+
+def choose_model(wanted: ModelOptions, settings: Settings) -> ModelChoice:
+    """The choice by flag, then settings, then default.
+
+    A model that settings name belongs to the provider they name, which is the default one where they name
+    none: with another provider by flag it does not count.
+    """
+    written: Any = settings.get("model")
+    provider: str | None = written.get("provider") if isinstance(written, Mapping) else None
+    model: str | None = written.get("name") if isinstance(written, Mapping) else written
+    if wanted.provider not in (None, provider or DEFAULT_PROVIDER):
+        model = None
+    named = wanted.provider or provider
+    return ModelChoice(
+        provider=named or DEFAULT_PROVIDER, model=wanted.model or model, is_explicit=named is not None
+    )
+
+
+def may_be_routed(inputs: ModelInputs) -> bool:
+    """Whether the router has to be loaded to know: without it, a run starts sooner."""
+    if inputs.options.config or inputs.options.fallback_model or inputs.host.environ.get(ROUTER_VARIABLE):
+        return True
+    if any(inputs.settings.get(key) for key in ROUTER_SETTINGS):
+        return True
+    if inputs.sources.bare:
+        return False
+    folders = (inputs.workspace, *inputs.workspace.parents, config_dir())
+    return any((folder / ROUTER_FILE).is_file() for folder in folders)

@@ -65,9 +65,9 @@ def find_key(
     """
     if not variables:
         return None
-    question = _question(provider, settings, environ)
-    if question is not None:
-        return question
+    helper = _key_helper(provider, settings, environ)
+    if helper is not None:
+        return helper
     return first_set(environ, variables) or read_key(provider)
 
 
@@ -77,16 +77,16 @@ def find_place(
     """Where `find_key` would take the key from, in a word and in words. Raises as it does."""
     if not variables:
         return None
-    question = _question(provider, settings, environ)
-    if question is not None:
-        return "helper", f"the program {question.name} (api_key_helper)"
+    helper = _key_helper(provider, settings, environ)
+    if helper is not None:
+        return "helper", f"the program {helper.name} (api_key_helper)"
     named = next((name for name in variables if environ.get(name)), None)
     if named is not None:
         return "environment", f"the environment variable {named}"
     return ("stored", "the store of caliban login") if read_key(provider) else None
 
 
-def _question(provider: str, settings: Settings, environ: Mapping[str, str]) -> KeyHelper | None:
+def _key_helper(provider: str, settings: Settings, environ: Mapping[str, str]) -> KeyHelper | None:
     """What to run for the key of `provider`, if anything."""
     helper = _helper(provider, settings.get("api_key_helper"))
     if helper is None:
@@ -101,13 +101,13 @@ def _question(provider: str, settings: Settings, environ: Mapping[str, str]) -> 
     )
 
 
-def _helper(provider: str, said: Any) -> Mapping[str, Any] | None:
+def _helper(provider: str, written: Any) -> Mapping[str, Any] | None:
     """The helper for `provider` out of the three shapes of the setting: its own before the one for all."""
-    if said is None:
+    if written is None:
         return None
-    if isinstance(said, str):
-        said = {"command": said}
-    helpers: list[Mapping[str, Any]] = [said] if isinstance(said, Mapping) else list(said)
+    if isinstance(written, str):
+        written = {"command": written}
+    helpers: list[Mapping[str, Any]] = [written] if isinstance(written, Mapping) else list(written)
     wanted = (provider,) if provider in KEYLESS else (provider, ANY_PROVIDER)
     for name in wanted:
         for helper in helpers:
@@ -150,8 +150,8 @@ def _is_file(path: Path) -> bool:
 
 def _ttl_ms(helper: Mapping[str, Any], environ: Mapping[str, str]) -> int:
     """How long a key is said to be good for; the environment's word comes first where it is a number."""
-    told = environ.get(TTL_VARIABLE, "")
-    if told.isascii() and told.isdigit() and len(told) < 16:
-        return int(told)
+    text = environ.get(TTL_VARIABLE, "")
+    if text.isascii() and text.isdigit() and len(text) < 16:
+        return int(text)
     chosen: int = helper.get("refreshIntervalMs", REFRESH_MS)
     return chosen

@@ -49,11 +49,11 @@ def read_key(provider: str) -> str | None:
     ring = _keyring()
     if ring is not None:
         try:
-            found: str | None = ring.get_password(SERVICE, provider)
+            kept: str | None = ring.get_password(SERVICE, provider)
         except (RuntimeError, OSError, ring.errors.KeyringError):
-            found = None
-        if found:
-            return found
+            kept = None
+        if kept:
+            return kept
     return _read().get(provider)
 
 

@@ -10,15 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.cli.options import ModelOptions
-from caliban.compose.choice import ModelInputs
-from caliban.compose.provider import (
-    DEFAULT_PROVIDER,
-    chosen_names,
-    find_factory,
-    make_provider,
-    provider_table,
-)
-from caliban.compose.router import FILE_NAME, VARIABLE
+from caliban.compose.catalog import ProviderCatalog, ProviderEntry, SettingsTable, provider_tables
+from caliban.compose.choice import ROUTER_FILE, ROUTER_VARIABLE, ModelInputs, choose_model
+from caliban.compose.provider import make_provider
 from caliban.errors import ConfigError
 from caliban_common.errors import CalibanError
 from caliban_common.paths import config_dir, expand_user
@@ -36,86 +30,118 @@ from caliban_model_router import (
 )
 from caliban_provider.capabilities import Capabilities
 from caliban_provider.errors import UnknownProvider
-from caliban_provider.provider import Provider, ProviderFactory
 from caliban_settings import Settings
 
 MAIN: Purpose = "main_loop"
+SUMMARIES: Purpose = "summarization"
+PURPOSES: tuple[Purpose, ...] = (MAIN, SUMMARIES)
+"""What a run asks models for."""
+
 FALLBACK_ID = "fallback_model"
 FLAG_ID = "flag"
 
 
 class Routing(Struct, frozen=True, kw_only=True):
-    """The routes, and the file or words that they come from.
+    """The routes, the file or words that they come from, and the providers that these name.
 
     `is_configured` is false where nobody asked for more than one model: then there is one route, for it.
+    `base_url` is where a flag says that the first route's provider is.
     """
 
     config: RouterConfig
     source: str
     is_configured: bool
+    catalog: ProviderCatalog
+    base_url: str | None = None
+
+    @property
+    def first(self) -> Route:
+        """The route that a prompt takes first."""
+        return self.config.routes_for(MAIN)[0]
+
+    @property
+    def reachable(self) -> RouterConfig:
+        """The routes that a run can come to: nobody has to have the keys of the others."""
+        routes = {route.id: route for route in self.config.routes}
+        wanted = [route.id for purpose in PURPOSES for route in self.config.routes_for(purpose)]
+        for id in wanted:
+            wanted += [
+                other for other in routes[id].fallback or () if other in routes and other not in wanted
+            ]
+        kept = tuple(route for route in self.config.routes if route.id in wanted)
+        return replace(self.config, routes=kept, default_purpose=routes[wanted[0]].purpose)
+
+    def entries(self) -> tuple[ProviderEntry, ...]:
+        """The providers that a run can come to."""
+        first = self.first.provider
+        return tuple(
+            self.catalog.entry(name).at(self.base_url if name == first else None)
+            for name in self.reachable.provider_names
+        )
 
 
 def read_routing(inputs: ModelInputs, report: Report) -> Routing:
     """The routes by file, else settings; above them overrides, then flags. Raises `ConfigError`."""
-    options, settings = inputs.options, inputs.settings
-    found = _find(inputs, report)
+    wanted, settings = inputs.wanted, inputs.settings
+    catalog = ProviderCatalog(provider_tables(settings))
+    configured = _configured(inputs, report, catalog)
+    config, source, catalog = configured or (_one(settings, catalog), "flags and settings", catalog)
     overrides = settings.get("model_overrides") or {}
-    config, source = found or (_one(options, settings), "flags and settings")
     try:
         config = with_overrides(config, overrides)
     except RouterConfigError as error:
         raise ConfigError(error.message, hint=error.hint) from error
-    own = config.routes_for(MAIN)[0].provider
-    fallback = _fallback(options, settings, own)
-    config = _with_fallback(_pinned(config, options, settings), fallback)
-    configured = found is not None or fallback is not None or bool(overrides)
-    return Routing(config=config, source=source, is_configured=configured)
+    fallback = _fallback(wanted, settings, config.routes_for(MAIN)[0].provider, catalog)
+    config = _with_fallback(_pinned(config, wanted, settings, catalog), fallback)
+    return Routing(
+        config=config,
+        source=source,
+        is_configured=configured is not None or fallback is not None or bool(overrides),
+        catalog=catalog,
+        base_url=wanted.base_url,
+    )
 
 
-def capabilities_of(
-    config: RouterConfig, inputs: ModelInputs, report: Report
-) -> Callable[[Route], Capabilities]:
+def capabilities_of(routing: Routing, inputs: ModelInputs, report: Report) -> Callable[[Route], Capabilities]:
     """What the models of routes can do; it is known without a key, so none is needed."""
-    settings, environ = inputs.settings, inputs.environ
-    made: dict[str, Provider] = {}
-    for name in config.provider_names:
-        table = table_of(name, config, settings)
-        own = _factory(name, table, settings)
-        variables = (table or {}).get("api_key_env"), *own.key_env
-        keyless = {variable: "none" for variable in variables if variable and not environ.get(variable)}
-        keyed = replace(inputs, environ={**environ, **keyless})
-        made[name] = make_provider(name, keyed, table, report=report)[0]
-    return lambda route: made[route.provider].capabilities(route.model)
+    providers = {}
+    for name in routing.config.provider_names:
+        entry = routing.catalog.entry(name)
+        variables = {*entry.key_variables, *entry.factory.key_env}
+        keyless = {variable: "none" for variable in variables if not inputs.host.environ.get(variable)}
+        keyed = replace(inputs, host=replace(inputs.host, environ={**inputs.host.environ, **keyless}))
+        providers[name] = make_provider(entry, keyed, report)
+    return lambda route: providers[route.provider].capabilities(route.model)
 
 
-def _find(inputs: ModelInputs, report: Report) -> tuple[RouterConfig, str] | None:
-    """The first routes there are, and where they stand."""
-    options, settings = inputs.options, inputs.settings
-    if options.config is not None:
-        path = expand_user(options.config)
-        config = _read(path, settings)
-        if config is None:
+def _configured(
+    inputs: ModelInputs, report: Report, catalog: ProviderCatalog
+) -> tuple[RouterConfig, str, ProviderCatalog] | None:
+    """The first routes there are, where they stand, and the catalog with the providers they describe."""
+    if inputs.options.config is not None:
+        path = expand_user(inputs.options.config)
+        read = _read(path, catalog)
+        if read is None:
             raise ConfigError(f"--config {path}: there is no [router] table in it")
-        return config, str(path)
+        return read
     for path in _places(inputs, report):
-        config = _read(path, settings)
-        if config is not None:
-            return config, str(path)
-    table = settings.get("router")
+        read = _read(path, catalog)
+        if read is not None:
+            return read
+    table = inputs.settings.get("router")
     if not table:
         return None
-    config = _checked("the settings", lambda: router_config({"router": table}), settings)
-    return None if config is None else (config, "the settings")
+    return _checked("the settings", lambda: router_config({"router": table}), catalog)
 
 
 def _places(inputs: ModelInputs, report: Report) -> Iterator[Path]:
-    named = inputs.environ.get(VARIABLE)
+    named = inputs.host.environ.get(ROUTER_VARIABLE)
     if named:
         path = expand_user(named)
         if path.is_file():
             yield path
         else:
-            report(Notice(subtype="no_router_file", message=f"{VARIABLE} names no file: {path}"))
+            report(Notice(subtype="no_router_file", message=f"{ROUTER_VARIABLE} names no file: {path}"))
     if inputs.sources.bare:
         return
     project = find_config(inputs.workspace, expand_user("~").resolve())
@@ -125,68 +151,75 @@ def _places(inputs: ModelInputs, report: Report) -> Iterator[Path]:
         # Its routes say where prompts and keys go to: a repository may not, unless a person trusts it.
         message = f"{project} is not used without --trust-project"
         report(Notice(subtype="untrusted_router_file", message=message))
-    own = config_dir() / FILE_NAME
+    own = config_dir() / ROUTER_FILE
     if own.is_file():
         yield own
 
 
-def _read(path: Path, settings: Settings) -> RouterConfig | None:
-    return _checked(str(path), lambda: read_config(path), settings)
+def _read(path: Path, catalog: ProviderCatalog) -> tuple[RouterConfig, str, ProviderCatalog] | None:
+    return _checked(str(path), lambda: read_config(path), catalog)
 
 
-def _checked(source: str, read: Callable[[], RouterConfig | None], settings: Settings) -> RouterConfig | None:
-    """What `read` gives, with every error in it naming `source`."""
+def _checked(
+    source: str, read: Callable[[], RouterConfig | None], catalog: ProviderCatalog
+) -> tuple[RouterConfig, str, ProviderCatalog] | None:
+    """What `read` gives, with its providers in the catalog; every error in it names `source`."""
     try:
         config = read()
-        for name in () if config is None else config.provider_names:
-            _factory(name, table_of(name, config, settings), settings)
+        if config is None:
+            return None
+        catalog = ProviderCatalog(_merged(config, catalog.tables))
+        for name in config.provider_names:
+            catalog.entry(name)
     except CalibanError as error:
-        said = error.message if source in error.message else f"{source}: {error.message}"
-        raise ConfigError(said, hint=error.hint) from error
-    return config
+        message = error.message if source in error.message else f"{source}: {error.message}"
+        raise ConfigError(message, hint=error.hint) from error
+    return config, source, catalog
 
 
-def _one(options: ModelOptions, settings: Settings) -> RouterConfig:
+def _one(settings: Settings, catalog: ProviderCatalog) -> RouterConfig:
     """The one route of the model that settings name."""
-    provider, model = chosen_names(replace(options, provider=None, model=None), settings)
-    name = provider or DEFAULT_PROVIDER
-    return direct(name, model or _factory(name, None, settings).default_model)
+    choice = choose_model(ModelOptions(), settings)
+    return direct(choice.provider, choice.model or catalog.entry(choice.provider).factory.default_model)
 
 
-def _pinned(config: RouterConfig, options: ModelOptions, settings: Settings) -> RouterConfig:
+def _pinned(
+    config: RouterConfig, wanted: ModelOptions, settings: Settings, catalog: ProviderCatalog
+) -> RouterConfig:
     """What flags say of provider and model wins.
 
     Another provider than the first route's sets all routes aside: who names it would not want the prompt
     sent elsewhere.
     """
     first = config.routes_for(MAIN)[0]
-    name, model = options.provider or first.provider, options.model
-    if name != first.provider:
-        model = model or chosen_names(options, settings)[1]
-        model = model or _factory(name, table_of(name, config, settings), settings).default_model
-        route = Route(purpose=MAIN, provider=name, model=model, id=FLAG_ID)
+    if wanted.provider not in (None, first.provider):
+        choice = choose_model(wanted, settings)
+        model = choice.model or catalog.entry(choice.provider).factory.default_model
+        route = Route(purpose=MAIN, provider=choice.provider, model=model, id=FLAG_ID)
         return replace(config, routes=(route,), default_purpose=MAIN)
-    if model is None:
+    if wanted.model is None:
         return config
-    return _exchanged(config, first, replace(first, model=model))
+    return _exchanged(config, first, replace(first, model=wanted.model))
 
 
-def _fallback(options: ModelOptions, settings: Settings, own: str) -> tuple[str | None, str] | None:
+def _fallback(
+    wanted: ModelOptions, settings: Settings, own: str, catalog: ProviderCatalog
+) -> tuple[str | None, str] | None:
     """Provider and model of the fallback; that of settings is for the provider `own` that they name."""
-    if options.fallback_model is not None:
-        return None, options.fallback_model
-    said = settings.get("fallback_model")
-    if not said or options.provider not in (None, own):
+    if wanted.fallback_model is not None:
+        return None, wanted.fallback_model
+    written: Any = settings.get("fallback_model")
+    if not written or wanted.provider not in (None, own):
         return None
-    if not isinstance(said, Mapping):
-        return None, said
-    name = said.get("provider")
+    if not isinstance(written, Mapping):
+        return None, written
+    name = written.get("provider")
     if name is not None:
         try:
-            _factory(name, None, settings)
+            catalog.entry(name)
         except UnknownProvider as error:
             raise ConfigError(f"fallback_model: {error.message}", hint=error.hint) from error
-    return name, said["name"]
+    return name, written["name"]
 
 
 def _with_fallback(config: RouterConfig, fallback: tuple[str | None, str] | None) -> RouterConfig:
@@ -207,22 +240,17 @@ def _exchanged(config: RouterConfig, old: Route, new: Route) -> RouterConfig:
     return replace(config, routes=tuple(new if route is old else route for route in config.routes))
 
 
-def table_of(name: str, config: RouterConfig | None, settings: Settings) -> Mapping[str, Any] | None:
-    """The table that makes the provider `name`: that of settings, with what the file says above it."""
-    written = next((table for table in config.providers if table.name == name), None) if config else None
-    if written is None:
-        return None
-    own = provider_table(settings, name)
-    said = {
-        "kind": written.kind,
-        "base_url": written.base_url,
-        "api_key_env": written.api_key_env,
-        "headers": written.headers,
-        "options": {**(own.get("options") or {}), **written.options},
-    }
-    return {**own, **{key: value for key, value in said.items() if value}}
-
-
-def _factory(name: str, table: Mapping[str, Any] | None, settings: Settings) -> ProviderFactory:
-    made = table if table is not None else provider_table(settings, name)
-    return find_factory(name, made)
+def _merged(config: RouterConfig, tables: Mapping[str, SettingsTable]) -> Mapping[str, SettingsTable]:
+    """The tables of settings, with what the file says of providers above them."""
+    merged = dict(tables)
+    for written in config.providers:
+        own = tables.get(written.name) or {}
+        above = {
+            "kind": written.kind,
+            "base_url": written.base_url,
+            "api_key_env": written.api_key_env,
+            "headers": written.headers,
+            "options": {**(own.get("options") or {}), **written.options},
+        }
+        merged[written.name] = {**own, **{key: value for key, value in above.items() if value}}
+    return merged

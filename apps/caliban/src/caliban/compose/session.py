@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from caliban.cli.options import SessionOptions
+from caliban.compose.choice import SessionModel
 from caliban.errors import MissingError
 from caliban_common.message import Message
 from caliban_common.paths import data_dir, expand_user
@@ -32,6 +33,13 @@ class SavedSession(Struct, frozen=True, kw_only=True):
     def resumed(self) -> bool:
         """Whether there is anything to continue."""
         return bool(self.messages)
+
+    @property
+    def model_before(self) -> SessionModel | None:
+        """Whom a resumed session goes on with, unless the flags say otherwise."""
+        if not self.resumed:
+            return None
+        return SessionModel(session_id=self.id, provider=self.provider, model=self.model)
 
 
 class Sessions(Struct, frozen=True, kw_only=True):

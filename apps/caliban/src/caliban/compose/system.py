@@ -10,7 +10,6 @@ from caliban.errors import MissingError
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
 from caliban_common.message import Message, system
-from caliban_common.tool import ToolSpec
 
 MAX_BYTES = 1 << 20
 PLAIN = "You are a helpful assistant. Answer briefly and plainly."
@@ -19,21 +18,20 @@ You are an assistant that works in a terminal through the caliban harness. You h
 by calling tools.
 
 Working directory: {workspace}
-Tools: {tools}
 
 How to work:
 - Look before you claim: say nothing of a file that you have not read in this conversation.
 - Read a file before you change it. Change only what the task needs, in the style that is there.
 - Paths may be absolute, relative to the working directory, or begin with ~.
-- Bash runs one command line in a fresh shell, by default for at most 60 seconds; its input is empty.
 - Calls that do not depend on each other belong in one reply: they run side by side.
 - A denied call was refused by the person's rules: find another way or say what you would need.
 - Ask before anything that destroys data or cannot be undone.
 - Write for a terminal: short, without decoration. When the work is done, say what was done and stop."""
+"""Names no tool: each describes itself, and one that comes late must not cost the cached prefix (0019)."""
 OWN_BEGINNINGS = (PLAIN, WITH_TOOLS.split("\n", 1)[0])
 
 
-def build_system(options: SystemOptions, workspace: Path, tools: Sequence[ToolSpec]) -> Message | None:
+def build_system(options: SystemOptions, workspace: Path, *, has_tools: bool) -> Message | None:
     """The system message, or `None` for `--no-system`. Raises `MissingError` for a file that is not there."""
     if options.no_system:
         return None
@@ -45,16 +43,14 @@ def build_system(options: SystemOptions, workspace: Path, tools: Sequence[ToolSp
         except CalibanError as error:
             raise MissingError(f"--system-file: {error.message}") from error
         return system(data.decode("utf-8", "replace"))
-    if not tools:
-        return system(PLAIN)
-    names = ", ".join(tool.name for tool in tools)
-    return system(WITH_TOOLS.format(workspace=workspace, tools=names))
+    return system(WITH_TOOLS.format(workspace=workspace) if has_tools else PLAIN)
 
 
 def is_default(messages: Sequence[Message]) -> bool:
     """Whether the history `messages` begins with a system prompt that `build_system` wrote by itself.
 
-    Such a prompt names a directory and tools, and is written anew where these may have changed.
+    Such a prompt names a directory (and, of earlier versions, tools), and is written anew where that may have
+    changed.
     """
     first = messages[0] if messages else None
     return first is not None and first.role == "system" and first.text.startswith(OWN_BEGINNINGS)

@@ -4,29 +4,44 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from caliban.cli.options import WorkspaceOptions
+from caliban.cli.options import Options
 from caliban.compose.permissions import Permissions, roots_of
-from caliban_common.tool import Tool
+from caliban_agent_core.registry import installed_tools
+from caliban_common.tool import FilteredTools, FixedTools, Tool, ToolSource
+from caliban_drive.notice import Notice, Report
+from caliban_process import Runner
 from caliban_settings import Settings
 from caliban_tools_builtin import ToolOptions, builtin_tools
 
 
 def build_tools(
-    options: WorkspaceOptions, settings: Settings, workspace: Path, permissions: Permissions
-) -> tuple[Tool, ...]:
-    """The built-in tools, fenced to the workspace and the further roots of the settings.
+    options: Options,
+    settings: Settings,
+    workspace: Path,
+    permissions: Permissions,
+    runner: Runner,
+    report: Report,
+) -> ToolSource:
+    """The built-in tools, fenced to the workspace and the further roots of the settings, and installed ones.
 
-    A tool that the rules deny altogether is not offered; searches show nothing that may not be read.
+    A tool that the rules deny altogether is not offered; searches show nothing that may not be read. `--bare`
+    leaves out the tools of other packages, of which one that does not load is reported.
     """
-    if options.no_tools:
-        return ()
-    tools = builtin_tools(
+    if options.workspace.no_tools:
+        return FixedTools()
+    tools: tuple[Tool, ...] = builtin_tools(
         ToolOptions(
             workspace=workspace,
-            restrict_paths=options.restrict_paths,
+            restrict_paths=options.workspace.restrict_paths,
             extra_roots=roots_of(settings, workspace),
             env=settings.get("env") or {},
             readable=permissions.may_read,
+            runner=runner,
         )
     )
-    return tuple(tool for tool in tools if permissions.offers(tool.spec))
+    if not options.settings.bare:
+        installed = installed_tools({tool.spec.name for tool in tools})
+        for problem in installed.problems:
+            report(Notice(subtype="tool_left_out", message=problem.message, hint=problem.hint))
+        tools = (*tools, *installed.tools)
+    return FilteredTools(FixedTools(tools), permissions.offers)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from caliban.cli.options import Options, OutputOptions
+from caliban.cli.formats import OutputFormat, input_format, output_format
+from caliban.cli.options import Options
 from caliban.compose.app import App, open_app
 from caliban.early_signals import EarlySignals
 from caliban.faces.cancel_target import CancelTarget, alone
@@ -21,14 +22,11 @@ from caliban_headless import exit_codes
 from caliban_headless.errors import Cancelled
 from caliban_headless.frames import Init
 from caliban_headless.input import FrameSource, OnePrompt
-from caliban_headless.json import JsonEncoder
 from caliban_headless.notices import Notices, show_notice
 from caliban_headless.output import Output
-from caliban_headless.run import Driver, OutputEncoder
+from caliban_headless.run import Driver
 from caliban_headless.signals import watch_signals
 from caliban_headless.stdin import Stdin
-from caliban_headless.stream import StreamEncoder, StreamOptions
-from caliban_headless.text import TextEncoder
 
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
@@ -63,12 +61,13 @@ async def _drive(options: Options, target: CancelTarget) -> int:
         app = await _unless_cancelled(target, lambda: stack.enter_async_context(opening), "a key")
         prompt = await _unless_cancelled(target, lambda: _prompt(app), "a prompt")
         session = app.session(schema=schema)
+        row = output_format(options.output.output_format)
         driver = Driver(
             session,
-            _encoder(options.output),
+            row.load()(options.output),
             Output(),
             init=_init(app, session),
-            notices=_notices(app),
+            notices=_notices(app, row),
             schema=schema,
         )
         target.stops(driver.cancel)
@@ -89,7 +88,7 @@ async def _unless_cancelled(target: CancelTarget, work: Callable[[], Awaitable[T
 
 async def _prompt(app: App) -> Message | None:
     """The prompt, or `None` where frames bring the prompts."""
-    if app.options.output.input_format == "stream-json":
+    if input_format(app.options.output.input_format).is_framed:
         return None
     return await read_prompt(app.options.prompt, app.workspace, app.reporter)
 
@@ -115,7 +114,7 @@ def _init(app: App, session: Session) -> Init:
     return Init(
         session_id=session.id,
         model=f"{app.model.name}/{app.model.model}",
-        tools=tuple(tool.spec.name for tool in app.tools),
+        tools=tuple(tool.spec.name for tool in app.tools.tools()),
         setting_sources=app.settings.sources,
         bare=app.options.settings.bare,
         cwd=str(app.workspace),
@@ -123,27 +122,7 @@ def _init(app: App, session: Session) -> Init:
     )
 
 
-def _encoder(options: OutputOptions) -> OutputEncoder:
-    if options.output_format == "json":
-        return JsonEncoder()
-    if options.output_format == "stream-json":
-        return StreamEncoder(
-            StreamOptions(
-                partial=options.include_partial_messages,
-                hooks=options.include_hook_events,
-                dispatch=options.include_dispatch_events,
-                replay_user=options.replay_user_messages,
-            )
-        )
-    return TextEncoder()
-
-
-def _notices(app: App) -> Notices:
-    """Words for a person go to standard error; tools are announced beside text only."""
-    options = app.options.output
-    is_text = options.output_format not in ("json", "stream-json")
-    return Notices(
-        announce=is_text and not options.quiet and sys.stderr is not None,
-        framed=options.output_format == "stream-json",
-        main_arguments={tool.spec.name: tool.spec.main_argument for tool in app.tools},
-    )
+def _notices(app: App, row: OutputFormat) -> Notices:
+    """Words for a person go to standard error, except those that stand in the output."""
+    announce = not row.is_data and not app.options.output.quiet and sys.stderr is not None
+    return Notices(announce=announce, framed=row.holds_notices, tools=app.tools)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from caliban_process import Command, Completed, OutputLimit, ProcessError, Runner
 from caliban_tools_builtin.errors import SearchFailed
 
 RIPGREP_DEADLINE_S = 20.0
 PYTHON_DEADLINE_S = 5.0
+ERRORS = OutputLimit(head_bytes=4096, tail_bytes=0)
 PROGRAM = "rg.exe" if os.name == "nt" else "rg"
 ENVIRONMENT: Mapping[str, str] = (
     {"PATH": "/usr/bin:/bin"} if os.name == "posix" else {"SYSTEMROOT": os.environ.get("SYSTEMROOT", "")}
@@ -45,16 +47,17 @@ class Query(Struct, frozen=True, kw_only=True):
 
 
 class SearchEngine:
-    """Writes the command lines of queries.
+    """Writes the command lines of queries, and runs them.
 
     `ripgrep` is the program's path; empty means to search in Python, `None` to look for it when needed.
     `deadline_s` is how long a search for text may take, instead of the default.
     """
 
     def __init__(
-        self, workspace: Path, *, ripgrep: str | None = None, deadline_s: float | None = None
+        self, workspace: Path, runner: Runner, *, ripgrep: str | None = None, deadline_s: float | None = None
     ) -> None:
         self._workspace = workspace
+        self._runner = runner
         self._program = ripgrep
         self._deadline_s = deadline_s
 
@@ -69,6 +72,27 @@ class SearchEngine:
         """The command line that answers `query`. Raises `SearchFailed` when there is no program for it."""
         program = self._found()
         return ripgrep(program, query) if program else python(query)
+
+    async def search(
+        self, query: Query, *, cwd: str, deadline_s: float, feed: Callable[[bytes], bool]
+    ) -> Completed:
+        """Answer `query`, handing each piece of the answer to `feed` until that returns False.
+
+        Raises `SearchFailed` when there is no program for it, or when it cannot be started.
+        """
+        command = Command(
+            argv=self.command(query),
+            cwd=cwd,
+            env=ENVIRONMENT,
+            timeout_s=deadline_s,
+            grace_s=0,
+            session=False,
+            output=ERRORS,
+        )
+        try:
+            return await self._runner.feed(command, feed)
+        except ProcessError as error:
+            raise SearchFailed(error.message, hint=error.hint) from error
 
     def _found(self) -> str:
         if self._program is None:

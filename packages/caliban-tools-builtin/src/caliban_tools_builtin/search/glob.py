@@ -66,12 +66,11 @@ class Glob:
         return listing
 
     async def _fill(self, query: Query, cwd: str, listing: Listing) -> None:
-        from caliban_tools_builtin.search.run import search
-
-        ended = await search(self._engine.command(query), cwd=cwd, deadline_s=DEADLINE_S, feed=listing.feed)
-        if ended.code not in (0, 1) and not listing.size_bytes and ended.errors:
-            raise SearchFailed(ended.errors.strip())
-        listing.complete = ended.reason == "done"
+        completed = await self._engine.search(query, cwd=cwd, deadline_s=DEADLINE_S, feed=listing.feed)
+        errors = completed.stderr.text()
+        if completed.exit_code not in (None, 0, 1) and not listing.size_bytes and errors:
+            raise SearchFailed(errors.strip())
+        listing.complete = completed.reason == "exited"
 
 
 class Listing:
@@ -105,11 +104,9 @@ async def all_ignored(engine: SearchEngine, query: Query, cwd: str) -> bool:
     A directory that is named outright is then searched all the same: what was asked for beats a rule that
     was written for others.
     """
-    from caliban_tools_builtin.search.run import search
-
     probe = replace(query, pattern=None, name=None, depth=None, probe=True)
-    ended = await search(engine.command(probe), cwd=cwd, deadline_s=DEADLINE_S, feed=lambda _: True)
-    return ended.reason == "done" and ended.code == 1
+    completed = await engine.search(probe, cwd=cwd, deadline_s=DEADLINE_S, feed=lambda _: True)
+    return completed.exit_code == 1
 
 
 def _report(pattern: str, shown: list[str], listing: Listing) -> ToolOutput:

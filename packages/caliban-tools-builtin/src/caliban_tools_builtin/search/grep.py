@@ -78,8 +78,6 @@ class Grep:
     async def _search(
         self, query: Query, cwd: str, base: AdmittedPath, fits: Fits, wanted: int
     ) -> MatchCollector:
-        from caliban_tools_builtin.search.run import search
-
         root = str(base.path).rstrip(os.sep) + os.sep
 
         def shown(path: str) -> str | None:
@@ -89,11 +87,13 @@ class Grep:
             return self._fence.show(whole_path) if fits is None or fits(path) else None
 
         matches = MatchCollector(wanted=wanted, shown=shown)
-        argv, deadline_s = self._engine.command(query), self._engine.deadline_s
-        ended = await search(argv, cwd=cwd, deadline_s=deadline_s, feed=matches.feed)
-        if ended.reason == "done" and ended.code not in (0, 1) and not matches.rows and ended.errors:
-            raise SearchFailed(_explained(ended.errors))
-        matches.complete = ended.reason != "deadline"
+        completed = await self._engine.search(
+            query, cwd=cwd, deadline_s=self._engine.deadline_s, feed=matches.feed
+        )
+        errors = completed.stderr.text()
+        if completed.exit_code not in (None, 0, 1) and not matches.rows and errors:
+            raise SearchFailed(_explained(errors))
+        matches.complete = not completed.timed_out
         return matches
 
 

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
-from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from caliban_common.arguments import ArgumentError, Arguments
 from caliban_common.text import clean
 from caliban_common.tool import ToolContext, ToolOutput
+from caliban_process import Command, Completed, NotStarted, Output, ProcessError, Runner
+from caliban_process.environ import shell_environment
 from caliban_tools_builtin import handles
 from caliban_tools_builtin.answer import answered
 from caliban_tools_builtin.errors import FileRefused, ShellFailed
 from caliban_tools_builtin.fence import Fence
-from caliban_tools_builtin.process import SUPPORTED
-from caliban_tools_builtin.shell.environ import child_environment
-from caliban_tools_builtin.shell.watchdog import Watchdog
-
-if TYPE_CHECKING:
-    from caliban_tools_builtin.shell.capture import Capture
-    from caliban_tools_builtin.shell.run import Finished
 
 DEFAULT_TIMEOUT_S = 60
 MAX_TIMEOUT_S = 600
 MAX_COMMAND_BYTES = 131_071
 """The kernel's limit for one argument."""
+MAX_PROCESSES = 2048
+"""How many processes and threads one command may have, roughly."""
 MARKER = "CALIBAN_SHELL"
 _SHELLS = (
     ("/bin/bash", ("--noprofile", "--norc", "-c", "--")),
@@ -41,13 +38,13 @@ class Bash:
     `host` is the environment from which a command's is built, read at each call; `overrides` are added.
     """
 
-    def __init__(self, fence: Fence, host: Mapping[str, str], overrides: Mapping[str, str]) -> None:
+    def __init__(
+        self, fence: Fence, runner: Runner, host: Mapping[str, str], overrides: Mapping[str, str]
+    ) -> None:
         self._fence = fence
+        self._runner = runner
         self._host = host
         self._overrides = overrides
-        self._id = os.urandom(8).hex()
-        self._calls = count(1)
-        self._watchdog = Watchdog(f"{MARKER}={self._id}-")
 
     def conflict_key(self, args: Mapping[str, Any]) -> str | None:
         """None: commands run in parallel, as in a terminal."""
@@ -58,30 +55,29 @@ class Bash:
         return await answered(lambda: self._run(args))
 
     async def _run(self, args: Mapping[str, Any]) -> ToolOutput:
-        if not SUPPORTED:
+        if os.name != "posix":
             raise ShellFailed("Bash needs a POSIX system")
-        from caliban_tools_builtin.shell.run import Order, run
-
         given = Arguments(args, known=("command", "timeout_seconds", "cwd"))
         command = checked_command(given.string("command"))
         timeout_s = given.integer("timeout_seconds", DEFAULT_TIMEOUT_S, low=1, high=MAX_TIMEOUT_S)
         place = self._fence.admit(given.string("cwd", "."))
-        marker = f"{MARKER}={self._id}-{next(self._calls)}."
-        env = child_environment(self._host, self._overrides)
-        env[MARKER] = marker.partition("=")[2]
         try:
             with handles.directory(place) as handle:
-                order = Order(
-                    argv=(*shell(), command),
-                    cwd=handles.working_directory(place, handle),
-                    env=env,
-                    timeout_s=timeout_s,
-                    marker=marker.encode("ascii"),
+                completed = await self._runner.run(
+                    Command(
+                        argv=(*shell(), command),
+                        cwd=handles.working_directory(place, handle),
+                        env=shell_environment(self._host, self._overrides),
+                        timeout_s=timeout_s,
+                        marker=MARKER,
+                        max_processes=MAX_PROCESSES,
+                    )
                 )
-                finished = await run(order, self._watchdog)
         except FileRefused as error:
             raise ShellFailed(f"cwd {error.message}", hint="give a directory of the workspace") from error
-        return _report(command, timeout_s, finished)
+        except ProcessError as error:
+            raise _not_run(error) from error
+        return _report(command, timeout_s, completed)
 
 
 def checked_command(command: str) -> str:
@@ -110,8 +106,14 @@ def shell() -> tuple[str, ...]:
     raise ShellFailed("there is neither /bin/bash nor /bin/sh")
 
 
-def _report(command: str, timeout_s: int, finished: Finished) -> ToolOutput:
-    code = finished.exit_code
+def _not_run(error: ProcessError) -> ShellFailed:
+    if isinstance(error, NotStarted) and error.errno == errno.E2BIG:
+        return ShellFailed("the command is too long", hint="write it to a script file and run that")
+    return ShellFailed(error.message, hint=error.hint)
+
+
+def _report(command: str, timeout_s: int, completed: Completed) -> ToolOutput:
+    code = completed.exit_code
     if code is not None and code < 0:
         code = 128 - code  # a signal, as shells count it
     ended = f"→ Exit code: {code}" if code is not None else f"→ command timed out after {timeout_s}s"
@@ -119,16 +121,16 @@ def _report(command: str, timeout_s: int, finished: Finished) -> ToolOutput:
     if len(shown) > _SHOWN_COMMAND_CHARS:
         shown = f"{shown[:_SHOWN_COMMAND_CHARS]}… [{len(command) - _SHOWN_COMMAND_CHARS} more characters]"
     parts = [f"→ Bash command: {shown}", ended]
-    parts += ("→ Stdout:", _shown(finished.stdout), "→ Stderr:", _shown(finished.stderr))
-    if finished.stopped and code is not None:
-        left = "1 process" if finished.stopped == 1 else f"{finished.stopped} processes"
+    parts += ("→ Stdout:", _shown(completed.stdout), "→ Stderr:", _shown(completed.stderr))
+    if completed.stopped and code is not None:
+        left = "1 process" if completed.stopped == 1 else f"{completed.stopped} processes"
         parts.append(f"→ Stopped {left} that the command had left running")
     return ToolOutput.of(
         clean("\n".join(parts)),
         is_error=code != 0,
-        details={"exit_code": code, "timed_out": code is None, "stopped": finished.stopped},
+        details={"exit_code": code, "timed_out": code is None, "stopped": completed.stopped},
     )
 
 
-def _shown(stream: Capture) -> str:
+def _shown(stream: Output) -> str:
     return stream.text().removesuffix("\n") or ("(empty)" if not stream.total_bytes else "")

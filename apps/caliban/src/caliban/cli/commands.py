@@ -1,0 +1,201 @@
+"""The commands as data: dispatch, help, completion, reference and refusals are made from these rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from caliban.cli.flag import Flag, flag, switch
+from caliban.cli.groups import shared
+
+if TYPE_CHECKING:
+    from caliban.cli.invocation import Invocation
+
+SHELLS: Final = ("bash", "zsh", "fish")
+CALL_EXAMPLE: Final = '{"command": "git status"}'
+
+_PLACE: Final = (
+    shared("--workspace", help="default: here"),
+    shared("--settings"),
+    shared("--setting-sources"),
+    shared("--trust-project"),
+)
+_SCOPE: Final = (*_PLACE, shared("--bare", help="no settings of user or project"))
+_PROVIDER: Final = flag("words", metavar="PROVIDER", nargs="*", help="default: the one a run would use")
+_MODEL: Final = (shared("--provider", help="default: the one a run would use"), shared("--model"))
+
+
+class Subcommand(NamedTuple):
+    """A command: a new one is a row and its module.
+
+    `usage` is what follows the name in the list of commands, `description` the head of its own help. `run` is
+    the `module:function` that does it, given an `Invocation`; only the one asked for is loaded. Without
+    arguments a command that `needs_words` shows its help. What is written to one that is `discreet` is never
+    repeated in an error: it may be a key.
+    """
+
+    name: str
+    summary: str
+    run: str
+    flags: tuple[Flag, ...] = ()
+    usage: str = ""
+    description: str = ""
+    needs_words: bool = False
+    discreet: bool = False
+
+    @property
+    def line(self) -> str:
+        """How it is called, in short."""
+        return f"{self.name} {self.usage}".rstrip()
+
+    @property
+    def takes_config(self) -> bool:
+        """Whether `--config PATH` may stand before its name."""
+        return any("--config" in row.names for row in self.flags)
+
+    def load(self) -> Callable[[Invocation], int]:
+        """The function that does it; gives the exit code."""
+        module, _, name = self.run.partition(":")
+        function: Callable[[Invocation], int] = getattr(import_module(module), name)
+        return function
+
+
+COMMANDS: Final = (
+    Subcommand(
+        "models",
+        "what a provider offers",
+        "caliban.commands.models:models",
+        flags=(*_SCOPE, *_MODEL, switch("--json", help="one JSON object a line")),
+        usage="[--provider NAME]",
+        description="List the models that a provider offers. Prices are in US dollars per million tokens: ? "
+        "is unknown, + says that a long prompt costs more.",
+    ),
+    Subcommand(
+        "login",
+        "keep an API key",
+        "caliban.commands.login:login",
+        flags=(
+            *_SCOPE,
+            _PROVIDER,
+        ),
+        usage="[PROVIDER]",
+        description="Store the API key of a provider. caliban logs in with an API key of the provider's "
+        "console. Signing in with a subscription (OAuth) is not offered to third-party tools.",
+        discreet=True,
+    ),
+    Subcommand(
+        "logout",
+        "forget an API key that was kept",
+        "caliban.commands.login:logout",
+        flags=(
+            *_SCOPE,
+            _PROVIDER,
+        ),
+        usage="[PROVIDER]",
+        description="Forget the stored API key of a provider.",
+        discreet=True,
+    ),
+    Subcommand(
+        "status",
+        "which provider and model a run would use, and where its key comes from",
+        "caliban.commands.status:status",
+        flags=(*_SCOPE, *_MODEL),
+        description="Say which provider a run would use, and where its key comes from.",
+    ),
+    Subcommand(
+        "doctor",
+        "whether what a run needs is there (exit 1 when it is not)",
+        "caliban.commands.doctor:doctor",
+        flags=(
+            *_SCOPE,
+            switch("--deep", help="ask every provider for its models"),
+            shared("--provider", help="default: the one a run would use"),
+            shared("--model", help="must be on its provider's list, where it is asked"),
+            switch("--json", help="one JSON object"),
+        ),
+        usage="[--deep]",
+        description="Check what a run needs. Exit: 1 when a check fails.",
+    ),
+    Subcommand(
+        "perms",
+        "what the permission rules say to a call (exit 0 allow, 1 deny, 2 ask)",
+        "caliban.commands.perms:perms",
+        flags=(
+            flag("verb", choices=("test", "explain"), help="one line, or the reasons too"),
+            flag("tool", metavar="TOOL", help="such as Bash"),
+            flag("input", metavar="JSON", nargs="?", default="{}", help=f"such as {CALL_EXAMPLE}"),
+            *_PLACE,
+            *(shared(name) for name in ("--permission-mode", "--allow", "--deny", "--ask")),
+        ),
+        usage="test|explain TOOL [JSON]",
+        description="Say what the permission rules decide about a call. Exit: 0 allow, 1 deny, 2 ask.",
+        needs_words=True,
+    ),
+    Subcommand(
+        "router",
+        "which models a request would go to, in which order",
+        "caliban.commands.router:router",
+        flags=(
+            flag("verb", choices=("debug",), help="print the candidates for a made-up request"),
+            flag(
+                "--purpose",
+                choices=("main_loop", "summarization", "fast_classifier", "sub_agent", "embedding", "other"),
+                default="main_loop",
+                help="default: main_loop",
+            ),
+            switch("--has-vision", help="the request has pictures"),
+            switch("--has-tools", help="the request offers tools"),
+            flag("--effort", choices=("low", "medium", "high", "max"), help="default: the route's"),
+            switch("--effort-table", help="the knobs of every level"),
+            shared("--config", help="in place of the caliban.toml that would be found"),
+            *(shared(name) for name in ("--provider", "--model", "--fallback-model")),
+            *_PLACE,
+        ),
+        usage="debug",
+        description="Show which routes a request would take: + is a candidate, - is none, and why.",
+        needs_words=True,
+    ),
+    Subcommand(
+        "completion",
+        "what a shell needs to complete words after caliban",
+        "caliban.commands.completion:completion",
+        flags=(flag("shell", choices=SHELLS, help="whose words to write"),),
+        usage="|".join(SHELLS),
+        description='Write the completion of a shell, as in: eval "$(caliban completion bash)"',
+        needs_words=True,
+    ),
+)
+
+LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "agents": "sub-agents are not part of this version",
+        "attach": "background agents are not part of this version",
+        "config": "settings are files; there is no command to change them in this version",
+        "daemon": "background agents are not part of this version",
+        "kill": "background agents are not part of this version",
+        "logs": "background agents are not part of this version",
+        "mcp": "MCP servers are not part of this version",
+        "plugin": "plugins are not part of this version",
+        "respawn": "background agents are not part of this version",
+        "rm": "background agents are not part of this version",
+        "settings": "settings are files; there is no command to change them in this version",
+        "stop": "background agents are not part of this version",
+    }
+)
+"""Commands of the guide that are refused: never sent to a model as a prompt by mistake."""
+
+
+def find_command(
+    arguments: Sequence[str], commands: Sequence[Subcommand] = COMMANDS
+) -> tuple[Subcommand, Sequence[str]] | None:
+    """The command that `arguments` call, and its own arguments; `None` for a run."""
+    place = 0
+    if arguments and arguments[0].split("=", 1)[0] == "--config":
+        place = 1 if "=" in arguments[0] else 2
+    word = arguments[place] if place < len(arguments) else None
+    for command in commands:
+        if command.name == word and (place == 0 or command.takes_config):
+            return command, [*arguments[:place], *arguments[place + 1 :]]
+    return None

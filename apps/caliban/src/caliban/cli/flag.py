@@ -1,0 +1,112 @@
+"""One flag as data, and the kinds of values that flags take.
+
+Named tuples, not Structs: `--help` should not wait for the machinery behind those.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+MAX_DIGITS: Final = 18
+
+
+class Flag(NamedTuple):
+    """One flag: its names, and what argparse is told about it.
+
+    `variable` says the same in the environment: above the flag where `variable_first`, else below it; it must
+    be one of `among` where these are given.
+    """
+
+    names: tuple[str, ...]
+    how: Mapping[str, Any]
+    variable: str = ""
+    variable_first: bool = False
+    among: tuple[str, ...] = ()
+
+    @property
+    def field(self) -> str:
+        """The name of its value."""
+        written = self.how.get("dest") or next(
+            (name for name in self.names if name.startswith("--")), self.names[0]
+        )
+        return str(written).lstrip("-").replace("-", "_")
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """Everything a person may write for it."""
+        if self.how.get("action") is not argparse.BooleanOptionalAction:
+            return self.names
+        return (*self.names, *(f"--no-{name.removeprefix('--')}" for name in self.names))
+
+    @property
+    def is_positional(self) -> bool:
+        """Whether it is a word at its place, not a flag."""
+        return not self.names[0].startswith("-")
+
+    @property
+    def takes_value(self) -> bool:
+        """Whether something follows it."""
+        return self.how.get("action") in (None, "append")
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether it stands alone, without a value."""
+        return self.how.get("action") == "store_true"
+
+
+class Group(NamedTuple):
+    """A heading and its flags. `name` is the field of `Options` that holds what they say, if any does."""
+
+    name: str
+    title: str
+    flags: tuple[Flag, ...]
+
+
+def flag(
+    *names: str, variable: str = "", variable_first: bool = False, among: tuple[str, ...] = (), **how: Any
+) -> Flag:
+    """A row: `how` is what argparse is told."""
+    return Flag(names, MappingProxyType(how), variable, variable_first, among)
+
+
+def switch(*names: str, **how: Any) -> Flag:
+    """A row for a flag without a value."""
+    return flag(*names, action="store_true", **how)
+
+
+def whole(text: str) -> int:
+    """A whole number, for argparse."""
+    if not (text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS):
+        shown = text if len(text) <= 2 * MAX_DIGITS else f"{text[: 2 * MAX_DIGITS]}…"
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number of at most {MAX_DIGITS} digits, not {shown!r}"
+        )
+    return int(text)
+
+
+def words(text: str) -> str:
+    """Text that is not empty, for argparse."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
+
+
+def positive(text: str) -> int:
+    """A whole number above 0, for argparse."""
+    if (number := whole(text)) < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def temperature(text: str) -> float:
+    """A number from 0.0 to 2.0, for argparse."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0.0 <= number <= 2.0:
+        raise argparse.ArgumentTypeError(f"must be between 0.0 and 2.0, not {text!r}")
+    return number

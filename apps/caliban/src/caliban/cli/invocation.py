@@ -1,0 +1,19 @@
+"""What a command is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from caliban.cli.options import Options
+from caliban.early_signals import EarlySignals
+
+
+class Invocation(Struct, frozen=True, kw_only=True):
+    """A command as it was called: what flags say that runs have too, the `values` of all, and signals."""
+
+    options: Options
+    values: Mapping[str, Any]
+    signals: EarlySignals

@@ -1,0 +1,222 @@
+"""Rows A1 to A10 and A19 to A23 of the conformance table: what becomes of replies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from loop_kit import DONE, QUICK, Stub, cut, of, play, user_texts
+
+from caliban_agent_core import Agent, AgentOptions
+from caliban_agent_core.recovery import RecoveryLimits
+from caliban_common.event import ApiRetry, MessageAdded, TurnEnd, Warned
+from caliban_common.message import assistant, user
+from caliban_common.usage import Usage
+from caliban_provider.capabilities import Capabilities
+from caliban_provider.errors import ContextTooLong, ServerError, StreamInterrupted
+from caliban_provider.testing.scripted import Reply, ScriptedProvider, failure, reply, thinking, tool_call
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a1_a_cut_reply_is_asked_again_with_more_room_within_one_turn() -> None:
+    final = reply(DONE, usage=Usage(input_tokens=1, output_tokens=1))
+    provider = ScriptedProvider([cut(), final])
+    events, outcome = await play(Agent(provider, "m"))
+    assert outcome.stop.kind == "end_of_turn"
+    assert len(of(events, TurnEnd)) == 1
+    assert outcome.turns == 1
+    assert outcome.usage.output_tokens == 1025
+    assert [r.max_tokens for r in provider.requests] == [8192, 16384]
+
+
+async def test_a2_a_reply_cut_twice_is_continued_by_one_injected_message() -> None:
+    provider = ScriptedProvider([cut(), cut(), reply(DONE)])
+    events, outcome = await play(Agent(provider, "m"))
+    injected = [e.message.text for e in of(events, MessageAdded) if e.injected]
+    assert len(injected) == 1
+    assert injected[0].startswith("Output token limit hit")
+    assert outcome.stop.kind == "end_of_turn"
+
+
+async def test_a3_continuations_are_bounded() -> None:
+    provider = ScriptedProvider([cut() for _ in range(10)])
+    _, outcome = await play(Agent(provider, "m"))
+    assert outcome.stop.kind == "max_tokens"
+    assert outcome.turns == 4
+    assert len(provider.requests) == 8
+
+
+async def test_a4_without_recovery_a_cut_reply_ends_the_run() -> None:
+    options = AgentOptions(recovery=RecoveryLimits(enabled=False))
+    provider = ScriptedProvider([cut()])
+    _, outcome = await play(Agent(provider, "m", options=options))
+    assert (outcome.stop.kind, outcome.turns) == ("max_tokens", 1)
+
+
+async def test_a5_a_stream_that_breaks_before_content_is_asked_again() -> None:
+    broken = reply("x", error=StreamInterrupted("gone"), error_after=1)
+    provider = ScriptedProvider([broken, reply("recovered answer")])
+    events, outcome = await play(Agent(provider, "m", options=AgentOptions(retry=QUICK)))
+    assert outcome.stop.kind == "end_of_turn"
+    assert outcome.turns == 1
+    assert outcome.messages[-1].text == "recovered answer"
+    assert [e.category for e in of(events, ApiRetry)] == ["interrupted"]
+
+
+async def test_a6_a_stream_that_breaks_after_content_is_final() -> None:
+    broken = reply("partial answer", error=StreamInterrupted("boom"), error_after=3)
+    provider = ScriptedProvider([broken, reply("never")])
+    _, outcome = await play(Agent(provider, "m", options=AgentOptions(retry=QUICK)))
+    assert outcome.stop.kind == "provider_error"
+    assert "boom" in outcome.stop.message
+    assert len(provider.requests) == 1
+    assert outcome.messages[-1].text == "partial answer"
+
+
+async def test_an_error_that_the_provider_declares_after_content_takes_the_reply_back() -> None:
+    broken = reply("Hel", error=ServerError("overloaded"), error_after=3)
+    provider = ScriptedProvider([broken, reply("Hello")])
+    _, outcome = await play(Agent(provider, "m", options=AgentOptions(retry=QUICK)))
+    assert [m.text for m in outcome.messages if m.role == "assistant"] == ["Hello"]
+
+
+async def test_a9_an_empty_turn_is_nudged_and_the_run_goes_on() -> None:
+    silent = reply(thinking("hm", signature="s"), usage=Usage(output_tokens=7))
+    provider = ScriptedProvider([silent, reply(tool_call("Look")), reply("text")])
+    events, outcome = await play(Agent(provider, "m", tools=[Stub("Look")]))
+    assert outcome.messages[-1].text == "text"
+    assert len([e for e in of(events, MessageAdded) if e.injected]) == 1
+
+
+async def test_a9_nudges_are_bounded_and_can_be_switched_off() -> None:
+    silent = reply(thinking("hm", signature="s"), usage=Usage(output_tokens=7))
+    _, outcome = await play(Agent(ScriptedProvider([silent] * 3), "m"))
+    assert (outcome.stop.kind, outcome.turns) == ("end_of_turn", 3)
+    options = AgentOptions(max_empty_nudges=0)
+    _, outcome = await play(Agent(ScriptedProvider([silent]), "m", options=options))
+    assert outcome.turns == 1
+
+
+async def test_a10_turns_without_an_edit_are_nudged_once_and_an_edit_rearms() -> None:
+    look, edit = reply(tool_call("Look")), reply(tool_call("Edit"))
+    options = AgentOptions(no_edit_nudge_turns=2)
+    tools = [Stub("Look"), Stub("Edit", kind="edit")]
+    script = [look, look, look, look, edit, look, look, reply("end")]
+    _, outcome = await play(Agent(ScriptedProvider(script), "m", tools=tools, options=options))
+    nudges = [t for t in user_texts(outcome.messages) if "without editing any files" in t]
+    assert len(nudges) == 2
+    assert outcome.no_edit_nudge_emitted
+
+
+async def test_a10_the_no_edit_nudge_never_masks_a_refusal_and_zero_is_off() -> None:
+    options = AgentOptions(no_edit_nudge_turns=1)
+    provider = ScriptedProvider([reply("no", stop_reason="refusal", detail="why")])
+    _, outcome = await play(Agent(provider, "m", options=options))
+    assert outcome.stop.kind == "refusal"
+    script = [reply(tool_call("Look"))] * 3 + [reply("end")]
+    agent = Agent(
+        ScriptedProvider(script), "m", tools=[Stub("Look")], options=AgentOptions(no_edit_nudge_turns=0)
+    )
+    _, outcome = await play(agent)
+    assert user_texts(outcome.messages) == ["go"]
+
+
+async def test_a19_a_prompt_that_is_too_long_is_compacted_and_asked_once_more() -> None:
+    def answer(request: Any) -> Reply:
+        if any(m.text.startswith("Summary of earlier conversation:") for m in request.messages):
+            return reply("after")
+        if not request.tools and request.max_tokens == 1024:
+            return reply("what was said")
+        return failure(ContextTooLong("too long"))
+
+    provider = ScriptedProvider(answer)
+    history = [
+        message
+        for n in range(20)
+        for message in (
+            user(f"q{n} " * 50),
+            assistant(f"a{n} " * 50),
+        )
+    ]
+    agent = Agent(provider, "m", tools=[Stub("a")])
+    outcome = await agent.run_to_end([*history, user("now")])
+    assert outcome.stop.kind == "end_of_turn"
+    assert outcome.messages[-1].text == "after"
+
+
+async def test_a19_a_prompt_that_stays_too_long_ends_the_run() -> None:
+    provider = ScriptedProvider(lambda request: failure(ContextTooLong("too long")))
+    _, outcome = await play(Agent(provider, "m"))
+    assert outcome.stop.kind == "provider_error"
+    assert outcome.stop.category == "context_too_long"
+
+
+async def test_a20_compaction_that_fails_twice_is_switched_off_and_the_run_goes_on() -> None:
+    summaries = 0
+
+    def answer(request: Any) -> Reply:
+        nonlocal summaries
+        if not request.tools:
+            summaries += 1
+            return reply(" ")
+        return reply(tool_call("a")) if len(provider.requests) < 12 else reply(DONE)
+
+    small = Capabilities(context_tokens=400)
+    provider = ScriptedProvider(answer, capabilities=small)
+    agent = Agent(provider, "m", tools=[Stub("a", output="y" * 400)])
+    events, outcome = await play(agent, prompt="p" * 1200)
+    assert outcome.stop.kind == "end_of_turn"
+    assert len([e for e in of(events, Warned) if e.subtype == "compaction_failed"]) == 2
+    assert summaries <= 2
+
+
+@pytest.mark.parametrize(("reason", "kind"), [("refusal", "refusal"), ("content_filter", "content_filter")])
+async def test_a21_a_refusal_is_a_stop_of_its_own_with_a_note(reason: Any, kind: str) -> None:
+    provider = ScriptedProvider([reply("I will", stop_reason=reason, detail="cyber")])
+    _, outcome = await play(Agent(provider, "m"))
+    assert outcome.stop.kind == kind
+    assert outcome.messages[-1].role == "assistant"
+    assert "cyber" in outcome.messages[-1].text
+    assert "I will" not in outcome.messages[-1].text
+
+
+async def test_a23_thinking_past_its_cap_ends_the_run_and_zero_is_off() -> None:
+    long = reply(thinking("t" * 100, signature="s"), "answer")
+    options = AgentOptions(thinking_cap_chars=50)
+    _, outcome = await play(Agent(ScriptedProvider([long]), "m", options=options))
+    assert outcome.stop.kind == "thinking_budget"
+    options = AgentOptions(thinking_cap_chars=0)
+    _, outcome = await play(Agent(ScriptedProvider([long]), "m", options=options))
+    assert outcome.stop.kind == "end_of_turn"
+
+
+async def test_max_turns_of_zero_asks_nobody() -> None:
+    provider = ScriptedProvider([])
+    _, outcome = await play(Agent(provider, "m", options=AgentOptions(max_turns=0)))
+    assert (outcome.stop.kind, outcome.turns) == ("max_turns", 0)
+    assert provider.requests == []
+
+
+async def test_the_same_other_model_is_warned_about_once() -> None:
+    script = [reply(tool_call("a"), model="llama3.2"), reply("x", model="llama3.2")]
+    events, _ = await play(Agent(ScriptedProvider(script), "llama3.1", tools=[Stub("a")]))
+    assert [e.details for e in of(events, Warned)] == [{"requested": "llama3.1", "actual": "llama3.2"}]
+
+
+async def test_b073_an_unreadable_call_is_asked_for_again_and_then_given_up() -> None:
+    bad = reply("", stop_reason="malformed_call")
+    _, outcome = await play(Agent(ScriptedProvider([bad, bad, reply("fine")]), "m"))
+    assert outcome.messages[-1].text == "fine"
+    provider = ScriptedProvider([bad] * 5)
+    _, outcome = await play(Agent(provider, "m"))
+    assert (outcome.stop.kind, len(provider.requests)) == ("provider_error", 3)
+    assert [m.role for m in outcome.messages] == ["user"]
+
+
+async def test_b073_a_reply_without_content_for_a_reason_nobody_knows_is_an_error_that_names_it() -> None:
+    _, outcome = await play(Agent(ScriptedProvider([reply("", stop_reason="other", detail="FOO")]), "m"))
+    assert (outcome.stop.kind, outcome.stop.message) == ("provider_error", "the model wrote nothing: FOO")
+    assert [m.role for m in outcome.messages] == ["user"]
+    _, outcome = await play(Agent(ScriptedProvider([reply("words", stop_reason="other", detail="FOO")]), "m"))
+    assert outcome.stop.ok

@@ -1,0 +1,109 @@
+"""One child process on POSIX: its own session or group, and pipes that are used without blocking.
+
+The child is not reaped before its owner says so: until then its number cannot be given to another process,
+and its group can be signalled without doubt.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+
+import anyio
+
+from caliban_process.command import Command
+from caliban_process.errors import NotStarted
+from caliban_process.pump import CLOSED, Pipe
+
+POLL_S = 0.005
+
+
+class Child:
+    """A started process and our ends of its pipes. Close it in every case."""
+
+    def __init__(self, process: subprocess.Popen[bytes], stdin: int, stdout: int, stderr: int) -> None:
+        self._process = process
+        self.pid = process.pid
+        self.stdin = Pipe(stdin)
+        self.stdout = Pipe(stdout)
+        self.stderr = Pipe(stderr)
+        self._handle = Pipe(_process_handle(process.pid))
+
+    def pipe_names(self) -> frozenset[str]:
+        """How the process table names the pipes that it writes to."""
+        return frozenset(f"pipe:[{os.fstat(pipe.number).st_ino}]" for pipe in (self.stdout, self.stderr))
+
+    async def exited(self) -> None:
+        """Wait until the process has ended; whoever still holds its pipes does not matter."""
+        if not self._handle.is_open:
+            while self._process.poll() is None:
+                await anyio.sleep(POLL_S)
+            return
+        try:
+            await anyio.wait_readable(self._handle.number)
+        except anyio.ClosedResourceError:
+            return
+        except anyio.BusyResourceError:  # another task waits as well: one of them may ask the event loop
+            while self._handle.is_open and not _is_readable(self._handle.number):
+                await anyio.sleep(POLL_S)
+
+    def reap(self) -> int:
+        """The exit code, negative for a signal. Blocks until the process has ended: wait for that first."""
+        return self._process.wait()
+
+    def close(self) -> None:
+        """Close the pipes and the handle."""
+        for pipe in (self.stdin, self.stdout, self.stderr, self._handle):
+            pipe.close()
+
+
+def spawn(command: Command) -> Child:
+    """Start the program. Raises `NotStarted`."""
+    stdin_read, stdin_write = os.pipe() if command.stdin is not None else (CLOSED, CLOSED)
+    stdout_read, stdout_write = os.pipe()
+    stderr_read, stderr_write = os.pipe()
+    try:
+        process = subprocess.Popen(
+            list(command.argv),
+            cwd=command.cwd,
+            env=dict(command.env),
+            stdin=subprocess.DEVNULL if stdin_read == CLOSED else stdin_read,
+            stdout=stdout_write,
+            stderr=stderr_write,
+            start_new_session=command.session,
+            process_group=None if command.session else 0,
+        )
+    except (OSError, ValueError) as error:
+        _close_all(stdin_write, stdout_read, stderr_read)
+        raise not_started(command.argv[0], error) from error
+    finally:
+        _close_all(stdin_read, stdout_write, stderr_write)
+    return Child(process, stdin_write, stdout_read, stderr_read)
+
+
+def not_started(program: str, error: OSError | ValueError) -> NotStarted:
+    """Why the system would not start `program`."""
+    number = error.errno if isinstance(error, OSError) else None
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return NotStarted(program, reason.lower(), errno=number)
+
+
+def _close_all(*descriptors: int) -> None:
+    for descriptor in descriptors:
+        if descriptor != CLOSED:
+            os.close(descriptor)
+
+
+def _is_readable(descriptor: int) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _process_handle(pid: int) -> int:
+    """A descriptor that becomes readable when the process ends, where the system has such."""
+    try:
+        return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else CLOSED
+    except OSError:
+        return CLOSED

@@ -1,0 +1,172 @@
+"""One running program: its input, its output, and the end of it and of all that it has started."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from time import monotonic
+
+import anyio
+
+from caliban_process.child import POLL_S, Child, spawn
+from caliban_process.command import Command
+from caliban_process.errors import InputClosed
+from caliban_process.output import Capture, Output
+from caliban_process.tree import IS_LINUX, Traces, family, limit_processes, signal_all
+from caliban_process.watchdog import Watchdog
+
+KILL_WAIT_S = 2.0
+
+
+class Process:
+    """A program under way. One task sends, one receives; its standard error is kept as it comes.
+
+    `exit_code` is there once it has been closed, negative for a signal; `stopped` counts the processes beside
+    it that had to be stopped.
+    """
+
+    def __init__(self, child: Child, command: Command) -> None:
+        self._child = child
+        self._command = command
+        self._stderr = Capture(command.output)
+        self._stderr_done = anyio.Event()
+        self._has_exited = False
+        self._is_stopped = False
+        self.exit_code: int | None = None
+        self.stopped = 0
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    @property
+    def stderr(self) -> Output:
+        return self._stderr.output
+
+    async def send(self, data: bytes) -> None:
+        """Write to its standard input. Raises `InputClosed`."""
+        if not await self._child.stdin.write(data):
+            raise InputClosed(f"{self._command.argv[0]} reads no input any more")
+
+    def end_input(self) -> None:
+        """Close its standard input."""
+        self._child.stdin.close()
+
+    async def receive(self) -> bytes:
+        """The next bytes of its standard output; empty once nobody can write to it any more."""
+        return await self._child.stdout.read()
+
+    def receive_rest(self, take: Callable[[bytes], object]) -> None:
+        """Hand on what still lies in the pipe of its standard output."""
+        self._child.stdout.read_rest(take)
+
+    async def exited(self) -> None:
+        """Wait until it has ended; whoever still holds its pipes does not matter."""
+        await self._child.exited()
+        self._has_exited = True
+
+    async def stderr_done(self) -> bool:
+        """Wait for the end of its standard error; False where it held more than may be."""
+        await self._stderr_done.wait()
+        return not self._stderr.is_refused
+
+    async def stop(self) -> None:
+        """End it and all that it has started: SIGTERM, SIGKILL after `grace_s`.
+
+        If it has ended by itself, what it left in its session is stopped. A process that moved to a session
+        of its own is then a daemon that was wanted: the watchdog ends it with us.
+        """
+        if self._is_stopped:
+            return
+        traces = None
+        if not self._has_exited:
+            traces = Traces(marker=_marker(self._command), pipes=self._child.pipe_names())
+        others = family(self.pid, traces)
+        self.stopped += len(others)
+        if others or not self._has_exited or not IS_LINUX:
+            await _stop(self._child, others, traces, self._command.grace_s)
+        self._is_stopped = True
+
+    async def aclose(self) -> None:
+        """Let it end in order: its input is closed, then SIGTERM, then SIGKILL, each `grace_s` later."""
+        if self._child.stdin.is_open:
+            self.end_input()
+            with anyio.move_on_after(self._command.grace_s):
+                await self.exited()
+        await self.stop()
+
+    async def collect_stderr(self) -> None:
+        """Keep reading its standard error, which would block it otherwise."""
+        while chunk := await self._child.stderr.read():
+            if not self._stderr.feed(chunk):
+                self._stderr_done.set()
+        self._stderr_done.set()
+
+    async def finish(self) -> None:
+        """Stop and reap it, and give its pipes back; whatever came before."""
+        try:
+            await self.stop()
+            with anyio.move_on_after(KILL_WAIT_S):  # what hangs in the kernel, nobody can end
+                await self._child.exited()
+                self.exit_code = self._child.reap()
+            self._child.stderr.read_rest(self._stderr.feed)
+        finally:
+            self._child.close()
+
+
+@asynccontextmanager
+async def opened(command: Command, watchdog: Watchdog) -> AsyncIterator[Process]:
+    """Start a program and end it, with all that it has started, however the block ends.
+
+    Left in peace it is closed in order; on an error or a cancellation it is stopped. Raises `NotStarted`.
+    """
+    process = Process(spawn(command), command)
+    try:
+        watchdog.add(process.pid, marked=command.marker is not None)
+        if command.max_processes is not None:
+            limit_processes(process.pid, command.max_processes)
+        async with anyio.create_task_group() as group:
+            group.start_soon(process.collect_stderr)
+            yield process
+            await process.aclose()
+            group.cancel_scope.cancel()
+    except BaseExceptionGroup as errors:
+        # What the block raises arrives wrapped by the task group; hand it on as it was raised.
+        if len(errors.exceptions) == 1:
+            raise errors.exceptions[0] from None
+        raise
+    finally:
+        with anyio.CancelScope(shield=True):
+            await process.finish()
+        watchdog.drop(process.pid)
+
+
+def _marker(command: Command) -> bytes | None:
+    """The text in the environments of whatever it starts."""
+    if command.marker is None:
+        return None
+    return f"{command.marker}={command.env.get(command.marker, '')}".encode()
+
+
+async def _stop(child: Child, others: tuple[int, ...], traces: Traces | None, grace_s: float) -> None:
+    """SIGTERM, a moment, then SIGKILL until nothing is left."""
+    if grace_s > 0:
+        signal_all(child.pid, others, signal.SIGTERM)
+        if await _gone(child, traces, grace_s):
+            return
+    deadline = monotonic() + KILL_WAIT_S
+    while monotonic() < deadline:
+        signal_all(child.pid, family(child.pid, traces), signal.SIGKILL)
+        if await _gone(child, traces, 4 * POLL_S):
+            return
+
+
+async def _gone(child: Child, traces: Traces | None, within_s: float) -> bool:
+    """Whether the program and its family end within that time."""
+    with anyio.move_on_after(within_s):
+        await child.exited()
+        while family(child.pid, traces):
+            await anyio.sleep(POLL_S)
+        return True
+    return False

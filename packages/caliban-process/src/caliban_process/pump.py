@@ -1,0 +1,72 @@
+"""Bytes through pipes that are never blocked on; on asyncio and trio alike."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+
+import anyio
+
+CLOSED = -1
+MAX_CHUNKS_LEFT = 32
+"""How many chunks are read from a pipe after the end: somebody may go on writing."""
+_CHUNK_BYTES = 1 << 16
+
+
+class Pipe:
+    """Our end of a pipe. Its number is forgotten when it is closed: the system gives it to others."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        if number != CLOSED:
+            os.set_blocking(number, False)
+
+    @property
+    def is_open(self) -> bool:
+        return self.number != CLOSED
+
+    async def read(self) -> bytes:
+        """The next bytes; empty once nobody can write to it any more, or it is closed."""
+        while True:
+            try:
+                return os.read(self.number, _CHUNK_BYTES)
+            except BlockingIOError:
+                await self._ready(anyio.wait_readable)
+            except OSError:
+                return b""
+
+    def read_rest(self, take: Callable[[bytes], object]) -> None:
+        """Hand on what lies in it at this moment."""
+        for _ in range(MAX_CHUNKS_LEFT):
+            try:
+                chunk = os.read(self.number, _CHUNK_BYTES)
+            except OSError:
+                return
+            if not chunk:
+                return
+            take(chunk)
+
+    async def write(self, data: bytes) -> bool:
+        """Write all of `data`; False where nobody reads any more, or it is closed."""
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[os.write(self.number, rest[:_CHUNK_BYTES]) :]
+            except BlockingIOError:
+                await self._ready(anyio.wait_writable)
+            except OSError:
+                return False
+        return True
+
+    def close(self) -> None:
+        """Close it; whoever waits for it is woken."""
+        number, self.number = self.number, CLOSED
+        if number != CLOSED:
+            anyio.notify_closing(number)
+            os.close(number)
+
+    async def _ready(self, wait: Callable[[int], Awaitable[None]]) -> None:
+        try:
+            await wait(self.number)
+        except anyio.ClosedResourceError:
+            pass  # the next try finds it closed

@@ -1,0 +1,145 @@
+"""Finding and signalling every process that a program has started.
+
+The group of the program is signalled as a whole, which no fork can outrun. On Linux the process table also
+gives what has left the group: other groups of the session, descendants, and whatever carries the traces of
+the call: its marker in the environment, or its pipes. A process without traces, in a session of its own and
+with a dead parent is not found. Elsewhere the group is all there is.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+IS_LINUX = sys.platform == "linux"
+_PROC = Path("/proc")
+_LOAD = _PROC / "loadavg"
+_FEW = 256
+"""So many numbers are asked for one by one; for more, the whole process table is listed."""
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One living process of the process table."""
+
+    pid: int
+    parent: int
+    group: int
+    session: int
+
+
+class Traces(Struct, frozen=True, kw_only=True):
+    """What a program leaves on all its processes: a text in the environment, and pipes they write to."""
+
+    marker: bytes | None
+    pipes: frozenset[str]
+
+
+def family(leader: int, traces: Traces | None) -> tuple[int, ...]:
+    """The living processes that the program `leader` started, the leader left out.
+
+    These are the members of its group and session and their descendants; with `traces`, whatever carries
+    one of them as well.
+    """
+    if not IS_LINUX:
+        return ()
+    members: set[int] = set()
+    for entry in _younger_than(leader):
+        if entry.pid == leader:
+            continue
+        related = leader in (entry.group, entry.session) or entry.parent in members or entry.parent == leader
+        if (related or (traces is not None and _carries(entry.pid, traces))) and _is_process(entry.pid):
+            members.add(entry.pid)
+    return tuple(sorted(members))
+
+
+def signal_all(leader: int, others: tuple[int, ...], number: signal.Signals) -> None:
+    """Send a signal to the group of `leader`, which must not be reaped yet, and to `others`."""
+    _quietly(os.killpg, leader, number)
+    for pid in others:
+        _quietly(os.kill, pid, number)
+
+
+def limit_processes(pid: int, room: int) -> None:
+    """Bound what a fork bomb does to the user's other programs; Linux, best effort, without effect for root.
+
+    The kernel counts all threads of the user, so the room is added to what runs on the whole machine.
+    """
+    if not IS_LINUX:
+        return
+    import resource
+
+    try:
+        soft, hard = resource.prlimit(pid, resource.RLIMIT_NPROC)
+        wanted = int(_load()[3].partition(b"/")[2]) + room
+        if soft == resource.RLIM_INFINITY or soft > wanted:
+            resource.prlimit(pid, resource.RLIMIT_NPROC, (wanted, hard))
+    except (OSError, ValueError):
+        pass
+
+
+def _quietly(send: Callable[[int, int], None], target: int, number: signal.Signals) -> None:
+    try:
+        send(target, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _younger_than(leader: int) -> Iterator[Entry]:
+    """The processes that may have been started after `leader`, parents first."""
+    last = _last_pid()
+    pids: Iterable[int]
+    if leader <= last < leader + _FEW:
+        pids = range(leader + 1, last + 1)  # 0.02 ms, where the listing costs 1 ms on a busy machine
+    else:
+        pids = sorted(int(entry.name) for entry in os.scandir(_PROC) if entry.name.isdigit())
+        if last >= leader:
+            pids = [pid for pid in pids if pid > leader]
+    for pid in pids:
+        entry = _entry(pid)
+        if entry is not None:
+            yield entry
+
+
+def _last_pid() -> int:
+    """The number that was given last; smaller than an older process's number once numbers have wrapped."""
+    try:
+        return int(_load()[-1])
+    except (OSError, ValueError):
+        return 0
+
+
+def _load() -> list[bytes]:
+    return _LOAD.read_bytes().split()
+
+
+def _entry(pid: int) -> Entry | None:
+    try:
+        fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    if not fields or fields[0] in (b"Z", b"X"):
+        return None
+    return Entry(pid=pid, parent=int(fields[1]), group=int(fields[2]), session=int(fields[3]))
+
+
+def _is_process(pid: int) -> bool:
+    """Whether that is the number of a process: those of threads are answered too, though never listed."""
+    try:
+        return b"\nTgid:\t%d\n" % pid in (_PROC / str(pid) / "status").read_bytes()
+    except OSError:
+        return False
+
+
+def _carries(pid: int, traces: Traces) -> bool:
+    process = _PROC / str(pid)
+    try:
+        if traces.marker is not None and traces.marker in (process / "environ").read_bytes():
+            return True
+        return any(str((process / "fd" / number).readlink()) in traces.pipes for number in ("1", "2"))
+    except OSError:
+        return False

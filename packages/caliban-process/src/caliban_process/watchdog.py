@@ -1,0 +1,106 @@
+"""A small process that outlives us: when we are gone, however that came, it kills what we have started.
+
+It reads a pipe whose other end only we hold. A line adds (`g` and its number) or drops (`d`) a process group;
+the end of the pipe is our end, by `kill -9` too. Where some group carries our marker (`m` adds it), it then
+also looks for that in every environment of the machine (Linux), which finds what has left its group. It costs
+one shell per runner, started beside the first program: nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+_SCRIPT = r"""
+watch() {
+  groups= marked=
+  while read -r line; do
+    group=${line#?}
+    case $line in
+      d*) kept=
+          for known in $groups; do [ "$known" = "$group" ] || kept="$kept $known"; done
+          groups=$kept ;;
+      m*) groups="$groups $group" marked=yes ;;
+      g*) groups="$groups $group" ;;
+    esac
+  done
+  for group in $groups; do kill -9 "-$group" 2>/dev/null; done
+  [ "$marked" ] || return
+  for round in 1 2 3; do
+    for file in $(grep -l -e "$1" /proc/[0-9]*/environ 2>/dev/null); do
+      pid=${file#/proc/}
+      kill -9 "${pid%/environ}" 2>/dev/null
+    done
+  done
+}
+exec 3<&0
+watch "$1" <&3 3<&- &
+"""
+_SHELL = "/bin/sh"
+
+
+class Watchdog:
+    """Watches the process groups of one runner; `marker` is the text that marked environments hold."""
+
+    def __init__(self, marker: str) -> None:
+        self._marker = marker
+        self._pipe: int | None = None
+        self._starter: Popen[bytes] | None = None
+
+    def add(self, group: int, *, marked: bool) -> None:
+        """From now on `group` dies with us, and what is marked too."""
+        if self._pipe is None:
+            self._start()
+        self._write(f"{'m' if marked else 'g'}{group}\n")
+
+    def drop(self, group: int) -> None:
+        """The group has ended."""
+        self._write(f"d{group}\n")
+        if self._starter is not None and self._starter.poll() is not None:
+            self._starter = None
+
+    def _write(self, line: str) -> None:
+        if self._pipe is None:
+            return
+        try:
+            os.write(self._pipe, line.encode("ascii"))
+        except BlockingIOError:
+            pass
+        except OSError:  # somebody killed it: the next program starts another
+            self._pipe = None
+
+    def _start(self) -> None:
+        import subprocess
+
+        theirs, ours = os.pipe()
+        os.set_blocking(ours, False)
+        try:
+            # It leaves the watching to a child of its own and ends: nobody here is the parent of that one.
+            self._starter = subprocess.Popen(
+                [_SHELL, "-c", _SCRIPT, "caliban-watchdog", self._marker],
+                stdin=theirs,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env={"PATH": "/usr/bin:/bin"},
+                start_new_session=True,
+            )
+        except OSError:
+            os.close(ours)
+            return  # programs still run; they are ended by us, only not after us
+        finally:
+            os.close(theirs)
+        self._pipe = ours
+        weakref.finalize(self, _end, ours, self._starter)
+
+
+def _end(pipe: int, starter: Popen[bytes]) -> None:
+    try:
+        os.close(pipe)
+    except OSError:
+        pass
+    starter.wait()

@@ -1,0 +1,62 @@
+"""What a host has started dies with it, however that comes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX system")
+
+HOST = """
+import anyio, sys
+from pathlib import Path
+from caliban_process import Command, Runner
+
+def command(script, **more):
+    return Command(argv=("/bin/sh", "-c", script), env={"PATH": "/usr/bin:/bin"}, **more)
+
+async def talk(runner):
+    async with runner.start(command("echo $$; exec sleep 600")) as process:
+        print((await process.receive()).decode().strip(), flush=True)
+        await anyio.sleep_forever()
+
+def tell(chunk):
+    print(chunk.decode().strip(), flush=True)
+    return True
+
+async def main():
+    runner = Runner()
+    daemon = "setsid sh -c 'echo $$ > new; mv new daemon; exec sleep 600' >/dev/null 2>&1 &"
+    await runner.run(command(daemon + "while [ ! -e daemon ]; do sleep 0.02; done", marker="MARK"))
+    print(Path("daemon").read_text().strip(), flush=True)
+    async with anyio.create_task_group() as group:
+        group.start_soon(talk, runner)
+        group.start_soon(runner.feed, command("echo $$; sleep 600", session=False), tell)
+        if sys.argv[1] == "leave":
+            await anyio.sleep(0.1)
+            group.cancel_scope.cancel()
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_every_kind_of_child_dies_with_a_host_that_is_killed(tmp_path, gone, number):
+    arguments = [sys.executable, "-c", HOST, "stay"]
+    with subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as host:
+        assert host.stdout is not None
+        pids = [int(host.stdout.readline()) for _ in range(3)]
+        host.send_signal(number)
+        host.wait()
+    assert [gone(pid) for pid in pids] == [True] * 3
+
+
+def test_a_host_that_ends_in_peace_takes_its_daemons_along(tmp_path, gone):
+    arguments = [sys.executable, "-W", "error", "-c", HOST, "leave"]
+    done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert all(gone(int(pid)) for pid in done.stdout.split())

@@ -1,0 +1,106 @@
+"""Runs the real command against a server on the loopback, in a home of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from caliban_provider.testing.exchange import Exchange, Validator
+from caliban_provider.testing.loopback import LoopbackServer
+
+LIMIT_S = 60
+
+
+@dataclass
+class Finished:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """Standard output as one JSON object."""
+        value = json.loads(self.out)
+        assert isinstance(value, dict)
+        return value
+
+    @property
+    def frames(self) -> list[dict[str, Any]]:
+        """Standard output as frames."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """The frames of one type."""
+        return [frame for frame in self.frames if frame["type"] == kind]
+
+
+@dataclass
+class Cli:
+    """Runs `caliban` with a clean environment; `home` and `work` are its own."""
+
+    home: Path
+    work: Path
+    server: LoopbackServer
+    extra: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def env(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH") if name in os.environ}
+        return {
+            **kept,
+            "HOME": str(self.home),
+            "ANTHROPIC_API_KEY": "test-key",
+            "ANTHROPIC_BASE_URL": self.server.url,
+            **self.extra,
+        }
+
+    def script(self, *exchanges: Exchange) -> None:
+        """What the server answers next."""
+        self.server.extend(*exchanges)
+
+    def start(
+        self, *args: str, env: Mapping[str, str] | None = None, **options: Any
+    ) -> subprocess.Popen[bytes]:
+        """Start the command with pipes."""
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        command = [sys.executable, "-m", "caliban", *args]
+        return subprocess.Popen(
+            command, cwd=self.work, env={**self.env, **(env or {})}, **{**pipes, **options}
+        )
+
+    def run(self, *args: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> Finished:
+        """Run the command to its end."""
+        given = subprocess.PIPE if stdin is not None else subprocess.DEVNULL
+        process = self.start(*args, env=env, stdin=given)
+        out, err = process.communicate(stdin, timeout=LIMIT_S)
+        return Finished(code=process.returncode, out=out.decode(), err=err.decode())
+
+    def configure(self, text: str) -> Path:
+        """Write the user's settings; where they are."""
+        path = self.home / ".config" / "caliban" / "settings.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def bodies(self) -> Sequence[dict[str, Any]]:
+        """The JSON bodies of the requests so far."""
+        return [request.json for request in self.server.requests]
+
+
+@contextmanager
+def opened(folder: Path, validator: Validator | None = None) -> Iterator[Cli]:
+    """The command with an empty home and workspace in `folder`; `validator` may refuse requests."""
+    home, work = folder / "home", folder / "work"
+    home.mkdir()
+    work.mkdir()
+    with LoopbackServer([], validator=validator) as server:
+        yield Cli(home=home, work=work, server=server)
