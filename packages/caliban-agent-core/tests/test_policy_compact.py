@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import pytest
@@ -29,6 +29,7 @@ from caliban_common.message import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from caliban_common.tool import RepeatKey, ToolSpec
 
 ID = "m"
 """One id for all messages here: what is compared is what they say."""
@@ -146,6 +147,16 @@ def test_a_refused_history_is_made_shorter_once_per_run_a19() -> None:
 
 # Superseded results
 
+KEYS: Mapping[str, RepeatKey | None] = {
+    "Read": ("path", "offset", "limit"),
+    "Grep": "all",
+    "Glob": "all",
+    "WebFetch": ("url",),
+    "Bash": None,
+    "Write": None,
+}
+TOOLS = [ToolSpec(name=name, description="", input_schema={}, repeat_key=key) for name, key in KEYS.items()]
+
 
 def test_an_older_read_of_the_same_path_gives_way_to_the_newer_a18() -> None:
     history = (
@@ -156,10 +167,10 @@ def test_an_older_read_of_the_same_path_gives_way_to_the_newer_a18() -> None:
         call("3", "Read", path="/x.rs"),
         result("3"),
     )
-    after = supersede(history)
+    after = supersede(history, TOOLS)
     assert after == (history[0], result("1", "[superseded: Read(/x.rs)]"), *history[2:])
     assert all(old is new for n, (old, new) in enumerate(zip(history, after, strict=True)) if n != 1)
-    assert supersede(after) is after
+    assert supersede(after, TOOLS) is after
 
 
 @pytest.mark.parametrize(
@@ -184,7 +195,7 @@ def test_what_makes_two_calls_the_same_question_depends_on_the_tool_a18(
     name: str, first: dict[str, object], second: dict[str, object], note: str | None
 ) -> None:
     history = (call("1", name, **first), result("1"), call("2", name, **second), result("2"))
-    after = supersede(history)
+    after = supersede(history, TOOLS)
     assert after == history if note is None else after[1] == result("1", f"[superseded: {note}]")
 
 
@@ -195,25 +206,25 @@ def test_only_a_later_success_supersedes() -> None:
         call("2", "Read", path="a"),
         result("2", "gone", is_error=True),
     )
-    assert supersede(history) is history
+    assert supersede(history, TOOLS) is history
 
 
 def test_a_result_no_longer_than_its_note_stays() -> None:
     history = (call("1", "Read", path="a"), result("1", "tiny"), call("2", "Read", path="a"), result("2"))
-    assert supersede(history) is history
+    assert supersede(history, TOOLS) is history
 
 
 def test_ids_that_a_server_uses_again_are_not_mixed_up() -> None:
     history = (call("c", "Read", path="a"), result("c"), call("c", "Bash", path="a"), result("c"))
-    assert supersede(history) is history
+    assert supersede(history, TOOLS) is history
 
 
 @given(histories())
 def test_superseding_keeps_a_history_valid_and_never_makes_it_longer(history: tuple[Message, ...]) -> None:
-    after = supersede(history)
+    after = supersede(history, TOOLS)
     assert repair(after, READER) is after
     assert tokens(after) <= tokens(history)
-    assert supersede(after) is after
+    assert supersede(after, TOOLS) is after
     assert (after is history) == (after == history)
 
 
