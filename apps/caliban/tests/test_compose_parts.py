@@ -43,12 +43,12 @@ def test_settings_are_those_of_the_files_that_flags_leave_below_the_one_that_the
     assert build_settings(options, work).get("max_turns") == turns
 
 
-def test_a_tool_that_rules_deny_altogether_is_not_offered(settings, work):
+def test_a_tool_that_rules_deny_altogether_is_not_offered(settings, work, notices):
     def names(*, no_tools=False, **flags):
         permissions = build_permissions(PermissionOptions(**flags), settings(), work, trusted=False)
-        options = Options(workspace=WorkspaceOptions(no_tools=no_tools))
-        source = build_tools(options, settings(), work, permissions, Runner(), lambda notice: None)
+        options = Options(workspace=WorkspaceOptions(no_tools=no_tools), settings=SettingsOptions(bare=True))
+        source = build_tools(options, settings(), work, permissions, Runner(), notices.append)
         return {tool.spec.name for tool in source.tools()}
 
     assert names() - names(deny=("Bash",)) == {"Bash"}
-    assert names(no_tools=True) == set()
+    assert (names(no_tools=True), notices) == (set(), [])

@@ -251,7 +251,7 @@ class TestViews:
 
     async def test_no_candidate_says_what_each_route_lacks(self):
         made = rig({"one": []}, capabilities={"one": Capabilities()})
-        picture = Message(role="user", content=(ImageBlock(media_type="image/png", data="AA=="),))
+        picture = Message(role="user", content=(ImageBlock.of(media_type="image/png", data="AA=="),))
         with pytest.raises(NoCandidate, match="one: its model does not have vision"):
             await answer(made.router, ask(picture))
 

@@ -16,6 +16,7 @@ from openai.types.responses.response_create_params import ResponseCreateParamsSt
 from pydantic import TypeAdapter
 
 from caliban_common.message import (
+    Base64Source,
     Block,
     DocumentBlock,
     ImageBlock,
@@ -25,6 +26,7 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UrlSource,
     system,
     user,
 )
@@ -318,7 +320,7 @@ REASONING = {
 
 
 def everything(model: str) -> CompletionRequest:
-    png = ImageBlock(media_type="image/png", data="iVBORw0KGgo=")
+    png = ImageBlock.of(media_type="image/png", data="iVBORw0KGgo=")
     blocks: tuple[Block, ...] = (
         ThinkingBlock(text="hm", signature=""),
         OpaqueBlock(family="openai", data=REASONING),
@@ -332,9 +334,9 @@ def everything(model: str) -> CompletionRequest:
         ToolResultBlock(tool_use_id="c", content=(png,)),
         TextBlock(text="and"),
         png,
-        ImageBlock(media_type="image/png", url="https://example.org/a.png"),
-        DocumentBlock(media_type="application/pdf", data="JVBERg==", title="T"),
-        DocumentBlock(media_type="text/plain", data="aGk="),
+        ImageBlock(source=UrlSource(url="https://example.org/a.png", media_type="image/png")),
+        DocumentBlock(source=Base64Source(media_type="application/pdf", data="JVBERg=="), title="T"),
+        DocumentBlock(source=Base64Source(media_type="text/plain", data="aGk=")),
     )
     reply = Message(role="assistant", content=blocks, family="openai", model=model)
     return CompletionRequest(
