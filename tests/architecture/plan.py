@@ -234,10 +234,7 @@ PARALLEL = tuple(
 )
 """The last words of modules that every adapter has: what they define may be called alike."""
 
-SAME_NAMES: Mapping[str, str] = {
-    "HttpResponse": "an answer as the pool of connections reads it, and as its client hands it on",
-    "TokenSource": "two packages that may not import each other ask Google for tokens",
-}
+SAME_NAMES: Mapping[str, str] = {}
 """A public class name that stands for two things -> why neither has a better one yet."""
 
 ERRORS_ELSEWHERE: Mapping[str, str] = {

@@ -30,7 +30,7 @@ from caliban_common.message import Message
 from caliban_common.stop import Stop
 from caliban_common.tool import ToolContext, ToolOutput, ToolSpec
 from caliban_common.usage import Usage
-from caliban_model_router import RouterConfig, RouterOptions, RouterProvider, Spent, Switch
+from caliban_model_router import RouterConfig, RouterOptions, RouterProvider, Switch
 from caliban_model_router.attempt import is_content
 from caliban_model_router.breaker import BreakerLimits
 from caliban_model_router.dispatch import DECLARED
@@ -188,7 +188,6 @@ class Scenario:
     options: AgentOptions
     tool: Count = field(default_factory=Count)
     calls: list[Call] = field(default_factory=list)
-    spent: list[Spent] = field(default_factory=list)
     switches: list[Switch] = field(default_factory=list)
 
     @property
@@ -201,8 +200,7 @@ def scenario(seed: int, sky: Sky, url: str, rates: Path) -> Scenario:
     random = Random(seed)
     names = "abc"[: random.choice([1, 2, 2, 3, 3])]
     limit = random.choice(["0.012", "0.02"]) if random.random() < 0.3 else None
-    costs = RunCosts(rates=str(rates))
-    costs.open(limit)
+    costs = RunCosts(rates=str(rates), limit=limit)
     calls: list[Call] = []
     ticks = count()
     books = Books(costs)
@@ -230,9 +228,8 @@ def scenario(seed: int, sky: Sky, url: str, rates: Path) -> Scenario:
             rest_s=random.choice([0.0, 0.005, 30.0]),
         )
         routes.append(route)
-    spent: list[Spent] = []
     switches: list[Switch] = []
-    told = RouterOptions(on_spent=spent.append, on_switch=switches.append, clock=anyio.current_time)
+    told = RouterOptions(on_switch=switches.append, clock=anyio.current_time)
     retry = RetryPolicy(first_delay_s=0.0, max_told_s=random.choice([0.02, 0.08]), max_told_retries=3)
     return Scenario(
         router=RouterProvider(RouterConfig(routes=tuple(routes)), providers, told),
@@ -243,7 +240,6 @@ def scenario(seed: int, sky: Sky, url: str, rates: Path) -> Scenario:
         has_hedges=hedged,
         options=AgentOptions(retry=retry, max_turns=8, max_tokens=100),
         calls=calls,
-        spent=spent,
         switches=switches,
     )
 
@@ -312,7 +308,8 @@ def check_asked_again(made: Scenario) -> None:
 
 def check_total(made: Scenario) -> None:
     """The sum is that of the calls, and passes its limit by one call at most."""
-    account = made.costs.open()
+    account = made.costs.account
+    assert account is not None
     rows = account.meter.rows
     told = sum((row.usage for row in rows), Usage())
     per_input, per_output = USD_PER_TOKEN
@@ -348,7 +345,7 @@ async def play(seed: int, sky: Sky, url: str, rates: Path) -> str:
         for one, two in pairwise(made.switches):
             assert two.source == one.target, "the switches are a path"
     except AssertionError as error:
-        error.add_note(f"{outcome.stop}\n{made.bills}\n{made.calls}\n{made.books.charges}\n{made.spent}")
+        error.add_note(f"{outcome.stop}\n{made.bills}\n{made.calls}\n{made.books.charges}")
         raise
     return outcome.stop.kind
 

@@ -11,13 +11,14 @@ from msgspec.structs import replace
 import caliban_common.message as made
 from caliban_agent_core.compact.cuts import cuts, is_request
 from caliban_agent_core.compact.drop import drop_oldest
-from caliban_agent_core.compact.estimate import IMAGE_TOKENS, Estimator, message_tokens, tokens
 from caliban_agent_core.compact.micro import supersede
 from caliban_agent_core.compact.trigger import Trigger
 from caliban_agent_core.nudge import EMPTY_TURN
 from caliban_agent_core.recovery import TEXT_CUT
+from caliban_common.estimate import IMAGE_TOKENS, Estimator, message_tokens, tokens
 from caliban_common.history import TargetModel, repair
 from caliban_common.message import (
+    Base64Source,
     DocumentBlock,
     ImageBlock,
     Message,
@@ -77,7 +78,7 @@ def asked(history: Sequence[Message]) -> list[Message]:
 
 
 def test_four_characters_make_a_token_and_images_have_a_flat_price() -> None:
-    image = ImageBlock(media_type="image/png", data="A" * 1_000_000)
+    image = ImageBlock.of(media_type="image/png", data="A" * 1_000_000)
     assert tokens([user("x" * 400)]) == 104
     assert tokens([Message(role="user", content=(image,))]) == 4 + IMAGE_TOKENS
     seen = ToolResultBlock(tool_use_id="1", content=(TextBlock(text="x" * 400), image))
@@ -91,7 +92,7 @@ def test_four_characters_make_a_token_and_images_have_a_flat_price() -> None:
         ThinkingBlock(text=LONG, signature="s"),
         RedactedThinkingBlock(data=LONG),
         OpaqueBlock(family="f", data={"k": LONG}),
-        DocumentBlock(media_type="application/pdf", data="A" * 100_000),
+        DocumentBlock(source=Base64Source(media_type="application/pdf", data="A" * 100_000)),
         TextBlock(text="日" * 134),
     ],
 )

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
 
 from caliban_common.message import Message, user
 from caliban_common.usage import Usage
-from caliban_model_router import RouterConfig, RouterOptions, RouterProvider, Spent, Switch
+from caliban_model_router import RouterConfig, RouterOptions, RouterProvider, Switch
+from caliban_model_router.attempt import is_content
 from caliban_model_router.route import Route
 from caliban_provider.assemble import Assembler
 from caliban_provider.capabilities import Capabilities, ModelInfo
+from caliban_provider.errors import ProviderError
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
-from caliban_provider.stream import StreamEvent
+from caliban_provider.stream import MessageDelta, MessageStart, MessageStop, StreamEvent
 from caliban_provider.testing.scripted import Reply, ScriptedProvider
 
 ABLE = Capabilities(context_tokens=200_000, vision=True, documents=True, thinking=True)
@@ -33,6 +36,54 @@ class Clock:
 
 
 @dataclass
+class Call:
+    """One call of a provider that has ended: what it used, and how it ended.
+
+    `answered` was read to its end, `left` closed after content, `broken` failed after content, `failed`
+    before any, `lost` was closed before any.
+    """
+
+    name: str
+    usage: Usage = field(default_factory=Usage)
+    end: str = "lost"
+
+
+class Watched:
+    """A provider whose every call is written down when it has ended."""
+
+    def __init__(self, name: str, inner: Provider, calls: list[Call]) -> None:
+        self._called = name
+        self._inner = inner
+        self._calls = calls
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    @asynccontextmanager
+    async def stream(self, request: CompletionRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        call = Call(name=self._called)
+        try:
+            async with self._inner.stream(request) as events:
+                yield self._read(events, call)
+        except ProviderError:
+            call.end = "broken" if call.end == "left" else "failed"
+            raise
+        finally:
+            self._calls.append(call)
+
+    async def _read(self, events: AsyncIterator[StreamEvent], call: Call) -> AsyncIterator[StreamEvent]:
+        async for event in events:
+            if isinstance(event, MessageStart | MessageDelta):
+                call.usage = event.usage or call.usage
+            if isinstance(event, MessageStop):
+                call.end = "answered"
+            elif is_content(event):
+                call.end = "left"
+            yield event
+        call.end = "answered"
+
+
+@dataclass
 class Rig:
     """A router over scripted providers, and what it told."""
 
@@ -40,7 +91,7 @@ class Rig:
     providers: dict[str, ScriptedProvider]
     clock: Clock
     switches: list[Switch] = field(default_factory=list)
-    spent: list[Spent] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
 
     @property
     def told(self) -> list[tuple[str, str, str]]:
@@ -48,7 +99,7 @@ class Rig:
 
     @property
     def outcomes(self) -> list[tuple[str, str, Usage]]:
-        return [(s.route.id, s.outcome, s.usage) for s in self.spent]
+        return [(call.name, call.end, call.usage) for call in self.calls]
 
     def asked(self) -> list[int]:
         return [len(provider.requests) for provider in self.providers.values()]
@@ -80,10 +131,11 @@ def rig(
 
 def rig_over(config: RouterConfig, providers: dict[str, Provider], **options: object) -> Rig:
     """A router of `config` that writes down what it tells."""
-    clock, switches, spent = Clock(), [], []
-    given = {"on_switch": switches.append, "on_spent": spent.append, "clock": clock} | options
-    router = RouterProvider(config, providers, RouterOptions(**given))
-    return Rig(router=router, providers=providers, clock=clock, switches=switches, spent=spent)
+    clock, switches, calls = Clock(), [], []
+    given = {"on_switch": switches.append, "clock": clock} | options
+    watched = {name: Watched(name, provider, calls) for name, provider in providers.items()}
+    router = RouterProvider(config, watched, RouterOptions(**given))
+    return Rig(router=router, providers=providers, clock=clock, switches=switches, calls=calls)
 
 
 def ask(*messages: Message, **options: object) -> CompletionRequest:

@@ -163,11 +163,11 @@ async def play(seed: int) -> None:
         )
         assert outcome.stop.message, context
     assert len(tool.ran) == len(set(tool.ran)), f"{context}: a call was run twice"
-    in_stream = sum((spent.usage for spent in made.spent if spent.in_stream), Usage())
-    assert outcome.usage == in_stream, f"{context}: the run counts {outcome.usage}, the router {in_stream}"
+    in_stream = sum((call.usage for call in made.calls if call.end in ("answered", "broken")), Usage())
+    assert outcome.usage == in_stream, f"{context}: the run counts {outcome.usage}, the calls {in_stream}"
     asked = {name: len(provider.requests) for name, provider in made.providers.items()}
-    told = {name: sum(spent.route.id == name for spent in made.spent) for name in made.providers}
-    assert asked == told, f"{context}: every call is told once"
+    told = {name: sum(call.name == name for call in made.calls) for name in made.providers}
+    assert asked == told, f"{context}: every call is one of the router's"
     for one, two in pairwise(made.switches):
         assert two.source == one.target, f"{context}: the switches are a path"
 

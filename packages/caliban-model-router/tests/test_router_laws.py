@@ -295,9 +295,9 @@ async def run_race(laps: list[Lap], hedges: int) -> None:
         told, seen = result.message("", "").text, result.usage
     except AuthenticationError:
         assert "refuses" in before
-    in_stream = [spent for spent in made.spent if spent.in_stream]
-    assert sum((spent.usage for spent in in_stream), Usage()) == seen
-    assert [spent.route.id for spent in in_stream] == ([told] if told else [])
-    assert sorted(spent.route.id for spent in made.spent) == sorted(
+    read = [call for call in made.calls if call.end in ("answered", "broken")]
+    assert sum((call.usage for call in read), Usage()) == seen
+    assert [call.name for call in read] == ([told] if told else [])
+    assert sorted(call.name for call in made.calls) == sorted(
         name for name, provider in made.providers.items() for _ in provider.requests
     )

@@ -64,7 +64,7 @@ class TestRaces:
                 await two.entered.wait()
                 group.cancel_scope.cancel()
         assert one.left.is_set() and two.left.is_set()
-        assert [(spent.route.id, spent.outcome) for spent in made.spent] == [("one", "lost"), ("two", "lost")]
+        assert {(call.name, call.end) for call in made.calls} == {("one", "lost"), ("two", "lost")}
 
     async def test_leaving_in_the_middle_of_the_winner_closes_it(self):
         silent = Silent(name="one")
@@ -74,7 +74,7 @@ class TestRaces:
                 if isinstance(event, TextDelta):
                     break
         assert silent.left.is_set()
-        assert [(spent.route.id, spent.outcome) for spent in made.spent] == [("one", "lost"), ("two", "left")]
+        assert [(call.name, call.end) for call in made.calls] == [("one", "lost"), ("two", "left")]
 
     async def test_the_loser_is_closed_while_the_winner_still_speaks(self):
         silent, gate = Silent(name="one"), anyio.Event()
@@ -133,7 +133,7 @@ class TestRaces:
         with pytest.raises(NetworkError) as caught:
             await answer(made.router)
         assert caught.value is error
-        assert [spent.outcome for spent in made.spent if spent.route.id == "two"] == ["broken"]
+        assert [call.end for call in made.calls if call.name == "two"] == ["broken"]
 
     async def test_a_programmers_error_is_not_hidden(self):
         made = raced(one=Silent(name="one"), two=ScriptedProvider([], name="two"))
@@ -199,7 +199,7 @@ class TestBooks:
                 pass
             with pytest.raises(StopAsyncIteration):
                 await anext(events)
-        assert [spent.outcome for spent in made.spent] == ["answered"]
+        assert [call.end for call in made.calls] == ["answered"]
 
     async def test_a_reader_who_leaves_at_the_end_of_the_message_has_an_answer(self):
         made = rig({"one": [reply("one")]})
@@ -207,7 +207,7 @@ class TestBooks:
             async for event in events:
                 if isinstance(event, MessageStop):
                     break
-        assert [spent.outcome for spent in made.spent] == ["answered"]
+        assert [call.end for call in made.calls] == ["answered"]
 
     async def test_a_probe_whose_caller_left_makes_room_for_the_next(self):
         gate, reached = anyio.Event(), anyio.Event()
@@ -234,7 +234,6 @@ class TestViews:
         assert [words(await answer(view)) for view in views] == ["big", "small", "big"]
         assert [view.model for view in views] == ["big-model", "small-model", "big-model"]
         assert {view.family for view in views} == {""}
-        assert {spent.purpose for spent in made.spent} == {"main_loop", "summarization", "sub_agent"}
         assert made.told == []
 
     async def test_a_view_can_have_another_first_model(self):
@@ -252,7 +251,7 @@ class TestViews:
 
     async def test_no_candidate_says_what_each_route_lacks(self):
         made = rig({"one": []}, capabilities={"one": Capabilities()})
-        picture = Message(role="user", content=(ImageBlock(media_type="image/png", data="AA=="),))
+        picture = Message(role="user", content=(ImageBlock.of(media_type="image/png", data="AA=="),))
         with pytest.raises(NoCandidate, match="one: its model does not have vision"):
             await answer(made.router, ask(picture))
 
@@ -286,7 +285,7 @@ class TestViews:
             for _ in range(8):
                 group.start_soon(one)
         assert texts == ["two"] * 8
-        assert sum(spent.outcome == "answered" for spent in made.spent) == 8
+        assert sum(call.end == "answered" for call in made.calls) == 8
 
 
 @pytest.mark.anyio

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from caliban_permissions.commands.command import Command
+from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.shell import parse_line
 
 BASH = shutil.which("bash")
@@ -232,7 +232,7 @@ def run(command: str, scene: Any) -> tuple[collections.Counter[tuple[str, ...]],
     return runs, {file.name for file in scene.workspace.iterdir()} - {*FILES, "sub"}
 
 
-def expected(command: Command, home: Path) -> collections.Counter[tuple[str, ...]]:
+def expected(command: ShellCommand, home: Path) -> collections.Counter[tuple[str, ...]]:
     found: collections.Counter[tuple[str, ...]] = collections.Counter()
     for simple in command.simple_commands:
         assert simple.expanded is not None
@@ -272,7 +272,7 @@ def test_what_bash_runs_is_among_the_leaves(seed: int, scene: Any) -> None:
             continue
         allowed += 1
         scene.add(*FILES, "sub/")
-        command = Command(text, engine._place, str(scene.workspace), ("Bash",))
+        command = ShellCommand(text, engine._place, str(scene.workspace), ("Bash",))
         simple_commands = expected(command, scene.home)
         targets = {redirect.target.text for redirect in command.redirects if redirect.writes}
         runs, files = run(text, scene)

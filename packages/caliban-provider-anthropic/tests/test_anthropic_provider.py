@@ -62,7 +62,7 @@ async def reply(provider: AnthropicProvider, request: CompletionRequest | None =
     for event in await collect(provider, request):
         assembler.add(event)
     assert assembler.complete
-    return assembler.message("anthropic", wire.MODEL)
+    return assembler.message("anthropic", wire.MODEL, id="m1")
 
 
 async def failure(server: LoopbackServer, **options: Any) -> tuple[ProviderError, list[StreamEvent]]:
@@ -85,6 +85,7 @@ async def test_a_reply_arrives_and_the_request_is_as_the_vendor_wants_it() -> No
         provider = make(server, base_url=f"{server.url}/v1/")
         assert await reply(provider) == Message(
             role="assistant",
+            id="m1",
             content=(
                 TextBlock(text="Let me look."),
                 ToolUseBlock(id="toolu_1", name="Read", input={"path": "x"}),

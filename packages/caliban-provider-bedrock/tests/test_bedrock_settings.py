@@ -45,7 +45,7 @@ def made(environ: dict[str, str], **options: Any) -> BedrockSettings:
 async def sent(environ: dict[str, str], **options: Any) -> Prepared:
     transport = BedrockTransport(made(environ, **options))
     request = CompletionRequest(model=DEFAULT_MODEL, messages=(user("Hi"),), max_tokens=9)
-    async with transport.hold():
+    async with transport.credentials.hold():
         return transport.prepare(Encoder().body(request))
 
 

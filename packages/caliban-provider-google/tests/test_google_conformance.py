@@ -9,6 +9,7 @@ import pytest
 from caliban_common.message import Block, TextBlock, ThinkingBlock, ToolUseBlock
 from caliban_common.stop import StopReason
 from caliban_common.usage import Usage
+from caliban_provider.google_auth import GivenToken
 from caliban_provider.http import HttpClient
 from caliban_provider.provider import Provider, ProviderOptions
 from caliban_provider.testing.conformance import Check, Wire, wire_checks
@@ -17,8 +18,7 @@ from caliban_provider_google.factory import GoogleFactory
 from caliban_provider_google.provider import GoogleProvider
 from caliban_provider_google.testing import wire
 from caliban_provider_google.testing.strict import StrictValidator
-from caliban_provider_google.tokens import StaticToken
-from caliban_provider_google.vertex import VertexTransport
+from caliban_provider_google.vertex import GeminiVertexTransport
 
 STATUSES = {
     400: "INVALID_ARGUMENT",
@@ -76,8 +76,8 @@ class StudioWire(Wire):
 class VertexWire(StudioWire):
     def make(self, options: ProviderOptions) -> Provider:
         http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
-        tokens = StaticToken(options.api_key or "")
-        transport = VertexTransport(options, tokens, project="p-1", location="europe-west4")
+        tokens = GivenToken(options.api_key or "")
+        transport = GeminiVertexTransport(options, tokens, project="p-1", location="europe-west4")
         return GoogleProvider(transport, http, first_byte_s=options.first_byte_s, idle_s=options.idle_s)
 
 

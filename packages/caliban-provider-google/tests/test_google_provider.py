@@ -49,7 +49,7 @@ async def reply(provider: GoogleProvider, request: CompletionRequest | None = No
         async for event in events:
             assembler.add(event)
     assert assembler.complete
-    return assembler.message("google", wire.MODEL)
+    return assembler.message("google", wire.MODEL, id="m1")
 
 
 async def failure(server: LoopbackServer, **options: Any) -> ProviderError:
@@ -67,6 +67,7 @@ async def test_a_reply_arrives_and_the_request_is_as_the_vendor_wants_it() -> No
         provider = make(server)
         assert await reply(provider) == Message(
             role="assistant",
+            id="m1",
             content=(
                 TextBlock(text="Let me look."),
                 ToolUseBlock(id="id_1", name="Read", input={"path": "x"}),

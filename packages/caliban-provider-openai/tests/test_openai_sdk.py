@@ -16,6 +16,7 @@ from openai.types.responses.response_create_params import ResponseCreateParamsSt
 from pydantic import TypeAdapter
 
 from caliban_common.message import (
+    Base64Source,
     Block,
     DocumentBlock,
     ImageBlock,
@@ -25,6 +26,7 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UrlSource,
     system,
     user,
 )
@@ -32,7 +34,7 @@ from caliban_common.tool import ToolSpec
 from caliban_common.usage import Usage
 from caliban_provider.assemble import Assembler
 from caliban_provider.errors import InvalidRequest
-from caliban_provider.reader import Decoder
+from caliban_provider.reader import WireDecoder
 from caliban_provider.request import CompletionRequest
 from caliban_provider.sse import SSEDecoder, SSEEvent
 from caliban_provider.testing import strategies
@@ -47,7 +49,7 @@ SLOW = settings(max_examples=25)
 OPENAI = quirks_of("", "openai")
 
 
-def ours(chunks: list[bytes], decoder: Decoder[SSEEvent]) -> Assembler:
+def ours(chunks: list[bytes], decoder: WireDecoder[SSEEvent]) -> Assembler:
     sse, assembler = SSEDecoder(), Assembler()
     for chunk in chunks:
         for item in sse.feed(chunk):
@@ -250,7 +252,7 @@ def test_a_reply_does_not_depend_on_how_it_is_cut(
     style: chat.Style,
     data: st.DataObject,
 ) -> None:
-    def events(chunks: list[bytes], decoder: Decoder[SSEEvent]) -> list[Any]:
+    def events(chunks: list[bytes], decoder: WireDecoder[SSEEvent]) -> list[Any]:
         sse = SSEDecoder()
         return [event for chunk in chunks for item in sse.feed(chunk) for event in decoder.feed(item)]
 
@@ -269,7 +271,7 @@ def test_reading_a_delta_quickly_gives_what_reading_it_in_full_gives(
 ) -> None:
     """Padding at the front of each event keeps the quick path from knowing it."""
 
-    def folded(pieces: list[bytes], decoder: Decoder, *, full: bool) -> Assembler:
+    def folded(pieces: list[bytes], decoder: WireDecoder[SSEEvent], *, full: bool) -> Assembler:
         if full:
             pieces = [
                 piece.replace(b"data: {", b'data: {"n": %d,' % number, 1)
@@ -279,10 +281,10 @@ def test_reading_a_delta_quickly_gives_what_reading_it_in_full_gives(
 
     pieces = chat.reply(*parts, style=style)
     quick, full = (folded(pieces, ChatDecoder(), full=full) for full in (False, True))
-    assert quick.message("", "") == full.message("", "")
+    assert quick.message("", "", id="m1") == full.message("", "", id="m1")
     pieces = responses.reply(*items, responses.together(*items))
     quick, full = (folded(pieces, ResponsesDecoder(), full=full) for full in (False, True))
-    assert quick.message("", "") == full.message("", "")
+    assert quick.message("", "", id="m1") == full.message("", "", id="m1")
 
 
 CHAT_PARAMS: TypeAdapter[Any] = TypeAdapter(CompletionCreateParamsStreaming)
@@ -318,7 +320,7 @@ REASONING = {
 
 
 def everything(model: str) -> CompletionRequest:
-    png = ImageBlock(media_type="image/png", data="iVBORw0KGgo=")
+    png = ImageBlock.of(media_type="image/png", data="iVBORw0KGgo=")
     blocks: tuple[Block, ...] = (
         ThinkingBlock(text="hm", signature=""),
         OpaqueBlock(family="openai", data=REASONING),
@@ -332,9 +334,9 @@ def everything(model: str) -> CompletionRequest:
         ToolResultBlock(tool_use_id="c", content=(png,)),
         TextBlock(text="and"),
         png,
-        ImageBlock(media_type="image/png", url="https://example.org/a.png"),
-        DocumentBlock(media_type="application/pdf", data="JVBERg==", title="T"),
-        DocumentBlock(media_type="text/plain", data="aGk="),
+        ImageBlock(source=UrlSource(url="https://example.org/a.png", media_type="image/png")),
+        DocumentBlock(source=Base64Source(media_type="application/pdf", data="JVBERg=="), title="T"),
+        DocumentBlock(source=Base64Source(media_type="text/plain", data="aGk=")),
     )
     reply = Message(role="assistant", content=blocks, family="openai", model=model)
     return CompletionRequest(

@@ -19,6 +19,7 @@ from caliban_provider.errors import (
     ProviderError,
     RateLimited,
 )
+from caliban_provider.google_auth import GoogleToken
 from caliban_provider.http import HttpClient
 from caliban_provider.provider import Provider, ProviderOptions
 from caliban_provider.request import CompletionRequest
@@ -34,7 +35,6 @@ from caliban_provider_vertex.models import DEFAULT_MODEL, WIRE_IDS, wire_id
 from caliban_provider_vertex.settings import VertexSettings, settings_of
 from caliban_provider_vertex.testing.strict import StrictValidator, error_body
 from caliban_provider_vertex.testing.tokens import FakeTokens
-from caliban_provider_vertex.tokens import GoogleToken
 from caliban_provider_vertex.transport import VertexTransport
 
 pytestmark = pytest.mark.anyio
@@ -72,7 +72,7 @@ async def reply(provider: Provider, request: CompletionRequest | None = None) ->
 async def sent(environ: dict[str, str], **options: Any) -> Prepared:
     settings = settings_of(ProviderOptions(**options), environ)
     transport = VertexTransport(settings, FakeTokens(["t"]))
-    async with transport.hold():
+    async with transport.credentials.hold():
         return transport.prepare(Encoder().body(ask()))
 
 

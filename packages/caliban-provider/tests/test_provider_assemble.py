@@ -71,8 +71,9 @@ def test_a_reply_becomes_one_message_with_its_facts() -> None:
         MessageDelta(detail="why"),
         MessageStop(),
     )
-    assert reply.message("anthropic", "asked-for") == Message(
+    assert reply.message("anthropic", "asked-for", id="m1") == Message(
         role="assistant",
+        id="m1",
         family="anthropic",
         model="real-model",
         content=(
@@ -90,7 +91,8 @@ def test_a_reply_becomes_one_message_with_its_facts() -> None:
 
 def test_nothing_received_is_an_empty_message() -> None:
     reply = Assembler()
-    assert reply.message("f", "m") == Message(role="assistant", content=(), family="f", model="m")
+    empty = Message(role="assistant", content=(), id="m1", family="f", model="m")
+    assert reply.message("f", "m", id="m1") == empty
     assert (reply.has_content, reply.complete, reply.stop_reason, reply.usage) == (
         False,
         False,
@@ -245,7 +247,7 @@ def test_a_message_can_be_read_while_it_grows() -> None:
 def test_a_message_survives_being_streamed(message: Message, piece_chars: int) -> None:
     provider = ScriptedProvider([Reply(blocks=message.content, piece_chars=piece_chars)])
     events = anyio.run(collect, provider, ask("x", model="test-1"))
-    assert folded(*events).message("test", "m") == message
+    assert folded(*events).message("test", "m", id=message.id) == message
 
 
 def test_the_time_for_a_delta_does_not_grow_with_the_reply() -> None:

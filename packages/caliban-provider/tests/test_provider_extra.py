@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
-from msgspec.structs import replace
 
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.options import LINE, VERSION, declared, matching, one_of, refuse_unknown, under

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from caliban_provider import plain_request as module
 from caliban_provider.connection import HttpTimeouts, Origin, Pool
-from caliban_provider.httpx_client import Library
-from caliban_provider.plain_request import direct
+from caliban_provider.httpx_client import HttpxClient
+from caliban_provider.plain_request import plain_request
 
 HEADERS = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "caliban"}
 LIMITS = HttpTimeouts(connect_s=1, read_s=1, write_s=1)
@@ -35,9 +35,9 @@ class Recorder(Pool):
         raise Sent
 
 
-def by_library(method: str, url: str, headers: dict[str, str], body: bytes) -> tuple[Origin, bytes]:
+def by_httpx(method: str, url: str, headers: dict[str, str], body: bytes) -> tuple[Origin, bytes]:
     pool = Recorder()
-    library = Library(LIMITS, pool, HEADERS, lambda: pytest.fail("no TLS is needed"))
+    library = HttpxClient(LIMITS, pool, HEADERS, lambda: pytest.fail("no TLS is needed"))
 
     async def send() -> None:
         try:
@@ -80,9 +80,9 @@ def address(host: str, port: str, path: list[str], query: str) -> str:
     st.sampled_from([b"", b"{}", b"\x00\r\n\r\n"]),
 )
 def test_a_plain_request_has_the_bytes_that_the_library_would_send(method, url, headers, body):
-    made = direct(method, url, headers, body, defaults=HEADERS)
+    made = plain_request(method, url, headers, body, defaults=HEADERS)
     assert made is not None
-    origin, content = by_library(method, url, headers, body)
+    origin, content = by_httpx(method, url, headers, body)
     assert made.origin == origin
     assert taken_apart(made.content) == taken_apart(content)
 
@@ -127,12 +127,12 @@ def without_proxies():
     ],
 )
 def test_what_is_not_plain_is_left_to_the_library(url):
-    assert direct("GET", url, {}, b"", defaults=HEADERS) is None
+    assert plain_request("GET", url, {}, b"", defaults=HEADERS) is None
 
 
 @pytest.mark.parametrize("name", ["Host", "connection", "Content-Length", "Transfer-Encoding", "Expect"])
 def test_headers_about_the_connection_are_left_to_the_library(name):
-    assert direct("GET", "http://host/", {name: "x"}, b"", defaults=HEADERS) is None
+    assert plain_request("GET", "http://host/", {name: "x"}, b"", defaults=HEADERS) is None
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from caliban_common.usage import Usage
 from caliban_telemetry.account import Account
 from caliban_telemetry.book import PriceBook
 from caliban_telemetry.budget import Budget
+from caliban_telemetry.ledger import UnlimitedLedger
 from caliban_telemetry.meter import CostMeter
 from caliban_telemetry.rate import Rate
 
@@ -203,3 +204,44 @@ async def test_what_a_provider_leaves_out_is_estimated_and_paid_for(told, seen, 
     assert (row.usage.input_tokens, row.usage.output_tokens) == counted
     assert (row.usage.estimated, row.estimated_calls) == (True, 1)
     assert money.meter.total_usd == Decimal(sum(counted)) / 1000
+
+
+async def test_without_a_limit_the_account_is_made_when_the_first_call_has_ended() -> None:
+    made: list[Account] = []
+
+    def make() -> Account:
+        made.append(account())
+        return made[-1]
+
+    ledger = UnlimitedLedger(make)
+    first, second = [await ledger.before_call(**call()) for _ in range(2)]
+    assert (ledger.account, made) == (None, [])
+    assert isinstance(first, int) and isinstance(second, int)
+    for number in (second, first, first):
+        assert ledger.after_call(number, Usage(input_tokens=10, output_tokens=10)) is None
+    total = Usage(input_tokens=20, output_tokens=20)
+    assert [(row.calls, row.usage) for row in made[0].meter.rows] == [(2, total)]
+    assert made[0].budget.spent_usd == made[0].meter.total_usd > 0
+    assert (len(made), ledger.account) == (1, made[0])
+
+
+async def test_where_nobody_is_told_nothing_is_priced() -> None:
+    ledger = UnlimitedLedger(account, is_told=False)
+    number = await ledger.before_call(**call())
+    assert isinstance(number, int)
+    assert ledger.after_call(number, Usage(input_tokens=10, output_tokens=10)) is None
+    assert ledger.account is None
+
+
+async def test_a_book_is_made_with_the_first_price_that_is_asked_for() -> None:
+    asked: list[str] = []
+
+    def book() -> PriceBook:
+        asked.append("book")
+        return PriceBook(listed=listed)
+
+    money = Account(book, Budget(limit_usd=Decimal(1)), clock=lambda: datetime(2026, 11, 27, tzinfo=UTC))
+    assert asked == []
+    for _ in range(2):
+        money.after_call(await begin(money, call()), Usage(input_tokens=1, output_tokens=1))
+    assert asked == ["book"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caliban_common.usage import Usage
-from caliban_telemetry.frames import dollars, model_usage
+from caliban_telemetry.frames import by_model, dollars
 from caliban_telemetry.meter import CostMeter, MeterRow, merged
 from caliban_telemetry.rate import Cost, Rate
 
@@ -63,7 +63,7 @@ def test_a_call_without_a_price_is_counted_and_named_once() -> None:
     )
 
 
-def test_the_usage_of_models_is_plain_data_for_a_frame() -> None:
+def test_tokens_and_dollars_per_model_are_plain_data_for_a_frame() -> None:
     used = Usage(
         input_tokens=137,
         output_tokens=47,
@@ -78,34 +78,10 @@ def test_the_usage_of_models_is_plain_data_for_a_frame() -> None:
         .record("a", "foo", used, None)
         .record("b", "foo", used, Cost())
     )
-    assert model_usage(meter, {"claude": (1_000_000, 64_000)}) == {
-        "claude": {
-            "inputTokens": 54,
-            "outputTokens": 94,
-            "cacheReadInputTokens": 200,
-            "cacheCreationInputTokens": 20,
-            "webSearchRequests": 0,
-            "costUSD": 0.001707,
-            "contextWindow": 1_000_000,
-            "maxOutputTokens": 64_000,
-            "thinkingTokens": 10,
-            "costKnown": True,
-            "provider": "anthropic",
-        },
-        "foo": {
-            "inputTokens": 54,
-            "outputTokens": 94,
-            "cacheReadInputTokens": 200,
-            "cacheCreationInputTokens": 20,
-            "webSearchRequests": 0,
-            "costUSD": 0.0,
-            "contextWindow": 0,
-            "maxOutputTokens": 0,
-            "thinkingTokens": 10,
-            "costKnown": False,
-        },
-    }
-    assert model_usage(CostMeter()) == {}
+    paid, free = 0.001707, 0.0
+    assert by_model(meter) == (("claude", used + used, paid), ("foo", used + used, free))
+    assert by_model(CostMeter().record("a", "foo", used, None)) == (("foo", used, None),)
+    assert by_model(CostMeter()) == ()
 
 
 def test_dollars_are_numbers_without_dust() -> None:

@@ -14,7 +14,10 @@ import pytest
 from genai_prices import data_snapshot
 
 from caliban_common.usage import Usage
-from caliban_telemetry import Account, Budget, PriceBook, library, prices, table
+from caliban_telemetry import library, prices, table
+from caliban_telemetry.account import Account
+from caliban_telemetry.book import PriceBook
+from caliban_telemetry.budget import Budget
 from caliban_telemetry.rate import Rate
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
@@ -174,7 +177,7 @@ def test_a_price_loads_no_heavy_library(provider: str, model: str, priced: bool)
     told = run(
         "import sys, datetime\n"
         "from caliban_common.usage import Usage\n"
-        "from caliban_telemetry import PriceBook\n"
+        "from caliban_telemetry.book import PriceBook\n"
         f"cost = PriceBook().price({provider!r}, {model!r}, Usage(input_tokens=1), "
         "datetime.datetime(2026, 11, 27))\n"
         f"print(cost is not None, sorted({HEAVY} & set(sys.modules)))\n"
@@ -209,7 +212,10 @@ def test_a_newer_library_is_not_loaded_before_the_first_call_and_once_after_it()
         "import sys, anyio, msgspec\n"
         "from decimal import Decimal\n"
         "from caliban_common.usage import Usage\n"
-        "from caliban_telemetry import Account, Budget, PriceBook, table\n"
+        "from caliban_telemetry import table\n"
+        "from caliban_telemetry.account import Account\n"
+        "from caliban_telemetry.book import PriceBook\n"
+        "from caliban_telemetry.budget import Budget\n"
         "from caliban_telemetry import library\n"
         "head = msgspec.structs.replace(table.head(), version='0.0.1')\n"
         "table.head = lambda: head\n"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from caliban_agent_core.compact.estimate import Estimator
 from caliban_agent_core.compact.trigger import Trigger
 from caliban_agent_core.errors import CompactionFailed
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.ports import Compactor
 from caliban_agent_core.state import RunState
 from caliban_agent_core.toolset import ToolSnapshots
+from caliban_common.estimate import Estimator
 from caliban_common.event import Warned
 from caliban_common.message import NewId
 from caliban_provider.provider import Provider

@@ -7,8 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any
 
-from caliban_agent_core.compact.estimate import CHARS_PER_TOKEN, Estimator, text_size, tool_tokens
 from caliban_agent_core.ports import Ledger
+from caliban_common.estimate import CHARS_PER_TOKEN, Estimator, text_size, tool_tokens
 from caliban_common.event import Warned
 from caliban_common.stop import Stop
 from caliban_common.tool import ToolSpec

@@ -14,9 +14,9 @@ import anyio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban_agent_core.compact.estimate import text_tokens, tokens, tool_tokens
 from caliban_agent_core.learned import Learned
 from caliban_agent_core.state import RunState
+from caliban_common.estimate import text_tokens, tokens, tool_tokens
 from caliban_common.event import (
     ApiRetry,
     AssistantTextDelta,
@@ -42,7 +42,7 @@ from caliban_provider.errors import (
 )
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
-from caliban_provider.retry import RetryPolicy
+from caliban_provider.retry import RetryPolicy, names_wait
 from caliban_provider.stream import (
     BlockStart,
     InputDelta,
@@ -60,6 +60,14 @@ DECLARED = (Overloaded, RateLimited, ServerError)
 
 class ThinkingOverflow(Exception):
     """The model thought for longer than the run allows; a signal within a turn, never shown."""
+
+
+class Attempts(Struct, frozen=True, kw_only=True):
+    """What was asked again in one turn: failed attempts, those that named a wait, replies with a bad call."""
+
+    failed: int = 0
+    told: int = 0
+    malformed: int = 0
 
 
 class Reply(Struct, frozen=True, kw_only=True):
@@ -93,29 +101,37 @@ class ModelCaller:
         self._thinking_cap_chars = thinking_cap_chars
         self._learned = learned
         self._call_ids: dict[int, str] = {}
+        self._turn = -1
+        self._attempts = Attempts()
         self.assembler: Assembler | None = None
         self.api_ms = 0.0
 
     async def ask(self, request: CompletionRequest, turn: int) -> Reply:
-        """The reply to `request`. Raises `ProviderError` when asking again is pointless or unsafe."""
-        attempt = told = malformed = 0
+        """The reply to `request`. Raises `ProviderError` when asking again is pointless or unsafe.
+
+        A turn may ask more than once (more room, no schema, a shorter history), and all of it shares one
+        allowance, so that no other rung multiplies retries (docs/adr/0010).
+        """
+        if turn != self._turn:
+            self._turn, self._attempts = turn, Attempts()
         while True:
             try:
                 reply = await self._stream(request, turn)
                 if reply.stop_reason != "malformed_call":
                     return reply
-                malformed += 1
-                await self._retract(turn, malformed)
+                self._attempts = replace(self._attempts, malformed=self._attempts.malformed + 1)
+                await self._retract(turn, self._attempts.malformed)
             except ProviderError as error:
                 shown = self.assembler is not None and self.assembler.has_content
                 if shown and not isinstance(error, DECLARED):
                     raise
-                attempt += 1
-                delay_s = self._retry.delay(attempt, error, random.random(), told=told)
+                failed, told = self._attempts.failed + 1, self._attempts.told
+                delay_s = self._retry.delay(failed, error, random.random(), told=told)
                 if delay_s is None:
                     raise
-                told += error.retry_after_s is not None
-                await self._announce(error, turn, attempt, delay_s, shown=shown)
+                told += names_wait(error)
+                self._attempts = replace(self._attempts, failed=failed, told=told)
+                await self._announce(error, turn, failed, delay_s, shown=shown)
                 await anyio.sleep(delay_s)
 
     async def _retract(self, turn: int, malformed: int) -> None:
@@ -140,8 +156,8 @@ class ModelCaller:
 
     def _message(self, assembler: Assembler, model: str) -> Message:
         """The reply, under the name that was asked for: an alias must find its own signatures again."""
-        reply = assembler.message(self._provider.family, model)
-        return replace(reply, id=self._state.new_id(), model=assembler.asked or model)
+        reply = assembler.message(self._provider.family, model, id=self._state.new_id())
+        return replace(reply, model=assembler.asked or model)
 
     async def _stream(self, request: CompletionRequest, turn: int) -> Reply:
         assembler = self.assembler = Assembler()

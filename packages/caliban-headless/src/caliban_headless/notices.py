@@ -87,8 +87,8 @@ class Notices:
             case ToolCallReady():
                 return f"[{describe_call(event.call, self._tools)}]\n" if self._announce else ""
             case ToolCallEnd():
-                is_denied = event.outcome == "denied"
-                return line(f"{event.name} was denied: {one_line(event.reason)}") if is_denied else ""
+                denied = event.outcome == "denied"
+                return line(f"{event.name} was denied: {one_line(event.reason)}") if denied else ""
             case ApiRetry():
                 wait_s = event.delay_ms / 1000
                 attempt = f"{event.attempt}/{event.max_retries}"

@@ -24,7 +24,7 @@ from caliban_model_router.provider import RouterOptions, RouterProvider
 from caliban_model_router.requirements import Requirements
 from caliban_model_router.route import PURPOSES, Purpose, Route
 from caliban_model_router.schema import ProviderTable
-from caliban_model_router.switch import Spent, Switch
+from caliban_model_router.switch import Switch
 from caliban_model_router.view import RouterView
 
 __all__ = [
@@ -46,7 +46,6 @@ __all__ = [
     "RouterProvider",
     "RouterView",
     "RoutesResting",
-    "Spent",
     "Switch",
     "direct",
     "find_config",

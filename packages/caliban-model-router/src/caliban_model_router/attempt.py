@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
 
-from caliban_common.usage import Usage
 from caliban_model_router.breaker import Ticket
 from caliban_model_router.route import Route
 from caliban_model_router.switch import Outcome
@@ -17,7 +16,6 @@ from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import (
     BlockStart,
     InputDelta,
-    MessageDelta,
     MessageStart,
     MessageStop,
     SignatureDelta,
@@ -30,14 +28,13 @@ from caliban_provider.stream import (
 class Attempt:
     """The stream of one call, from its first event on; iterate it inside `open`.
 
-    `usage` is the last that was told; `is_complete` says that the reply ended as it should. The start of the
+    `is_complete` says that the reply ended as it should. The start of the
     stream says whose reply it is, so that what is signed in it finds its way back to the same model.
     """
 
     def __init__(self, route: Route, ticket: Ticket, provider: Provider, request: CompletionRequest) -> None:
         self.route = route
         self.ticket = ticket
-        self.usage = Usage()
         self.outcome: Outcome | None = None
         self.is_complete = False
         self._provider = provider
@@ -55,7 +52,6 @@ class Attempt:
                     event = self._signed(event)
                 elif not self._head:
                     self._head.append(self._signed(MessageStart()))
-                self._note_usage(event)
                 self._head.append(event)
                 if is_content(event):
                     break
@@ -70,17 +66,9 @@ class Attempt:
             event = self._head.popleft()
         else:
             event = await self._events.__anext__()
-        kind = type(event)
-        if kind is TextDelta or kind is InputDelta or kind is ThinkingDelta:
-            return event
-        self._note_usage(event)
-        if kind is MessageStop:
+        if type(event) is MessageStop:
             self.is_complete = True
         return event
-
-    def _note_usage(self, event: StreamEvent) -> None:
-        if isinstance(event, MessageStart | MessageDelta):
-            self.usage = event.usage or self.usage
 
     def _signed(self, start: MessageStart) -> MessageStart:
         return replace(start, family=self._provider.family, asked=self._request.model)

@@ -48,14 +48,14 @@ class Ports(Struct, frozen=True, kw_only=True):
     """What a dispatch asks of its surroundings.
 
     `make` prepares the call of a route; `window` is how many tokens its model takes, if known. `turn_to` is
-    told the route that will answer or is asked next, why, and in which category; `spent` what a finished
-    attempt used.
+    told the route that will answer or is asked next, why, and in which category; `ended` how each
+    attempt ended.
     """
 
     make: Callable[[Route, Ticket], Attempt]
     window: Callable[[Route], int | None]
     turn_to: Callable[[Route, str, str], None]
-    spent: Callable[[Attempt, Outcome], None]
+    ended: Callable[[Attempt, Outcome], None]
 
 
 class RouteAttempts:
@@ -173,7 +173,7 @@ class RouteAttempts:
     def _end(self, attempt: Attempt, outcome: Outcome) -> None:
         if attempt.outcome is None:
             attempt.outcome = outcome
-            self._ports.spent(attempt, outcome)
+            self._ports.ended(attempt, outcome)
 
 
 def _without_wait(error: ProviderError) -> ProviderError:
@@ -202,10 +202,10 @@ class Reading:
             self._dispatch.completed(self._attempt)
             raise
         except ProviderError as error:
-            told = self._dispatch.broke(self._attempt, error)
-            if told is error:
+            error_to_raise = self._dispatch.broke(self._attempt, error)
+            if error_to_raise is error:
                 raise
-            raise told from error
+            raise error_to_raise from error
 
 
 @asynccontextmanager

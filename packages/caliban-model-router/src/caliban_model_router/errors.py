@@ -95,7 +95,7 @@ class BudgetExhausted(BudgetSpent):
 
 def told(failures: tuple[Failure, ...]) -> str:
     """The failures in one line, each thing that was said once."""
-    said: dict[str, list[str]] = {}
+    routes_by_message: dict[str, list[str]] = {}
     for failure in failures:
-        said.setdefault(failure.error.message, []).append(failure.route_id)
-    return "; ".join(f"{', '.join(routes)}: {message}" for message, routes in said.items())
+        routes_by_message.setdefault(failure.error.message, []).append(failure.route_id)
+    return "; ".join(f"{', '.join(routes)}: {message}" for message, routes in routes_by_message.items())

@@ -13,7 +13,7 @@ from caliban_model_router.budget import RouterBudget
 from caliban_model_router.config import RouterConfig, check
 from caliban_model_router.health import Health
 from caliban_model_router.route import Purpose
-from caliban_model_router.switch import Spent, Switch
+from caliban_model_router.switch import Switch
 from caliban_model_router.view import RouterView, Shared
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.errors import ProviderError
@@ -29,14 +29,12 @@ def _ignore(_: object) -> None:
 class RouterOptions(Struct, frozen=True, kw_only=True):
     """What a router tells its surroundings and what it goes by.
 
-    `on_switch` is told every change of the route, `on_spent` once what each call used; both are called
-    between two steps of a stream and must be quick. Without `strict` a request with pictures that no route
-    can see is answered all the same, by a model that is told of them in words. `clock` gives seconds that
-    never go back.
+    `on_switch` is told every change of the route, between two steps of a stream: it must be quick. Without
+    `strict` a request with pictures that no route can see is answered all the same, by a model that is told
+    of them in words. `clock` gives seconds that never go back.
     """
 
     on_switch: Callable[[Switch], None] = _ignore
-    on_spent: Callable[[Spent], None] = _ignore
     budget: RouterBudget | None = None
     strict: bool = True
     clock: Callable[[], float] = time.monotonic
@@ -62,7 +60,6 @@ class RouterProvider:
             providers=dict(providers),
             health=self.health,
             on_switch=given.on_switch,
-            on_spent=given.on_spent,
             budget=given.budget,
             strict=given.strict,
         )
@@ -97,16 +94,16 @@ class RouterProvider:
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """What all providers offer; one that fails is left out, unless all do."""
-        found: dict[str, ModelInfo] = {}
+        models: dict[str, ModelInfo] = {}
         failure: ProviderError | None = None
         for provider in self._distinct():
             try:
-                found |= {info.id: info for info in await provider.list_models()}
+                models |= {info.id: info for info in await provider.list_models()}
             except ProviderError as error:
                 failure = error
-        if failure is not None and not found:
+        if failure is not None and not models:
             raise failure
-        return tuple(found.values())
+        return tuple(models.values())
 
     async def aclose(self) -> None:
         """Close every provider."""

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from caliban_common.message import (
-    Block,
-    DocumentBlock,
-    ImageBlock,
-    TextBlock,
-    ThinkingBlock,
-    ToolResultBlock,
-    ToolUseBlock,
-)
+from caliban_common.estimate import Estimator, tool_tokens
+from caliban_common.message import Block, DocumentBlock, ImageBlock, TextBlock, ToolResultBlock
 from caliban_provider.capabilities import Capabilities
 from caliban_provider.request import CompletionRequest
 
 ToolNeed: TypeAlias = Literal["none", "basic", "parallel_calls"]
-
-CHARS_PER_TOKEN = 4
-IMAGE_TOKENS = 1500
-"""About what a picture costs, whichever vendor counts."""
-
-DOCUMENT_BYTES_PER_TOKEN = 8
 
 
 class Requirements(Struct, frozen=True, kw_only=True):
@@ -38,28 +24,23 @@ class Requirements(Struct, frozen=True, kw_only=True):
     context_tokens: int = 0
 
 
-def needs_of(request: CompletionRequest) -> Requirements:
-    """The needs of `request`: pictures and documents anywhere in it, its tools, its thinking budget."""
+def needs_of(request: CompletionRequest, estimator: Estimator | None = None) -> Requirements:
+    """The needs of `request`: pictures and documents anywhere in it, its tools, its thinking budget.
+
+    An `estimator` that has seen the conversation before looks at what is new in it only.
+    """
     vision = documents = False
-    chars = sum(len(tool.description) + _size(tool.input_schema) for tool in request.tools)
-    tokens = 0
     for message in request.messages:
         for block in message.content:
             for part in (block, *_parts(block)):
-                if isinstance(part, ImageBlock):
-                    vision = True
-                    tokens += IMAGE_TOKENS
-                elif isinstance(part, DocumentBlock):
-                    documents = True
-                    tokens += len(part.data) // DOCUMENT_BYTES_PER_TOKEN
-                else:
-                    chars += _chars(part)
+                vision = vision or isinstance(part, ImageBlock)
+                documents = documents or isinstance(part, DocumentBlock)
     return Requirements(
         vision=vision,
         documents=documents,
         tool_use="basic" if request.tools else "none",
         thinking=bool(request.thinking_tokens),
-        context_tokens=tokens + chars // CHARS_PER_TOKEN,
+        context_tokens=(estimator or Estimator()).tokens(request.messages) + tool_tokens(request.tools),
     )
 
 
@@ -91,22 +72,3 @@ def fits(required: Requirements, capabilities: Capabilities) -> bool:
 
 def _parts(block: Block) -> tuple[TextBlock | ImageBlock, ...]:
     return block.content if isinstance(block, ToolResultBlock) else ()
-
-
-def _chars(block: Block) -> int:
-    if isinstance(block, TextBlock | ThinkingBlock):
-        return len(block.text)
-    if isinstance(block, ToolUseBlock):
-        return len(block.name) + (_size(block.input) if block.raw_input is None else len(block.raw_input))
-    return 0
-
-
-def _size(value: object) -> int:
-    """About how many characters a JSON value has."""
-    if isinstance(value, str):
-        return len(value) + 2
-    if isinstance(value, Mapping):
-        return sum(len(str(key)) + 4 + _size(item) for key, item in value.items()) + 2
-    if isinstance(value, Sequence):
-        return sum(_size(item) + 1 for item in value) + 2
-    return 4

@@ -33,8 +33,8 @@ class ProviderTable(Struct, frozen=True, kw_only=True):
 def read_route(row: object, name: str, breaker: BreakerLimits | None, hedge: Hedge | None) -> Route:
     """A `[[router.route]]` table; `breaker` and `hedge` are those of the whole file."""
     table = Table(row, name)
-    said = table.take("breaker")
-    limits = _optional_breaker(said, name, breaker)
+    breaker_value = table.take("breaker")
+    limits = _optional_breaker(breaker_value, name, breaker)
     route = Route(
         id=table.take_text("id") or "",
         purpose=cast("Purpose", table.take_choice("purpose", PURPOSES) or _missing(table, "purpose")),
@@ -44,7 +44,7 @@ def read_route(row: object, name: str, breaker: BreakerLimits | None, hedge: Hed
         fallback=table.take_texts("fallback"),
         hedge=_optional_hedge(table.take("hedge"), name, hedge),
         breaker=limits,
-        rest_s=REST_S if said is not False and limits is None else 0.0,
+        rest_s=REST_S if breaker_value is not False and limits is None else 0.0,
         effort=cast("Effort | None", table.take_choice("effort", LEVELS)),
         effort_map=_effort_map(table.take("effort_map"), f"{name}.effort_map"),
     )
@@ -66,12 +66,12 @@ def _optional_breaker(value: object, name: str, given: BreakerLimits | None) -> 
 
 def _optional_hedge(value: object, name: str, given: Hedge | None) -> Hedge | None:
     if value is None:
-        found = given
+        hedge = given
     elif isinstance(value, bool):
-        found = (given or Hedge()) if value else None
+        hedge = (given or Hedge()) if value else None
     else:
-        found = read_hedge(value, f"{name}.hedge", given or Hedge())
-    return found if found is not None and found.max_hedges > 0 else None
+        hedge = read_hedge(value, f"{name}.hedge", given or Hedge())
+    return hedge if hedge is not None and hedge.max_hedges > 0 else None
 
 
 def read_breaker(value: object, name: str, given: BreakerLimits) -> BreakerLimits:
@@ -121,14 +121,14 @@ def _effort_map(value: object, name: str) -> dict[str, str]:
     if value is None:
         return {}
     table = Table(value, name)
-    found = {level: text for level in MAPPED if (text := table.take_text(level)) is not None}
+    efforts = {level: text for level in MAPPED if (text := table.take_text(level)) is not None}
     table.end()
-    for level, text in found.items():
+    for level, text in efforts.items():
         try:
             read_knob(text)
         except ValueError as error:
             raise table.error(level, str(error)) from error
-    return found
+    return efforts
 
 
 def read_provider(value: object, name: str) -> ProviderTable:

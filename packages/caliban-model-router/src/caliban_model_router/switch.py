@@ -1,4 +1,4 @@
-"""What a router tells of its work: each switch of the route, and what each call cost."""
+"""What a router tells of its work: each switch of the route."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from caliban_common.usage import Usage
 from caliban_model_router.route import Purpose, Route
 
 Outcome: TypeAlias = Literal["answered", "left", "broken", "failed", "lost"]
+"""How the call of a route ended: read to its end, given up by its reader, broken after content; before any
+content failed, or behind another in a race.
+"""
 
 
 class Switch(Struct, frozen=True, kw_only=True):
@@ -31,21 +33,3 @@ class Switch(Struct, frozen=True, kw_only=True):
         purpose = "" if self.purpose == "main_loop" else f"{self.purpose}: "
         way = "" if self.source == self.target else f"{self.source.label} → "
         return f"{purpose}{way}{self.target.label}: {self.reason}"
-
-
-class Spent(Struct, frozen=True, kw_only=True):
-    """What one call of one route used, told once per call.
-
-    `answered` was read to its end, `left` given up by its reader, `broken` after content. `failed` ended
-    before any content, `lost` a race: the reader saw nothing of these two, nor of their usage.
-    """
-
-    purpose: Purpose
-    route: Route
-    usage: Usage
-    outcome: Outcome
-
-    @property
-    def in_stream(self) -> bool:
-        """Whether the reader of the stream has seen this usage, and so will count it."""
-        return self.outcome in ("answered", "left", "broken")

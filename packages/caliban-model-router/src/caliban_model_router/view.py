@@ -9,6 +9,7 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from caliban_common.estimate import Estimator
 from caliban_common.history import TargetModel
 from caliban_model_router.attempt import Attempt
 from caliban_model_router.breaker import Ticket
@@ -21,7 +22,7 @@ from caliban_model_router.hedge import raced
 from caliban_model_router.requirements import Requirements, needs_of, shows_pictures
 from caliban_model_router.route import Purpose, Route
 from caliban_model_router.select import Selection, select
-from caliban_model_router.switch import Outcome, Spent, Switch
+from caliban_model_router.switch import Outcome, Switch
 from caliban_model_router.translate import Translator, adapt
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.provider import Provider
@@ -37,7 +38,6 @@ class Shared(Struct, frozen=True, kw_only=True):
     providers: Mapping[str, Provider]
     health: Mapping[str, Health]
     on_switch: Callable[[Switch], None]
-    on_spent: Callable[[Spent], None]
     budget: RouterBudget | None
     strict: bool
 
@@ -65,6 +65,7 @@ class RouterView:
         self._known = {self._first.id}
         self._translators: dict[str, Translator] = {}
         self._saving: str | None = None
+        self._estimator = Estimator()
 
     @property
     def model(self) -> str:
@@ -97,7 +98,7 @@ class RouterView:
         Besides what providers raise: `NoCandidate`, `RoutesResting`, `FallbackExhausted`, `NoRouteFits`,
         `BudgetExhausted`. What was raised after content may be asked for again, and another route answers.
         """
-        required = needs_of(request)
+        required = needs_of(request, self._estimator)
         selection = self._selected(request, required)
         if not selection.chain:
             raise _no_candidate(self._purpose, selection)
@@ -136,7 +137,7 @@ class RouterView:
             make=lambda route, ticket: self._attempt(route, ticket, request),
             window=lambda route: self._shared.capabilities_of(route).context_tokens,
             turn_to=lambda route, reason, category: self._turn_to(route, reason, category, selection),
-            spent=self._spent,
+            ended=self._ended,
         )
 
     def _attempt(self, route: Route, ticket: Ticket, request: CompletionRequest) -> Attempt:
@@ -156,13 +157,10 @@ class RouterView:
             self._translators[route.id] = Translator(TargetModel(family=provider.family, model=route.model))
         return self._translators[route.id]
 
-    def _spent(self, attempt: Attempt, outcome: Outcome) -> None:
+    def _ended(self, attempt: Attempt, outcome: Outcome) -> None:
         if outcome in ("answered", "left"):
             self._answered = attempt.route
             self._known.add(attempt.route.id)
-        self._shared.on_spent(
-            Spent(purpose=self._purpose, route=attempt.route, usage=attempt.usage, outcome=outcome)
-        )
 
     def _turn_to(self, route: Route, reason: str, category: str, selection: Selection) -> None:
         """Tell of a switch, if it is one; without a `reason` it lies in what the last route is up to."""
@@ -201,7 +199,7 @@ class RouterView:
         costs = tuple(estimated(budget.price, route, **sizes) for route in chain)
         planned = plan(limits, spent_usd, chain, costs)
         spent, limit = _usd(spent_usd), _usd(limits.limit_usd)
-        told = f"{spent} of {limit} are spent"
+        spent_of_limit = f"{spent} of {limit} are spent"
         if planned.verdict == "stop":
             raise BudgetExhausted(f"the budget of {limit} is used up: {spent} is spent")
         if planned.verdict == "ask" and budget.ask is not None:
@@ -212,15 +210,15 @@ class RouterView:
                 limit_usd=limits.limit_usd,
             )
             if not await budget.ask(question):
-                raise BudgetExhausted(f"{told}, and the next call was not allowed")
+                raise BudgetExhausted(f"{spent_of_limit}, and the next call was not allowed")
         was_saving = self._saving is not None
-        self._saving = None if planned.verdict == "proceed" else told
+        self._saving = None if planned.verdict == "proceed" else spent_of_limit
         if self._saving is not None and planned.chain[0].id == chain[0].id:
             thinks = self._shared.capabilities_of(chain[0]).thinking
             effort = saved_effort(request, chain[0]) if thinks else None
             if effort is not None:
                 if not was_saving:
-                    self._tell(chain[0], chain[0], f"{told}: effort is now {effort}", "budget")
+                    self._tell(chain[0], chain[0], f"{spent_of_limit}: effort is now {effort}", "budget")
                 request = replace(request, effort=effort)
         return planned.chain, request
 

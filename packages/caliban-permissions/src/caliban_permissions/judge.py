@@ -19,7 +19,7 @@ from caliban_permissions.shell.line import excerpt
 from caliban_permissions.subjects import CallSubject, PathSubject
 
 if TYPE_CHECKING:
-    from caliban_permissions.commands.command import Command
+    from caliban_permissions.commands.command import ShellCommand
 
 
 def judge_call(
@@ -122,7 +122,7 @@ def guarded(part: JudgedPart, names: PathNames, place: PathContext) -> JudgedPar
     return part._replace(action=lifted, human_only=tuple(human_only), notes=tuple(dict.fromkeys(notes)))
 
 
-def conclude(parts: tuple[JudgedPart, ...], command: Command | None = None) -> Judgement:
+def conclude(parts: tuple[JudgedPart, ...], command: ShellCommand | None = None) -> Judgement:
     """The judgement of several parts: the strictest, and why."""
     parts = tuple(_with_managed_floor(part) for part in parts)
     decisive = strictest(parts)

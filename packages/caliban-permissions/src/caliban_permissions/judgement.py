@@ -8,7 +8,7 @@ from caliban_common.permission import Action
 from caliban_permissions.rules.chain import STRICTNESS, Ruling
 
 if TYPE_CHECKING:
-    from caliban_permissions.commands.command import Command
+    from caliban_permissions.commands.command import ShellCommand
 
 HumanOnlyKind: TypeAlias = Literal[
     "protected", "catastrophic", "may match", "managed", "plan", "uncertain", "rule", "outside"
@@ -47,7 +47,7 @@ class Judgement(NamedTuple):
     reason: str
     parts: tuple[JudgedPart, ...]
     rule: str | None = None
-    command: Command | None = None
+    command: ShellCommand | None = None
 
     @property
     def opaque(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from caliban_common.stop import StopReason
 from caliban_common.usage import Usage, told_count
 from caliban_provider.classify import error_for_type
 from caliban_provider.errors import BadResponse, ProviderError, StreamInterrupted
+from caliban_provider.json_fields import block_index, parse, required_member, string
 from caliban_provider.sse import SSEEvent
 from caliban_provider.stream import (
     BlockStart,
@@ -30,7 +31,7 @@ from caliban_provider.stream import (
     ThinkingDelta,
 )
 from caliban_provider_anthropic.models import FAMILY, is_opaque, same_model
-from caliban_provider_anthropic.received import OpenBlock, index_of, member, parse, string
+from caliban_provider_anthropic.open_block import OpenBlock
 
 STOP_REASONS: Mapping[str, StopReason] = MappingProxyType(
     {
@@ -122,15 +123,15 @@ class Decoder:
         kind = data.get("type", name)
         match kind:
             case "content_block_delta":
-                return self._delta(index_of(data), member(data, "delta"))
+                return self._delta(block_index(data), required_member(data, "delta"))
             case "content_block_start":
-                return self._start_block(index_of(data), member(data, "content_block"))
+                return self._start_block(block_index(data), required_member(data, "content_block"))
             case "content_block_stop":
-                return self._stop_block(index_of(data))
+                return self._stop_block(block_index(data))
             case "message_start":
-                return self._start(member(data, "message"))
+                return self._start(required_member(data, "message"))
             case "message_delta":
-                return self._note(member(data, "delta"), data.get("usage"))
+                return self._note(required_member(data, "delta"), data.get("usage"))
             case "message_stop":
                 return self._stop()
             case "error":
@@ -144,9 +145,9 @@ class Decoder:
                 "a second reply began inside the first", hint="The gateway lost the first one: ask again."
             )
         self._started = True
-        told = string(message, "model")
-        stands = not told or is_opaque(self._model) or same_model(told, self._model)
-        model = self._model if stands else told
+        answered_as = string(message, "model")
+        stands = not answered_as or is_opaque(self._model) or same_model(answered_as, self._model)
+        model = self._model if stands else answered_as
         return [MessageStart(string(message, "id"), model, self._usage(message.get("usage")))]
 
     def _start_block(self, index: int, content: dict[str, Any]) -> list[StreamEvent]:
@@ -209,8 +210,8 @@ class Decoder:
         if index == self._index:
             self._prefix = _NO_PREFIX
         if block.kind in _PIECES or block.kind == "redacted_thinking":
-            told = [InputDelta(index, block.input_text())] if block.whole_input else []
-            return [*told, BlockStop(index)]
+            late_input = [InputDelta(index, block.input_text())] if block.whole_input else []
+            return [*late_input, BlockStop(index)]
         return [BlockStart(index, "opaque", payload=block.payload()), BlockStop(index)]
 
     def _note(self, delta: dict[str, Any], usage: object) -> list[StreamEvent]:
@@ -229,17 +230,17 @@ class Decoder:
         self.stopped = True
         return [*out, MessageStop()]
 
-    def _usage(self, told: object) -> Usage | None:
+    def _usage(self, counts: object) -> Usage | None:
         """The counts so far: each message of the wire carries totals, and may leave some out."""
-        if not isinstance(told, dict):
+        if not isinstance(counts, dict):
             return None
-        details = told.get("output_tokens_details")
-        told = {
-            **told,
+        details = counts.get("output_tokens_details")
+        counts = {
+            **counts,
             "thinking_tokens": details.get("thinking_tokens") if isinstance(details, dict) else None,
         }
         for name in _COUNTS:
-            value = told_count(told.get(name))
+            value = told_count(counts.get(name))
             # A prompt cannot shrink to nothing: some servers fill in 0 for what they leave out.
             if value or (value == 0 and name not in _PROMPT_COUNTS):
                 self._counts[name] = value
@@ -261,8 +262,8 @@ def stream_error(
     Whatever is in `secrets` is kept out of the message.
     """
     inner = data.get("error")
-    told = inner if isinstance(inner, dict) else {}
-    message = string(told, "message") or "the provider reported an error without saying which"
-    error = error_for_type(string(told, "type") or "api_error", message, provider=provider, secrets=secrets)
+    report = inner if isinstance(inner, dict) else {}
+    message = string(report, "message") or "the provider reported an error without saying which"
+    error = error_for_type(string(report, "type") or "api_error", message, provider=provider, secrets=secrets)
     error.request_id = error.request_id or string(data, "request_id") or None
     return error

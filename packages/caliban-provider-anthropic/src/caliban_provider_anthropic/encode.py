@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from caliban_common.codec import dumps
+from caliban_common.estimate import CHARS_PER_TOKEN
 from caliban_common.message import Message, OpaqueBlock, TextBlock, ToolResultBlock
 from caliban_common.tool import ToolSpec
 from caliban_provider.errors import InvalidRequest
@@ -28,9 +29,6 @@ from caliban_provider_anthropic.schema import tool_schema
 
 MARK = b',"cache_control":{"type":"ephemeral"}'
 """What makes a block the end of a prefix worth keeping; a body may have four."""
-
-BYTES_PER_TOKEN = 4
-"""For estimates: about what text has."""
 
 MEMO_BYTES = 16 * 1024 * 1024
 """How much of serialised messages an encoder remembers, once more of what was used last."""
@@ -124,7 +122,7 @@ class Encoder:
             members.setdefault("system", _marked_list(system, mark=request.cache))
         thinks = b'"type":"enabled"' in members.get("thinking", b"")
         prefill = row.prefill and not thinks
-        marks = request.cache and _bytes_of(groups) >= request.min_cache_tokens * BYTES_PER_TOKEN
+        marks = request.cache and _bytes_of(groups) >= request.min_cache_tokens * CHARS_PER_TOKEN
         messages = _history(groups, prefill=prefill, marks=marks)
         return Body(members=members, messages=messages, names=names)
 
@@ -254,13 +252,13 @@ def _history(groups: list[list[_Piece]], *, prefill: bool, marks: bool) -> list[
 
 def _last_users(groups: list[list[_Piece]], count: int) -> list[int]:
     """Where the last `count` messages of the user are."""
-    found = []
+    places = []
     for index in range(len(groups) - 1, -1, -1):
         if groups[index][0].role == "user":
-            found.append(index)
-            if len(found) == count:
+            places.append(index)
+            if len(places) == count:
                 break
-    return found
+    return places
 
 
 def _merged(group: list[_Piece]) -> bytes:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
+from functools import partial
 
 from msgspec.structs import replace
 
-from caliban_provider.call import Caller, in_time
+from caliban_provider.call import Caller, StreamKind
 from caliban_provider.capabilities import Capabilities, ModelInfo
-from caliban_provider.errors import AuthenticationError, ProviderError
-from caliban_provider.http import HttpClient, HttpResponse
+from caliban_provider.errors import ProviderError
+from caliban_provider.http import HttpClient
+from caliban_provider.json_fields import parse, string
 from caliban_provider.reader import ReplyReader, StreamTimeouts
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
 from caliban_provider_anthropic import models
 from caliban_provider_anthropic.decode import Decoder, stream_error
-from caliban_provider_anthropic.encode import Body, Encoder
-from caliban_provider_anthropic.received import parse, string
+from caliban_provider_anthropic.encode import Encoder
 from caliban_provider_anthropic.transport import Transport
 
 MAX_MODELS = 1000
@@ -49,7 +50,13 @@ class AnthropicProvider:
         self.family = models.FAMILY
         self._transport = transport
         self._http = http
-        self._caller = Caller(http, error_from=self._error_from, reported=self._reported, hint=_FOREIGN)
+        self._caller = Caller(
+            http,
+            error_from=self._error_from,
+            reported=self._reported,
+            credentials=transport.credentials,
+            kind=StreamKind(hint=_FOREIGN),
+        )
         self._timeouts = StreamTimeouts(first_byte_s=first_byte_s, idle_s=idle_s)
         self._offered = offered
         self._encoder = Encoder()
@@ -62,15 +69,12 @@ class AnthropicProvider:
     async def stream(self, request: CompletionRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
         """Ask for one reply; see `caliban_provider.provider.Provider.stream`.
 
-        A reply that was read to its end leaves its connection open for the next. The request is sent once
-        more only when its credentials were refused and the transport has others.
+        A reply that was read to its end leaves its connection open for the next.
         """
         body = self._encoder.body(request)
         transport = self._transport
-        async with (
-            transport.hold(),
-            in_time(self._accepted(body), self._timeouts.first_byte_s) as answer,
-        ):
+        opening = self._caller.stream(partial(transport.prepare, body), self._timeouts.first_byte_s)
+        async with opening as answer:
             decoder = Decoder(
                 model=request.model, names=body.names, secrets=transport.secrets, provider=self.name
             )
@@ -78,55 +82,39 @@ class AnthropicProvider:
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """The models that the key may use, at most `MAX_MODELS`; the known ones where there is no list."""
-        async with self._transport.hold():
-            try:
-                return await self._listed()
-            except ProviderError as error:
-                if not self._offered or error.status not in _NO_LIST:
-                    raise
-                return tuple(map(_known, self._offered))
+        try:
+            return await self._listed()
+        except ProviderError as error:
+            if not self._offered or error.status not in _NO_LIST:
+                raise
+            return tuple(map(_known, self._offered))
 
     async def _listed(self) -> tuple[ModelInfo, ...]:
-        found: dict[str, ModelInfo] = {}
+        listed: dict[str, ModelInfo] = {}
         after: str | None = None
-        while len(found) < MAX_MODELS:
-            prepared = self._transport.prepare_models(after, _PAGE)
-            if prepared is None:
+        while len(listed) < MAX_MODELS:
+            page = await self._caller.page(partial(self._transport.prepare_models, after, _PAGE))
+            if page is None:
                 return tuple(map(_known, self._offered or [row.prefix for row in models.TABLE]))
-            items, after = self._transport.read_models(parse(await self._caller.page(prepared)))
-            before = len(found)
-            found.update({info.id: info for item in items if (info := _model_info(item)) is not None})
-            if not after or len(found) == before:
+            items, after = self._transport.read_models(parse(page))
+            before = len(listed)
+            listed.update({info.id: info for item in items if (info := _model_info(item)) is not None})
+            if not after or len(listed) == before:
                 break
-        return tuple(found.values())[:MAX_MODELS]
+        return tuple(listed.values())[:MAX_MODELS]
 
     async def aclose(self) -> None:
         """Close the connections; may be called twice."""
         await self._http.aclose()
 
-    @asynccontextmanager
-    async def _accepted(self, body: Body) -> AsyncIterator[HttpResponse]:
-        """The answer, asked for once more with other credentials where the first were refused."""
-        async with AsyncExitStack() as stack:
-            answer: HttpResponse | None = None
-            try:
-                answer = await self._answer(stack, body)
-            except AuthenticationError:
-                if not await self._transport.renew():
-                    raise
-            yield answer or await self._answer(stack, body)
-
-    async def _answer(self, stack: AsyncExitStack, body: Body) -> HttpResponse:
-        return await stack.enter_async_context(self._caller.stream(self._transport.prepare(body)))
-
     def _error_from(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
         return self._transport.error(status, headers, body, provider=self.name)
 
     def _reported(self, body: bytes) -> ProviderError | None:
-        told = parse(body)
-        if "error" not in told:
+        event = parse(body)
+        if "error" not in event:
             return None
-        return stream_error(told, secrets=self._transport.secrets, provider=self.name)
+        return stream_error(event, secrets=self._transport.secrets, provider=self.name)
 
 
 def _model_info(item: object) -> ModelInfo | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Protocol
 from urllib.parse import urlencode, urlsplit
 
 from caliban_provider.call import Prepared
 from caliban_provider.classify import error_for
+from caliban_provider.credential import CredentialCache
 from caliban_provider.errors import AuthenticationError, BadResponse, InvalidRequest, ProviderError
 from caliban_provider.provider import ProviderOptions
 from caliban_provider.reader import RecordSplitter
@@ -32,15 +32,9 @@ class Transport(Protocol):
         """What must not show in a message."""
         ...
 
-    def hold(self) -> AbstractAsyncContextManager[None]:
-        """Around one exchange: entering waits for the credentials that `prepare` needs.
-
-        They may be renewed while it lasts. Raises `ProviderError` when there are none.
-        """
-        ...
-
-    async def renew(self) -> bool:
-        """Get other credentials than those that were refused; false when there are none."""
+    @property
+    def credentials(self) -> CredentialCache[Any] | None:
+        """What `prepare` signs with, where that passes: it is there before `prepare` is called."""
         ...
 
     def framing(self) -> RecordSplitter[SSEEvent]:
@@ -85,13 +79,9 @@ class ApiTransport:
         """The key, if there is one."""
         return (self._key,) if self._key else ()
 
-    def hold(self) -> AbstractAsyncContextManager[None]:
-        """Nothing to wait for: the key is given."""
-        return nullcontext()
-
-    async def renew(self) -> bool:
-        """There is no other key."""
-        return False
+    @property
+    def credentials(self) -> None:
+        """None that pass: the key is given."""
 
     def framing(self) -> RecordSplitter[SSEEvent]:
         """Server-sent events."""

@@ -93,15 +93,15 @@ class ChainAccess:
         region = self._region or session.get_config_variable("region") or None
         if not self._needs_keys:
             return Credential(value=Access(region=region))
-        found = session.get_credentials()
-        frozen = None if found is None else found.get_frozen_credentials()
+        credentials = session.get_credentials()
+        frozen = None if credentials is None else credentials.get_frozen_credentials()
         if frozen is None or not frozen.access_key or not frozen.secret_key:
             raise AuthenticationError(
                 "there are no AWS credentials",
                 hint="Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
                 "AWS_BEARER_TOKEN_BEDROCK; `aws sso login` and `aws configure` make a profile.",
             )
-        passes = getattr(found, "_expiry_time", None)
+        passes = getattr(credentials, "_expiry_time", None)
         self._session = session if isinstance(passes, datetime) else None
         keys = AwsKeys(
             access_key_id=frozen.access_key,

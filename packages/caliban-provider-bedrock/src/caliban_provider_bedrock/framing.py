@@ -59,10 +59,10 @@ def _inner(payload: bytes) -> bytes | None:
         except ValueError:
             pass
     try:
-        told = json.loads(payload)
-        if not isinstance(told, dict):
+        event = json.loads(payload)
+        if not isinstance(event, dict):
             raise TypeError("no object")
-        held = told.get("bytes")
+        held = event.get("bytes")
         return None if held is None else a2b_base64(held, strict_mode=True)
     except (ValueError, TypeError, RecursionError, Base64Error) as error:
         raise BadResponse(
@@ -73,13 +73,13 @@ def _inner(payload: bytes) -> bytes | None:
 def _message(payload: bytes) -> str:
     """What an exception says."""
     try:
-        told = json.loads(payload)
+        event = json.loads(payload)
     except (ValueError, RecursionError):
         return payload[:1000].decode("utf-8", "replace")
-    if not isinstance(told, dict):
+    if not isinstance(event, dict):
         return ""
-    found = (told.get(name) for name in ("message", "Message", "originalMessage"))
-    return next((text for text in found if isinstance(text, str) and text), "")
+    messages = (event.get(name) for name in ("message", "Message", "originalMessage"))
+    return next((text for text in messages if isinstance(text, str) and text), "")
 
 
 def _failure(kind: HeaderValue | None, message: str) -> SSEEvent:

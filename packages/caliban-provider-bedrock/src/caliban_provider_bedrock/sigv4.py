@@ -43,11 +43,11 @@ def signed(request: Prepared, *, keys: AwsKeys, region: str, service: str, at: d
         headers["x-amz-security-token"] = keys.session_token
     names, canonical = _canonical(request, parts, {"host": _host(parts), **headers})
     scope = (stamp[:8], region, service, "aws4_request")
-    told = "\n".join([ALGORITHM, stamp, "/".join(scope), sha256(canonical.encode()).hexdigest()])
+    string_to_sign = "\n".join([ALGORITHM, stamp, "/".join(scope), sha256(canonical.encode()).hexdigest()])
     key = f"AWS4{keys.secret_access_key}".encode()
     for part in scope:
         key = hmac.digest(key, part.encode(), "sha256")
-    signature = hmac.digest(key, told.encode(), "sha256").hex()
+    signature = hmac.digest(key, string_to_sign.encode(), "sha256").hex()
     credential = "/".join((keys.access_key_id, *scope))
     headers["authorization"] = (
         f"{ALGORITHM} Credential={credential}, SignedHeaders={names}, Signature={signature}"
@@ -57,13 +57,13 @@ def signed(request: Prepared, *, keys: AwsKeys, region: str, service: str, at: d
 
 def _canonical(request: Prepared, parts: SplitResult, headers: Mapping[str, str]) -> tuple[str, str]:
     """The names of the signed headers, and the form of the request that both sides hash."""
-    told = sorted((name, " ".join(value.split())) for name, value in headers.items())
-    names = ";".join(name for name, _ in told)
+    canonical_headers = sorted((name, " ".join(value.split())) for name, value in headers.items())
+    names = ";".join(name for name, _ in canonical_headers)
     lines = [
         request.method.upper(),
         quote(_plain(parts.path), safe="/~"),
         _query(parts.query),
-        *[f"{name}:{value}" for name, value in told],
+        *[f"{name}:{value}" for name, value in canonical_headers],
         "",
         names,
         sha256(request.body).hexdigest(),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -63,13 +62,10 @@ class BedrockTransport:
             known += [access.keys.secret_access_key, access.keys.session_token]
         return tuple(filter(None, known))
 
-    def hold(self) -> AbstractAsyncContextManager[None]:
-        """Around one exchange, in which keys may be renewed."""
-        return self._access.hold()
-
-    async def renew(self) -> bool:
-        """Look for other keys; a bearer token stays."""
-        return self._settings.signs and await self._access.renew()
+    @property
+    def credentials(self) -> CredentialCache[Access]:
+        """The keys that sign, and the region. A bearer token stays as it is."""
+        return self._access
 
     def framing(self) -> RecordSplitter[SSEEvent]:
         """An event stream that carries the wire's events."""
@@ -109,16 +105,16 @@ class BedrockTransport:
 
     def read_models(self, page: Mapping[str, Any]) -> tuple[Sequence[Any], str]:
         """The profiles of Claude on a page. Raises `BadResponse`."""
-        told = page.get("inferenceProfileSummaries")
-        if not isinstance(told, list):
+        profiles = page.get("inferenceProfileSummaries")
+        if not isinstance(profiles, list):
             raise BadResponse("the list of inference profiles is none", hint="Check the base URL.")
-        found = [
+        models = [
             {"id": profile.get("inferenceProfileId"), "display_name": profile.get("inferenceProfileName")}
-            for profile in told
+            for profile in profiles
             if isinstance(profile, dict) and "anthropic.claude" in str(profile.get("inferenceProfileId"))
         ]
         token = page.get("nextToken")
-        return found, token if isinstance(token, str) else ""
+        return models, token if isinstance(token, str) else ""
 
     def error(self, status: int, headers: Mapping[str, str], body: bytes, *, provider: str) -> ProviderError:
         """The error that an answer means; its kind stands in a header, not in the body."""
@@ -189,10 +185,10 @@ def _region(access: Access) -> str:
 def _named(body: bytes, kind: str) -> bytes:
     """`body` with the error's kind in it, where a header named one and the body does not."""
     try:
-        told = json.loads(body) if kind else None
+        parsed = json.loads(body) if kind else None
     except (ValueError, RecursionError):
         return body
-    return dumps({"__type": kind, **told}) if isinstance(told, dict) else body
+    return dumps({"__type": kind, **parsed}) if isinstance(parsed, dict) else body
 
 
 def _hint(error: ProviderError) -> str | None:

@@ -16,6 +16,7 @@ from caliban_common.stop import StopReason
 from caliban_common.usage import Usage
 from caliban_provider.classify import error_for, error_for_type
 from caliban_provider.errors import BadResponse, ProviderError, StreamInterrupted
+from caliban_provider.json_fields import count, member, objects, parse, string
 from caliban_provider.sse import SSEEvent
 from caliban_provider.stream import (
     BlockStart,
@@ -31,7 +32,6 @@ from caliban_provider.stream import (
 )
 from caliban_provider_google.models import FAMILY, answers_as
 from caliban_provider_google.names import made_id
-from caliban_provider_google.received import count, member, objects, parse, string
 from caliban_provider_google.stops import blocked, ending
 
 _Kind: TypeAlias = Literal["text", "thinking"]
@@ -149,9 +149,9 @@ class Decoder:
         parts = objects(member(first, "content"), "parts")
         for part in parts:
             out += self._part(part)
-        told = ending(first) or blocked(member(chunk, "promptFeedback"))
-        if told is not None:
-            self._ending = told
+        end = ending(first) or blocked(member(chunk, "promptFeedback"))
+        if end is not None:
+            self._ending = end
         elif self._open and _is_one_text(chunk, parts):
             self._learn(data, chunk, self._open)
         return out
@@ -236,14 +236,14 @@ class Decoder:
 
     def _count(self, chunk: dict[str, Any]) -> None:
         """Keep the counts: they are totals, and the last that was told of each holds."""
-        told = member(chunk, "usageMetadata")
-        if not told:
+        counts = member(chunk, "usageMetadata")
+        if not counts:
             return
         latest, self._latest = self._latest, b""
         if latest:
             self._count(parse(latest))
         for name in _COUNTS:
-            self._counts[name] = count(told, name) or self._counts.get(name, 0)
+            self._counts[name] = count(counts, name) or self._counts.get(name, 0)
         prompt, called, cached, written, thinking = (self._counts[name] for name in _COUNTS)
         self._usage = Usage(
             input_tokens=prompt + called,
@@ -255,13 +255,13 @@ class Decoder:
 
 def stream_error(data: Mapping[str, Any], *, secrets: Collection[str] = ()) -> ProviderError:
     """The error in an error object of the wire, as it comes inside a stream or with a status of 200."""
-    told = member(data, "error")
-    code = told.get("code")
+    report = member(data, "error")
+    code = report.get("code")
     if isinstance(code, int) and 400 <= code <= 599:
-        body = json.dumps({"error": told}).encode()
+        body = json.dumps({"error": report}).encode()
         return error_for(code, {}, body, provider=FAMILY, secrets=secrets)
-    message = string(told, "message") or string(data, "error") or "the provider reported an error"
-    return error_for_type(string(told, "status") or "internal", message, provider=FAMILY, secrets=secrets)
+    message = string(report, "message") or string(data, "error") or "the provider reported an error"
+    return error_for_type(string(report, "status") or "internal", message, provider=FAMILY, secrets=secrets)
 
 
 def _is_one_text(chunk: Mapping[str, Any], parts: list[dict[str, Any]]) -> bool:

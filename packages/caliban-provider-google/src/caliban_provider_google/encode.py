@@ -96,9 +96,9 @@ class Encoder:
     ) -> tuple[dict[str, bytes], dict[str, str]]:
         extra = {key: value for key, value in request.extra.items() if key not in _OURS}
         config = generation_config(request, row)
-        told = extra.pop("generationConfig", None)
-        if isinstance(told, Mapping):
-            config.update(told)
+        given_config = extra.pop("generationConfig", None)
+        if isinstance(given_config, Mapping):
+            config.update(given_config)
         members = {"generationConfig": dumps(config)}
         choice = tool_config(request)
         if choice is not None:

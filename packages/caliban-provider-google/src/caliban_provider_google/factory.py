@@ -28,6 +28,8 @@ OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
 """What `ProviderOptions.extra` may hold."""
 
 _STUDIO_KEY = "AIza"
+_TOKEN_ENV = "GOOGLE_CLOUD_ACCESS_TOKEN"
+_PACKAGE = "caliban-provider-google[vertex]"
 _LOCATION = r"[a-z][a-z0-9-]{0,39}"
 _PROJECT = r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,99}"
 
@@ -66,7 +68,7 @@ class GoogleFactory(Struct, frozen=True, kw_only=True):
     def key_env(self) -> tuple[str, ...]:
         """Where a key is looked for; the keys of AI Studio are none for Vertex."""
         if self._project({}):
-            return ("GOOGLE_CLOUD_ACCESS_TOKEN",)
+            return (_TOKEN_ENV,)
         return ("GEMINI_API_KEY", "GOOGLE_GEMINI_API_KEY", "GOOGLE_API_KEY")
 
     def create(self, options: ProviderOptions) -> GoogleProvider:
@@ -83,10 +85,10 @@ class GoogleFactory(Struct, frozen=True, kw_only=True):
         )
 
     def _transport(self, options: ProviderOptions, http: HttpClient) -> Transport:
+        from caliban_provider.google_auth import DefaultTokens, GivenToken
         from caliban_provider.options import matching
-        from caliban_provider_google.tokens import GoogleAuthTokens, StaticToken
         from caliban_provider_google.transport import ApiTransport, checked_key
-        from caliban_provider_google.vertex import DEFAULT_LOCATION, VertexTransport
+        from caliban_provider_google.vertex import DEFAULT_LOCATION, GeminiVertexTransport
 
         project = self._project(options.extra)
         if not project and options.extra.get("location"):
@@ -103,8 +105,10 @@ class GoogleFactory(Struct, frozen=True, kw_only=True):
         matching(place, "project", _PROJECT, what="a project's id on Google Cloud")
         matching(place, "location", _LOCATION, what="a location such as europe-west1 or global")
         given = key is not None and not key.startswith(_STUDIO_KEY)  # a key of AI Studio opens nothing here
-        tokens = StaticToken(key or "") if given else GoogleAuthTokens(http)
-        return VertexTransport(options, tokens, project=project, location=location)
+        tokens = (
+            GivenToken(key or "") if given else DefaultTokens(http, package=_PACKAGE, variable=_TOKEN_ENV)
+        )
+        return GeminiVertexTransport(options, tokens, project=project, location=location)
 
     def _project(self, extra: Mapping[str, str]) -> str:
         """The project on Vertex; empty where AI Studio is meant."""

@@ -103,14 +103,14 @@ def bare_name(model: str) -> str:
     return model.strip().rsplit("/", 1)[-1]
 
 
-def answers_as(asked: str, told: str) -> str:
+def answers_as(asked: str, answered: str) -> str:
     """The name that a history gives to who answered: the one asked for where both mean one model.
 
     An alias such as `gemini-flash-latest` stands for whatever is behind it, so that what is signed goes back.
     """
-    if not told or (asked and (asked.endswith("-latest") or is_same_model(asked, told))):
+    if not answered or (asked and (asked.endswith("-latest") or is_same_model(asked, answered))):
         return asked
-    return told
+    return answered
 
 
 def capabilities(model: str) -> Capabilities:

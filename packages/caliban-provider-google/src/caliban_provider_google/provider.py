@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
-from caliban_provider.call import Caller, in_time
+from caliban_provider.call import Caller, StreamKind
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.classify import error_for
 from caliban_provider.errors import BadResponse, ProviderError
 from caliban_provider.http import HttpClient
+from caliban_provider.json_fields import count, objects, parse, string
 from caliban_provider.reader import ReplyReader, StreamTimeouts
 from caliban_provider.request import CompletionRequest
 from caliban_provider.sse import SSEDecoder
@@ -21,7 +23,6 @@ from caliban_provider.stream import StreamEvent
 from caliban_provider_google import models
 from caliban_provider_google.decode import Decoder, stream_error
 from caliban_provider_google.encode import Encoder
-from caliban_provider_google.received import count, objects, parse, string
 from caliban_provider_google.transport import Transport
 
 MAX_MODELS = 1000
@@ -53,7 +54,13 @@ class GoogleProvider:
         self.family = models.FAMILY
         self._transport = transport
         self._http = http
-        self._caller = Caller(http, error_from=self._error_from, reported=self._reported, hint=_FOREIGN)
+        self._caller = Caller(
+            http,
+            error_from=self._error_from,
+            reported=self._reported,
+            credentials=transport.credentials,
+            kind=StreamKind(hint=_FOREIGN),
+        )
         self._timeouts = StreamTimeouts(first_byte_s=first_byte_s, idle_s=idle_s, trail_s=TRAIL_S)
         self._encoder = Encoder()
 
@@ -68,42 +75,40 @@ class GoogleProvider:
         A reply that was read to its end leaves its connection open for the next.
         """
         body = self._encoder.body(request)
-        prepared = await self._transport.prepare(request.model, body)
-        decoder = Decoder(model=request.model, names=body.names, secrets=self._transport.secrets)
-        async with in_time(self._caller.stream(prepared), self._timeouts.first_byte_s) as answer:
+        prepare = partial(self._transport.prepare, request.model, body)
+        async with self._caller.stream(prepare, self._timeouts.first_byte_s) as answer:
+            decoder = Decoder(model=request.model, names=body.names, secrets=self._transport.secrets)
             yield ReplyReader(answer, SSEDecoder(), decoder, self._timeouts)
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """The models that the key may use, at most `MAX_MODELS`; the table's where there is no such list."""
-        found: dict[str, ModelInfo] = {}
+        listed: dict[str, ModelInfo] = {}
         after: str | None = None
-        while len(found) < MAX_MODELS:
-            prepared = await self._transport.prepare_models(after, _PAGE)
-            if prepared is None:
+        while len(listed) < MAX_MODELS:
+            body = await self._caller.page(partial(self._transport.prepare_models, after, _PAGE))
+            if body is None:
                 return tuple(map(_from_row, models.TABLE))
-            page = parse(await self._caller.page(prepared))
+            page = parse(body)
             if "models" not in page and page:
                 raise BadResponse("the list of models has no 'models'", hint="Check the base URL.")
-            before = len(found)
+            before = len(listed)
             infos = (_model_info(item) for item in objects(page, "models"))
-            found.update({info.id: info for info in infos if info is not None})
+            listed.update({info.id: info for info in infos if info is not None})
             after = string(page, "nextPageToken")
-            if not after or len(found) == before:
+            if not after or len(listed) == before:
                 break
-        return tuple(found.values())[:MAX_MODELS]
+        return tuple(listed.values())[:MAX_MODELS]
 
     async def aclose(self) -> None:
         """Close the connections; may be called twice."""
         await self._http.aclose()
 
     def _error_from(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
-        if status == 401:
-            self._transport.forget()
         return error_for(status, headers, body, provider=self.name, secrets=self._transport.secrets)
 
     def _reported(self, body: bytes) -> ProviderError | None:
-        told = _first_object(body)
-        return stream_error(told, secrets=self._transport.secrets) if "error" in told else None
+        event = _first_object(body)
+        return stream_error(event, secrets=self._transport.secrets) if "error" in event else None
 
 
 def _first_object(body: bytes) -> dict[str, Any]:

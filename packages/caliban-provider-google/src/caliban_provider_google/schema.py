@@ -90,24 +90,24 @@ class _Reduction:
         """`schema` with the definition it refers to in its place; one inside itself becomes a free object."""
         while isinstance(target := schema.get("$ref"), str):
             rest = {key: value for key, value in schema.items() if key != "$ref"}
-            found = None if target in path else self._find(target)
-            if found is None:
+            resolved = None if target in path else self._find(target)
+            if resolved is None:
                 return {"type": "object", **rest}, path
-            schema, path = {**found, **rest}, (*path, target)
+            schema, path = {**resolved, **rest}, (*path, target)
         return schema, path
 
     def _find(self, target: str) -> Mapping[str, Any] | None:
         if not target.startswith("#"):
             return None
-        found: Any = self._root
+        node: Any = self._root
         for step in target[1:].strip("/").split("/"):
             name = step.replace("~1", "/").replace("~0", "~")
             if not name:
                 continue
-            if not isinstance(found, Mapping) or name not in found:
+            if not isinstance(node, Mapping) or name not in node:
                 return None
-            found = found[name]
-        return found if isinstance(found, Mapping) else None
+            node = node[name]
+        return node if isinstance(node, Mapping) else None
 
     def _joined(
         self, schema: Mapping[str, Any], path: tuple[str, ...]
@@ -206,8 +206,8 @@ def _over(own: Mapping[str, Any], item: object) -> object:
 
 def _kinds(schema: Mapping[str, Any]) -> tuple[list[str], bool]:
     """The types of `schema` as the wire names them, and whether null is one."""
-    told = schema.get("type")
-    names: Sequence[Any] = told if isinstance(told, (list, tuple)) else [told]
+    given_type = schema.get("type")
+    names: Sequence[Any] = given_type if isinstance(given_type, (list, tuple)) else [given_type]
     kinds = [_TYPES[name.lower()] for name in names if isinstance(name, str) and name.lower() in _TYPES]
     choices = schema.get("enum")
     null = "null" in names or schema.get("nullable") is True
@@ -257,8 +257,8 @@ def _is_number(value: object) -> bool:
 
 def _described(out: dict[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     """`out` with the description, and with choices that only text can carry."""
-    told = schema.get("description")
-    words = [told] if isinstance(told, str) and told.strip() else []
+    description = schema.get("description")
+    words = [description] if isinstance(description, str) and description.strip() else []
     choices = _enum(schema)
     if choices and "enum" not in out and "anyOf" not in out:
         words.append("One of: " + ", ".join(_spelled(choice) for choice in choices[:_MAX_CHOICES]) + ".")

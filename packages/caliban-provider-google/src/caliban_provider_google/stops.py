@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from caliban_common.stop import StopReason
-from caliban_provider_google.received import objects, string
+from caliban_provider.json_fields import objects, string
 
 STOP_REASONS: Mapping[str, StopReason] = MappingProxyType(
     {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
 from caliban_provider.call import Prepared
+from caliban_provider.credential import CredentialCache
 from caliban_provider.errors import AuthenticationError, InvalidRequest
 from caliban_provider.provider import ProviderOptions
 from caliban_provider_google.encode import Body
@@ -28,16 +29,17 @@ class Transport(Protocol):
         """What must not show in a message."""
         ...
 
-    async def prepare(self, model: str, body: Body) -> Prepared:
+    @property
+    def credentials(self) -> CredentialCache[Any] | None:
+        """What `prepare` signs with, where that passes: it is there before `prepare` is called."""
+        ...
+
+    def prepare(self, model: str, body: Body) -> Prepared:
         """The request for one reply. Raises `ProviderError` when there is no way to send it."""
         ...
 
-    async def prepare_models(self, page: str | None, limit: int) -> Prepared | None:
+    def prepare_models(self, page: str | None, limit: int) -> Prepared | None:
         """The request for one page of models; `None` where the service has no such list."""
-        ...
-
-    def forget(self) -> None:
-        """The service refused what proves who asks: do not use it again if another can be had."""
         ...
 
 
@@ -61,7 +63,11 @@ class ApiTransport:
         """The key, if there is one."""
         return (self._key,) if self._key else ()
 
-    async def prepare(self, model: str, body: Body) -> Prepared:
+    @property
+    def credentials(self) -> None:
+        """None that pass: the key is given."""
+
+    def prepare(self, model: str, body: Body) -> Prepared:
         """The request for one reply. Raises `AuthenticationError` when the vendor would get no key."""
         self._check()
         return Prepared(
@@ -71,15 +77,12 @@ class ApiTransport:
             body=body.join({"store": b"false"}),
         )
 
-    async def prepare_models(self, page: str | None, limit: int) -> Prepared:
+    def prepare_models(self, page: str | None, limit: int) -> Prepared:
         """The request for one page of models. Raises `AuthenticationError` like `prepare`."""
         self._check()
         query = urlencode({"pageSize": str(limit), **({"pageToken": page} if page else {})})
         headers = {name: value for name, value in self._headers.items() if name != "content-type"}
         return Prepared(method="GET", url=f"{self._root}/{self._version}/models?{query}", headers=headers)
-
-    def forget(self) -> None:
-        """A key is all there is."""
 
     def _check(self) -> None:
         if self._root == DEFAULT_BASE_URL and not self._headers.keys() & {"x-goog-api-key", "authorization"}:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from caliban_provider.call import Prepared
+from caliban_provider.credential import CredentialCache
 from caliban_provider.errors import InvalidRequest
+from caliban_provider.google_auth import GoogleToken, TokenSource
 from caliban_provider.provider import ProviderOptions
 from caliban_provider_google.encode import Body
 from caliban_provider_google.models import bare_name
-from caliban_provider_google.tokens import TokenSource
 from caliban_provider_google.transport import plain_headers, root_url
 
 API_VERSION = "v1"
@@ -18,7 +19,7 @@ API_VERSION = "v1"
 DEFAULT_LOCATION = "global"
 
 
-class VertexTransport:
+class GeminiVertexTransport:
     """Gemini in `project` at `location`; a model may also be given by its whole path (`projects/…`)."""
 
     def __init__(
@@ -41,17 +42,22 @@ class VertexTransport:
         self._version = version or API_VERSION
         self._parent = f"projects/{quote(project.strip(), safe='')}/locations/{place}"
         self._headers = plain_headers(options)
-        self._tokens = tokens
-        self._last = ""
+        self._tokens: CredentialCache[GoogleToken] = CredentialCache(tokens.fetch)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The token that was used last."""
-        return (self._last,) if self._last else ()
+        """The token, if there is one."""
+        token = self._tokens.value
+        return (token.value,) if token else ()
 
-    async def prepare(self, model: str, body: Body) -> Prepared:
-        """The request for one reply. Raises `AuthenticationError` when there is no token."""
-        self._last = await self._tokens.token()
+    @property
+    def credentials(self) -> CredentialCache[GoogleToken]:
+        """The token."""
+        return self._tokens
+
+    def prepare(self, model: str, body: Body) -> Prepared:
+        """The request for one reply, with the token at hand."""
+        token = self._tokens.value or GoogleToken(value="")
         if model.startswith("projects/"):
             path = quote(model)
         else:
@@ -59,13 +65,9 @@ class VertexTransport:
         return Prepared(
             method="POST",
             url=f"{self._root}/{self._version}/{path}:streamGenerateContent?alt=sse",
-            headers={"authorization": f"Bearer {self._last}", **self._headers},
+            headers={"authorization": f"Bearer {token.value}", **self._headers},
             body=body.join(),
         )
 
-    async def prepare_models(self, page: str | None, limit: int) -> None:
+    def prepare_models(self, page: str | None, limit: int) -> None:
         """Vertex lists what anybody deployed, and not what can be asked."""
-
-    def forget(self) -> None:
-        """Ask for another token."""
-        self._tokens.forget()

@@ -150,9 +150,9 @@ class _ValueEnd:
         at = 1 if self._escaped and text else 0
         self._escaped = self._escaped and not text
         pattern = _STOP if self._quoted else _BRACKET
-        while found := pattern.search(text, at):
-            at = found.end()
-            match found[0]:
+        while mark := pattern.search(text, at):
+            at = mark.end()
+            match mark[0]:
                 case "\\":
                     self._escaped = at == len(text)
                     at += 1
@@ -161,7 +161,7 @@ class _ValueEnd:
                 case "{" | "[":
                     self._depth += 1
                 case "}" if self._depth == 0:
-                    return found.start(), True
+                    return mark.start(), True
                 case _:
                     self._depth -= 1
             pattern = _STOP if self._quoted else _BRACKET
@@ -174,9 +174,9 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|[^u])")
 def _string_end(text: str) -> tuple[int, bool]:
     """How much of the inside of a JSON string can be decoded now, and whether a quote ends it there."""
     at = 0
-    while found := _STOP.search(text, at):
-        start = found.start()
-        if found[0] == '"':
+    while mark := _STOP.search(text, at):
+        start = mark.start()
+        if mark[0] == '"':
             return start, True
         escape = _ESCAPE.match(text, start)
         if escape is None:

@@ -13,8 +13,8 @@ from caliban_provider.capabilities import ModelInfo
 from caliban_provider.classify import error_for
 from caliban_provider.errors import BadResponse, ModelUnavailable, NetworkError, ProviderError
 from caliban_provider.http import HttpClient
-from caliban_provider_ollama.models import FAMILY, ModelFacts, capabilities, facts_from
-from caliban_provider_ollama.received import count, member, objects, parse, string
+from caliban_provider.json_fields import count, member, objects, parse, string
+from caliban_provider_ollama.models import FAMILY, FOREIGN, ModelFacts, capabilities, facts_from
 from caliban_provider_ollama.transport import Transport
 
 MAX_MODELS = 200
@@ -105,7 +105,7 @@ class Catalog:
             if not 200 <= answer.status < 300:
                 secrets = self._transport.secrets
                 raise error_for(answer.status, answer.headers, body, provider=FAMILY, secrets=secrets)
-            return parse(body)
+            return parse(body, what="the answer", hint=FOREIGN)
 
 
 def _named(running: Mapping[str, Any], model: str) -> tuple[Mapping[str, Any], ...]:

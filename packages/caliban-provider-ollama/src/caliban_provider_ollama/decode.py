@@ -16,6 +16,7 @@ from caliban_common.stop import StopReason
 from caliban_common.usage import Usage
 from caliban_provider.classify import error_for_type
 from caliban_provider.errors import BadResponse, ProviderError, StreamInterrupted
+from caliban_provider.json_fields import count, member, objects, parse, string
 from caliban_provider.stream import (
     BlockStart,
     BlockStop,
@@ -27,9 +28,8 @@ from caliban_provider.stream import (
     TextDelta,
     ThinkingDelta,
 )
-from caliban_provider_ollama.models import FAMILY
+from caliban_provider_ollama.models import FAMILY, FOREIGN, LINE
 from caliban_provider_ollama.names import made_id
-from caliban_provider_ollama.received import count, member, objects, parse, string
 
 _Kind: TypeAlias = Literal["text", "thinking"]
 _NO_HEAD = b"\0"
@@ -75,15 +75,15 @@ class Decoder:
             at = line.find(b'"', len(self._head))
             if line.startswith(self._mark, at):
                 try:
-                    told = line[at + len(self._mark) :].decode()
-                    text, end = scanstring(told, 0)
-                    if told[end:] in _ENDS and text:
+                    piece = line[at + len(self._mark) :].decode()
+                    text, end = scanstring(piece, 0)
+                    if piece[end:] in _ENDS and text:
                         return [self._piece(self._next, text)]
                 except ValueError:
                     pass
         if self.stopped:
             return []
-        return self._take(parse(line), line)
+        return self._take(parse(line, what=LINE, hint=FOREIGN), line)
 
     def finish(self, fault: BadResponse | None = None) -> list[StreamEvent]:
         """Say that the stream has ended. Raises `StreamInterrupted` when the reply has not.
@@ -127,9 +127,9 @@ class Decoder:
     def _start(self, data: dict[str, Any]) -> MessageStart:
         self._started = True
         self._created_at = string(data, "created_at")
-        told = string(data, "model")
-        same = not told or told.removesuffix(":latest") == self._model.removesuffix(":latest")
-        return MessageStart(model=self._model if same else told)
+        answered_as = string(data, "model")
+        same = not answered_as or answered_as.removesuffix(":latest") == self._model.removesuffix(":latest")
+        return MessageStart(model=self._model if same else answered_as)
 
     def _grow(self, kind: _Kind, text: str) -> list[StreamEvent]:
         if not text:
@@ -171,8 +171,8 @@ class Decoder:
         stop, detail = self._reason(string(data, "done_reason"))
         return [MessageDelta(stop, usage, detail), MessageStop()]
 
-    def _reason(self, told: str) -> tuple[StopReason, str | None]:
-        match told:
+    def _reason(self, done_reason: str) -> tuple[StopReason, str | None]:
+        match done_reason:
             case "stop" | "":
                 return ("tool_use" if self._calls else "end_turn"), None
             case "length":
@@ -180,13 +180,13 @@ class Decoder:
             case "load":
                 return "other", "the server loaded the model and wrote nothing"
             case _:
-                return "other", f"the server ended the reply: {told[:80]}"
+                return "other", f"the server ended the reply: {done_reason[:80]}"
 
 
 def stream_error(data: dict[str, Any], *, secrets: Collection[str] = ()) -> ProviderError:
     """The error in a line of the wire, which is a sentence and no more."""
-    told = data.get("error")
-    message = told if isinstance(told, str) else string(member(data, "error"), "message")
+    report = data.get("error")
+    message = report if isinstance(report, str) else string(member(data, "error"), "message")
     busy = any(word in message.lower() for word in _BUSY)
     kind = "overloaded" if busy else "api_error"
     message = message or "the server reported an error without saying which"

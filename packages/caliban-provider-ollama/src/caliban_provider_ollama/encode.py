@@ -96,8 +96,8 @@ class Encoder:
         self._windows.widen(model, num_ctx)
 
     def _window(self, request: CompletionRequest, known: ModelFacts, prompt_tokens: int) -> int:
-        told = request.extra.get("options")
-        wish = told.get("num_ctx") if isinstance(told, Mapping) else None
+        given_options = request.extra.get("options")
+        wish = given_options.get("num_ctx") if isinstance(given_options, Mapping) else None
         fixed = wish if isinstance(wish, int) and wish > 0 else self._wishes.num_ctx
         size = window_tokens(prompt_tokens, request.max_tokens, known.context_tokens, fixed=fixed)
         return size if fixed is not None else self._windows.widen(request.model, size)

@@ -75,32 +75,32 @@ class OllamaFactory(Struct, frozen=True, kw_only=True):
         )
 
 
-def _num_ctx(told: str | None) -> int | None:
-    if not told:
+def _num_ctx(text: str | None) -> int | None:
+    if not text:
         return None
-    size = _whole(told)
+    size = _whole(text)
     if size is None or size < MIN_NUM_CTX:
         raise InvalidRequest(
-            f"the option num_ctx must be a whole number of tokens ≥ {MIN_NUM_CTX}, not {told[:40]!r}",
+            f"the option num_ctx must be a whole number of tokens ≥ {MIN_NUM_CTX}, not {text[:40]!r}",
             hint="Leave it and OLLAMA_NUM_CTX out to have the window fit each request.",
         )
     return size
 
 
-def _keep_alive(told: str | None) -> str | int | None:
+def _keep_alive(text: str | None) -> str | int | None:
     """Seconds as a number, a span as it is."""
-    told = (told or "").strip()
-    seconds = _whole(told)
-    if seconds is None and told and not re.fullmatch(_SPAN, told):
+    text = (text or "").strip()
+    seconds = _whole(text)
+    if seconds is None and text and not re.fullmatch(_SPAN, text):
         raise InvalidRequest(
-            f"the option keep_alive is seconds, -1, or a span such as 10m, not {told[:40]!r}"
+            f"the option keep_alive is seconds, -1, or a span such as 10m, not {text[:40]!r}"
         )
-    return seconds if seconds is not None else told or None
+    return seconds if seconds is not None else text or None
 
 
-def _whole(told: str | None) -> int | None:
+def _whole(text: str | None) -> int | None:
     try:
-        return int(told or "")
+        return int(text or "")
     except ValueError:
         return None
 

@@ -8,10 +8,13 @@ from typing import Any
 from msgspec import Struct
 
 from caliban_provider.capabilities import Capabilities
-from caliban_provider_ollama.received import strings
+from caliban_provider.json_fields import strings
 
 FAMILY = "ollama"
 """Whose blocks this wire carries; none of them is signed."""
+
+LINE = "a line of the answer"
+FOREIGN = "Check the base URL: is this an Ollama server?"
 
 _LEVELS_ONLY = ("gpt-oss",)
 
@@ -32,13 +35,13 @@ class ModelFacts(Struct, frozen=True, kw_only=True):
 
 def facts_from(model: str, shown: Mapping[str, Any]) -> ModelFacts:
     """The facts in an answer of `/api/show`; servers of old tell no capabilities."""
-    told = strings(shown, "capabilities")
+    abilities = strings(shown, "capabilities")
     info = shown.get("model_info")
     return ModelFacts(
         context_tokens=_context(info) if isinstance(info, dict) else None,
-        tools="tools" in told if told else None,
-        vision="vision" in told if told else None,
-        thinking="thinking" in told if told else None,
+        tools="tools" in abilities if abilities else None,
+        vision="vision" in abilities if abilities else None,
+        thinking="thinking" in abilities if abilities else None,
         levels=takes_levels(model),
     )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
-from caliban_provider.call import Caller, Prepared, in_time
+from caliban_provider.call import Caller, Prepared, StreamKind
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.classify import error_for
 from caliban_provider.errors import InvalidRequest, ModelUnavailable, NetworkError, ProviderError
@@ -47,9 +48,12 @@ class OllamaProvider:
         self._caller = Caller(
             http,
             error_from=self._error_from,
-            foreign=("html", "event-stream"),
-            stream="a stream of JSON lines",
-            hint="Check the base URL: something that is not Ollama answers there.",
+            kind=StreamKind(
+                foreign=("html", "event-stream"),
+                called="a stream of JSON lines",
+                hint="Check the base URL: something that is not Ollama answers there.",
+                slow_hint=_SLOW,
+            ),
         )
         self._catalog = Catalog(transport, http, known)
         self._encoder = Encoder(wishes=wishes)
@@ -74,9 +78,9 @@ class OllamaProvider:
         self._tell(request, facts)
         body = self._encoder.body(request, facts)
         decoder = Decoder(model=request.model, secrets=self._transport.secrets)
-        prepared = self._transport.post("/api/chat", body.data)
-        opening = self._opened(prepared, request.model)
-        async with in_time(opening, self._timeouts.first_byte_s, hint=_SLOW) as answer:
+        async with self._opened(
+            partial(self._transport.post, "/api/chat", body.data), request.model
+        ) as answer:
             yield ReplyReader(answer, NDJSONDecoder(), decoder, self._timeouts)
         self._encoder.learn(request.model, body, decoder.prompt_tokens)
 
@@ -107,11 +111,12 @@ class OllamaProvider:
             self._on_status(f"{request.model} cannot call tools and is asked without them")
 
     @asynccontextmanager
-    async def _opened(self, prepared: Prepared, model: str) -> AsyncIterator[HttpResponse]:
+    async def _opened(self, prepare: Callable[[], Prepared], model: str) -> AsyncIterator[HttpResponse]:
         """The answer; a failure says what helps on a person's own server."""
         async with AsyncExitStack() as stack:
             try:
-                answer = await stack.enter_async_context(self._caller.stream(prepared))
+                opening = self._caller.stream(prepare, self._timeouts.first_byte_s)
+                answer = await stack.enter_async_context(opening)
             except ProviderError as error:
                 raise _advised(error, model) from None
             yield answer

@@ -7,6 +7,7 @@ come in few steps, and never shrink (see `Windows`).
 
 from __future__ import annotations
 
+from caliban_common.estimate import CHARS_PER_TOKEN
 from caliban_provider.errors import ContextTooLong
 
 MIN_TOKENS = 8192
@@ -16,16 +17,18 @@ IMAGE_TOKENS = 1024
 """What an image is reckoned at; models differ, and few take more."""
 
 _MARGIN = 1.2
-_CHARS_PER_TOKEN = 4
 _MAX_RATIO = 3.0
 _TELLING_TOKENS = 500
 
 
 def estimate_tokens(data: bytes) -> int:
-    """About how many tokens the UTF-8 text `data` takes: four ASCII characters, or one of any other kind."""
+    """About how many tokens the UTF-8 text `data` takes: four ASCII characters, or one of any other kind.
+
+    Dearer than `caliban_common.estimate`: a prompt that does not fit its window loses its beginning.
+    """
     chars = len(data.decode("utf-8", "replace"))
     others = (len(data) - chars + 1) // 2
-    return max(chars - others, 0) // _CHARS_PER_TOKEN + min(others, chars) + 1
+    return max(chars - others, 0) // CHARS_PER_TOKEN + min(others, chars) + 1
 
 
 def window_tokens(prompt_tokens: int, max_tokens: int, limit: int | None, *, fixed: int | None = None) -> int:

@@ -133,9 +133,9 @@ def environment(
     """`options` with what `extra` leaves out taken from the first of its variables that is set."""
     extra = dict(options.extra)
     for key, names in variables.items():
-        found = variable(environ, *names)
-        if found is not None:
-            extra.setdefault(key, found)
+        value = variable(environ, *names)
+        if value is not None:
+            extra.setdefault(key, value)
     return replace(options, extra=extra)
 
 

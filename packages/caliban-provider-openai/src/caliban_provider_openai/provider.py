@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
-from caliban_provider.call import Caller, in_time
+from caliban_provider.call import Caller, StreamKind
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.classify import error_for
 from caliban_provider.errors import BadResponse, ProviderError
 from caliban_provider.http import HttpClient
+from caliban_provider.json_fields import count, member, objects, parse, string
 from caliban_provider.reader import ReplyReader, StreamTimeouts
 from caliban_provider.request import CompletionRequest
 from caliban_provider.sse import SSEDecoder
 from caliban_provider.stream import StreamEvent
 from caliban_provider_openai import models
-from caliban_provider_openai.received import count, mapping, objects, parse, stream_error, string
 from caliban_provider_openai.service import Service
+from caliban_provider_openai.stream_error import stream_error
 from caliban_provider_openai.transport import Transport
 
 MAX_MODELS = 1000
@@ -49,7 +51,12 @@ class OpenAIProvider:
         self._service = service
         self._transport = transport
         self._http = http
-        self._caller = Caller(http, error_from=self._error_from, reported=self._reported, hint=_FOREIGN)
+        self._caller = Caller(
+            http,
+            error_from=self._error_from,
+            reported=self._reported,
+            kind=StreamKind(hint=_FOREIGN),
+        )
         self._timeouts = StreamTimeouts(first_byte_s=first_byte_s, idle_s=idle_s)
 
     def capabilities(self, model: str) -> Capabilities:
@@ -64,17 +71,17 @@ class OpenAIProvider:
         """
         body = self._service.body(request)
         decoder = self._service.decoder(body, self._transport.secrets)
-        opening = self._caller.stream(self._transport.prepare(body))
-        async with in_time(opening, self._timeouts.first_byte_s) as answer:
+        opening = self._caller.stream(partial(self._transport.prepare, body), self._timeouts.first_byte_s)
+        async with opening as answer:
             yield ReplyReader(answer, SSEDecoder(), decoder, self._timeouts)
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """The models that the server lists, at most `MAX_MODELS`, with the windows it tells."""
-        page = parse(await self._caller.page(self._transport.prepare_models()))
+        page = parse(await self._caller.page(self._transport.prepare_models) or b"")
         if not isinstance(page.get("data"), list):
             raise BadResponse("the list of models has no 'data'", hint="Check the base URL.")
-        found = {info.id: info for item in objects(page, "data") if (info := self._info(item)) is not None}
-        return tuple(found.values())[:MAX_MODELS]
+        infos = (self._info(item) for item in objects(page, "data"))
+        return tuple({info.id: info for info in infos if info is not None}.values())[:MAX_MODELS]
 
     async def aclose(self) -> None:
         """Close the connections; may be called twice."""
@@ -84,22 +91,22 @@ class OpenAIProvider:
         return error_for(status, headers, body, provider=self.name, secrets=self._transport.secrets)
 
     def _reported(self, body: bytes) -> ProviderError | None:
-        told = parse(body)
-        if not told.get("error"):
+        event = parse(body)
+        if not event.get("error"):
             return None
-        return stream_error(told, provider=self.name, secrets=self._transport.secrets)
+        return stream_error(event, provider=self.name, secrets=self._transport.secrets)
 
     def _info(self, item: dict[str, Any]) -> ModelInfo | None:
         """A model of the list; what the list says of its window counts more than the table."""
         model = string(item, "id")
         if not model:
             return None
-        told = next((value for name in _WINDOWS if (value := count(item, name))), None)
-        told = told or count(mapping(item, "meta"), "n_ctx") or count(mapping(item, "meta"), "n_ctx_train")
+        window = next((value for name in _WINDOWS if (value := count(item, name))), None)
+        window = window or count(member(item, "meta"), "n_ctx") or count(member(item, "meta"), "n_ctx_train")
         known = self.capabilities(model)
         name = string(item, "name") or string(item, "display_name") or models.facts(model).display_name
         return ModelInfo(
             id=model,
             display_name=name,
-            capabilities=replace(known, context_tokens=told or known.context_tokens),
+            capabilities=replace(known, context_tokens=window or known.context_tokens),
         )

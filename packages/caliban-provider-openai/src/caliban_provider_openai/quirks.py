@@ -71,10 +71,12 @@ def quirks_of(host: str, kind: Kind, changes: str = "") -> Quirks:
     Raises `InvalidRequest` for a change that is none.
     """
     if kind == "compatible":
-        found = next((row for end, row in _BY_HOST if host == end or host.endswith(f".{end}")), _COMPATIBLE)
+        row_for_host = next(
+            (row for end, row in _BY_HOST if host == end or host.endswith(f".{end}")), _COMPATIBLE
+        )
     else:
-        found = _OPENAI
-    return replace(found, **_changes(changes)) if changes.strip() else found
+        row_for_host = _OPENAI
+    return replace(row_for_host, **_changes(changes)) if changes.strip() else row_for_host
 
 
 def _changes(text: str) -> dict[str, Any]:

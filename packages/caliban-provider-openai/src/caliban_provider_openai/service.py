@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_provider.capabilities import Capabilities
-from caliban_provider.reader import Decoder
+from caliban_provider.reader import WireDecoder
 from caliban_provider.request import CompletionRequest
 from caliban_provider.sse import SSEEvent
 from caliban_provider_openai import models
@@ -46,7 +46,7 @@ class Service(Protocol):
         """The body of `request`. Raises `InvalidRequest`."""
         ...
 
-    def decoder(self, body: Body, secrets: Collection[str]) -> Decoder[SSEEvent]:
+    def decoder(self, body: Body, secrets: Collection[str]) -> WireDecoder[SSEEvent]:
         """A reader for the reply to `body`."""
         ...
 

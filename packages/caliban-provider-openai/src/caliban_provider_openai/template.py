@@ -60,10 +60,10 @@ class DeltaTemplate:
             return
         start = line.index(key) + len(key)
         try:
-            found, end = scanstring(line, start)
+            value, end = scanstring(line, start)
         except ValueError:
             return
-        if found != text:
+        if value != text:
             return
         self._head, self._inner = _around(line[:start])
         self._rest, self._tail = _around(line[end:])

@@ -50,16 +50,17 @@ class VertexFactory(Struct, frozen=True, kw_only=True):
         Raises `InvalidRequest` for a region, project, base URL or option that is none, `AuthenticationError`
         for such a token.
         """
+        from caliban_provider.google_auth import DefaultTokens, GivenToken
         from caliban_provider.http import HttpClient
         from caliban_provider_anthropic.provider import AnthropicProvider
         from caliban_provider_vertex.models import WIRE_IDS
         from caliban_provider_vertex.settings import settings_of
-        from caliban_provider_vertex.tokens import DefaultTokens, GivenToken
         from caliban_provider_vertex.transport import VertexTransport
 
         settings = settings_of(options, os.environ if self.environ is None else self.environ)
         http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
-        tokens = GivenToken(settings.token) if settings.token else DefaultTokens(http)
+        ready = DefaultTokens(http, package="caliban[vertex]", variable="ANTHROPIC_VERTEX_TOKEN")
+        tokens = GivenToken(settings.token) if settings.token else ready
         return AnthropicProvider(
             VertexTransport(settings, tokens),
             http,

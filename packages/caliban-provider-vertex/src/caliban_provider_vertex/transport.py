@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -20,12 +19,12 @@ from caliban_provider.errors import (
     ModelUnavailable,
     ProviderError,
 )
+from caliban_provider.google_auth import GoogleToken, TokenSource
 from caliban_provider.reader import RecordSplitter
 from caliban_provider.sse import SSEDecoder, SSEEvent
 from caliban_provider_anthropic.encode import Body
 from caliban_provider_vertex.models import wire_id
 from caliban_provider_vertex.settings import VertexSettings, checked_project
-from caliban_provider_vertex.tokens import GoogleToken, TokenSource
 
 
 class VertexTransport:
@@ -48,13 +47,10 @@ class VertexTransport:
         token = self._tokens.value
         return (token.value,) if token else ()
 
-    def hold(self) -> AbstractAsyncContextManager[None]:
-        """Around one exchange, in which the token may be renewed."""
-        return nullcontext() if self._settings.authorized else self._tokens.hold()
-
-    async def renew(self) -> bool:
-        """Get another token."""
-        return not self._settings.authorized and await self._tokens.renew()
+    @property
+    def credentials(self) -> CredentialCache[GoogleToken] | None:
+        """The token, unless a header of the settings stands in for it."""
+        return None if self._settings.authorized else self._tokens
 
     def framing(self) -> RecordSplitter[SSEEvent]:
         """Server-sent events, as the API itself has them."""
@@ -93,12 +89,12 @@ class VertexTransport:
 
     def read_models(self, page: Mapping[str, Any]) -> tuple[Sequence[Any], str]:
         """The models on a page, dated ones with their date. Raises `BadResponse`."""
-        told = page.get("publisherModels", [])
-        if not isinstance(told, list):
+        models = page.get("publisherModels", [])
+        if not isinstance(models, list):
             raise BadResponse("the list of models is none", hint="Check the base URL.")
-        found = [{"id": _listed(model)} for model in told if isinstance(model, dict)]
+        rows = [{"id": _listed(model)} for model in models if isinstance(model, dict)]
         token = page.get("nextPageToken")
-        return found, token if isinstance(token, str) else ""
+        return rows, token if isinstance(token, str) else ""
 
     def error(self, status: int, headers: Mapping[str, str], body: bytes, *, provider: str) -> ProviderError:
         """The error that an answer means, with what to do about it here."""

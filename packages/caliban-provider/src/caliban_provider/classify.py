@@ -69,16 +69,16 @@ def error_for(
 
     Whatever is in `secrets` is kept out of the message, should the server repeat it.
     """
-    said = error_body.read(body, secrets=secrets)
-    told_s = retry_after_s(headers, said.hidden or said.text, time.time())
-    kind = _class_for(status, said)
+    parsed = error_body.read(body, secrets=secrets)
+    told_s = retry_after_s(headers, parsed.hidden or parsed.text, time.time())
+    kind = _class_for(status, parsed)
     error = kind(
-        _message(kind, provider, f"HTTP {status}", _told(status, headers, said)),
+        _message(kind, provider, f"HTTP {status}", _told(status, headers, parsed)),
         hint=_hint(kind, status, told_s),
         status=status,
         retry_after_s=told_s,
-        code=said.kinds[0] if said.kinds else None,
-        request_id=request_id(headers) or said.request_id,
+        code=parsed.kinds[0] if parsed.kinds else None,
+        request_id=request_id(headers) or parsed.request_id,
     )
     match headers.get("x-should-retry", "").strip().lower():
         case "true":
@@ -99,35 +99,35 @@ def error_for_type(kind: str, message: str, *, provider: str, secrets: Collectio
     A type that is a number is taken as a status. An unknown one is the server's failure: worth a retry.
     """
     name = error_body.kind(kind)
-    said = ErrorBody(
+    parsed = ErrorBody(
         kinds=(name,) if name else (), text=error_body.clean(message, secrets=secrets), hidden=message
     )
     status = int(name) if name.isdecimal() and len(name) == 3 else None
     told_s = retry_after_s({}, message, time.time())
-    found = _class_for(status, said)
-    if found is AuthenticationError:
+    error_class = _class_for(status, parsed)
+    if error_class is AuthenticationError:
         status = status or 401  # without one it would pass for a key that was missed before anybody was asked
-    return found(
-        _message(found, provider, "in the stream", said.text or name),
-        hint=_hint(found, status or 0, told_s),
+    return error_class(
+        _message(error_class, provider, "in the stream", parsed.text or name),
+        hint=_hint(error_class, status or 0, told_s),
         status=status,
         retry_after_s=told_s,
         code=name or None,
     )
 
 
-def _class_for(status: int | None, said: ErrorBody) -> type[ProviderError]:
-    for name in said.kinds:
-        if (found := _by_kind(name)) is not None:
-            return found
-    text = f"{said.text} {said.hidden[:2000]}".lower()
+def _class_for(status: int | None, parsed: ErrorBody) -> type[ProviderError]:
+    for name in parsed.kinds:
+        if (by_word := _by_kind(name)) is not None:
+            return by_word
+    text = f"{parsed.text} {parsed.hidden[:2000]}".lower()
     worded = status is None or status in (400, 402, 403, 404, 413, 422, 429, 500)
-    if worded and (found := _by_phrase(status, text)) is not None:
-        return found
+    if worded and (by_word := _by_phrase(status, text)) is not None:
+        return by_word
     if status is not None:
         return _by_status(status, text)
-    general = (_by_general_kind(name, text) for name in said.kinds)
-    return next((found for found in general if found is not None), ServerError)
+    general = (_by_general_kind(name, text) for name in parsed.kinds)
+    return next((by_word for by_word in general if by_word is not None), ServerError)
 
 
 def _by_kind(name: str) -> type[ProviderError] | None:
@@ -212,7 +212,7 @@ def _by_general_kind(name: str, text: str) -> type[ProviderError] | None:
             return None
 
 
-def _told(status: int, headers: Mapping[str, str], said: ErrorBody) -> str:
+def _told(status: int, headers: Mapping[str, str], parsed: ErrorBody) -> str:
     """The server's words; for a redirect, where to, without a query that may hold a key."""
     if 300 <= status < 400 and (location := headers.get("location")):
         try:
@@ -222,10 +222,10 @@ def _told(status: int, headers: Mapping[str, str], said: ErrorBody) -> str:
         return error_body.clean(
             f"redirects are not followed; it points to {parts.netloc.rpartition('@')[2]}{parts.path}"
         )
-    return said.text or ", ".join(said.kinds)
+    return parsed.text or ", ".join(parsed.kinds)
 
 
-def _message(kind: type[ProviderError], provider: str, where: str, told: str) -> str:
+def _message(kind: type[ProviderError], provider: str, where: str, words: str) -> str:
     what = {
         AuthenticationError: "{} does not accept the key",
         BillingError: "{} reports a matter of billing",
@@ -238,7 +238,7 @@ def _message(kind: type[ProviderError], provider: str, where: str, told: str) ->
         BadResponse: "{} gave an answer that is not understood",
     }.get(kind, "{} refused the request")
     message = f"{what.format(provider)} ({where})"
-    return f"{message}: {told}"[:500] if told else message
+    return f"{message}: {words}"[:500] if words else message
 
 
 def _hint(kind: type[ProviderError], status: int, told_s: float | None) -> str | None:

@@ -57,7 +57,7 @@ class Pool:
         self._context = context
         self._idle: dict[Origin, list[Connection]] = {}
 
-    async def request(self, origin: Origin, method: str, request: bytes) -> HttpResponse:
+    async def request(self, origin: Origin, method: str, request: bytes) -> ConnectionResponse:
         """Send the bytes of a request and give its answer's head. Raises `ProviderError`.
 
         A server may close a kept connection while the request is on its way. One that was closed without a
@@ -72,10 +72,10 @@ class Pool:
                     raise
         return await self._ask(await self._connect(origin), method, request)
 
-    async def _ask(self, connection: Connection, method: str, request: bytes) -> HttpResponse:
+    async def _ask(self, connection: Connection, method: str, request: bytes) -> ConnectionResponse:
         try:
             await connection.send(request)
-            return HttpResponse(self, connection, *await connection.head(method))
+            return ConnectionResponse(self, connection, *await connection.head(method))
         except BaseException:
             await connection.aclose()
             raise
@@ -158,11 +158,11 @@ class Connection:
         received = b""
         self.answered = False
         try:
-            while (found := split_head(received)) is None or found[0].status < 200:
-                received = found[1] if found else received + await self.receive()
+            while (head_and_rest := split_head(received)) is None or head_and_rest[0].status < 200:
+                received = head_and_rest[1] if head_and_rest else received + await self.receive()
                 self.answered = True
-            self._received = found[1]
-            return found[0], framing_of(method, found[0])
+            self._received = head_and_rest[1]
+            return head_and_rest[0], framing_of(method, head_and_rest[0])
         except ValueError as error:
             raise faults.not_http(error, str(self.origin)) from error
         except TimeoutError:
@@ -183,7 +183,7 @@ class Connection:
         await anyio.aclose_forcefully(self._stream)
 
 
-class HttpResponse:
+class ConnectionResponse:
     """The head of an answer, and an iterator over its body. Pieces that arrive together come as one."""
 
     def __init__(self, pool: Pool, connection: Connection, head: ResponseHead, framing: BodyFraming) -> None:
@@ -194,7 +194,7 @@ class HttpResponse:
         self._keep_alive = head.keep_alive
         self._framing = framing
 
-    def __aiter__(self) -> HttpResponse:
+    def __aiter__(self) -> ConnectionResponse:
         return self
 
     async def __anext__(self) -> bytes:

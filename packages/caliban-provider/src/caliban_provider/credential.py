@@ -19,6 +19,7 @@ from caliban_common.secret import masked_repr
 from caliban_provider.errors import AuthenticationError, InvalidRequest, ProviderError
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 EVERY_S = 300.0
 """How old credentials get before they are looked for anew, when nobody says."""
@@ -27,7 +28,7 @@ FETCH_S = 60.0
 """How long a fetch may take."""
 
 LEAST_S = 30.0
-"""What a grant must have left to begin an exchange with it, when nobody says."""
+"""What credentials must have left to begin an exchange with them, when nobody says."""
 
 _RETRY_S = 30.0
 _SOON_S = 600.0
@@ -50,11 +51,11 @@ Fetch: TypeAlias = Callable[[bool], Awaitable[Credential[T]]]
 
 
 class CredentialCache(Generic[T]):
-    """Keeps one grant; any number of tasks of one event loop may use it.
+    """Keeps credentials; any number of tasks of one event loop may use them.
 
-    A grant that is older than `every_s` seconds, or passes within ten minutes, is renewed beside the next
-    exchange; zero leaves it alone until it has passed. With less than `least_s` seconds left it counts as
-    passed. A failed renewal is tried again later, ever more seldom, while the grant at hand lasts. `clock`
+    Those that are older than `every_s` seconds, or pass within ten minutes, are renewed beside the next
+    exchange; zero leaves them alone until they have passed. With less than `least_s` seconds left they count
+    as passed. A failed renewal is tried again later, ever more seldom, while those at hand last. `clock`
     gives seconds since the epoch.
     """
 
@@ -70,7 +71,7 @@ class CredentialCache(Generic[T]):
         self._every_s = every_s
         self._least_s = least_s
         self._clock = clock
-        self._grant: Credential[T] | None = None
+        self._held: Credential[T] | None = None
         self._fetched_at_s = 0.0
         self._try_at_s = 0.0
         self._failures = 0
@@ -79,7 +80,7 @@ class CredentialCache(Generic[T]):
     @property
     def value(self) -> T | None:
         """The credentials at hand."""
-        return None if self._grant is None else self._grant.value
+        return None if self._held is None else self._held.value
 
     @asynccontextmanager
     async def hold(self) -> AsyncIterator[None]:
@@ -106,29 +107,43 @@ class CredentialCache(Generic[T]):
                 if not self._lasts():
                     await self._get(refused=False)
 
+    async def ask(self, request: Callable[[], Awaitable[R]]) -> R:
+        """What `request` gives; once more where the credentials were refused and there are others.
+
+        The one rung of docs/adr/0010 that asks again after a 401 or 403. Raises `ProviderError`.
+        """
+        used = self.value
+        try:
+            return await request()
+        except AuthenticationError:
+            # Somebody else's request may have been refused before, and have renewed them by now.
+            if self.value == used and not await self.renew():
+                raise
+        return await request()
+
     async def renew(self) -> bool:
         """Fetch anew after a refusal; whether the credentials are others. Raises `ProviderError`."""
-        refused = self._grant
+        refused = self._held
         async with self._lock:
-            if self._grant is refused:
+            if self._held is refused:
                 await self._get(refused=True)
         return refused is None or self.value != refused.value
 
     async def _renew_beside(self) -> None:
-        had = self._grant
+        had = self._held
         try:
             async with self._lock:
-                if self._grant is had:
+                if self._held is had:
                     await self._get(refused=False)
         except ProviderError:
-            # The grant at hand still lasts; when it has passed, the same error reaches the caller.
+            # Those at hand still last; when they have passed, the same error reaches the caller.
             self._failures += 1
             wait_s = min(self._every_s, _RETRY_S * 2.0 ** min(self._failures, 10))
             self._try_at_s = self._clock() + wait_s
 
     async def _get(self, *, refused: bool) -> None:
         with anyio.move_on_after(FETCH_S) as scope:
-            self._grant = await self._fetch(refused)
+            self._held = await self._fetch(refused)
         if scope.cancelled_caught:
             raise AuthenticationError(
                 f"no credentials came within {FETCH_S:g} s",
@@ -139,10 +154,10 @@ class CredentialCache(Generic[T]):
         self._try_at_s = self._fetched_at_s + min(_RETRY_S, self._every_s)
 
     def _left_s(self) -> float:
-        """How long the grant lasts; negative when there is none."""
-        if self._grant is None:
+        """How long they last; negative when there is none."""
+        if self._held is None:
             return -1.0
-        passes = self._grant.expires_at_s
+        passes = self._held.expires_at_s
         return float("inf") if passes is None else passes - self._clock()
 
     def _lasts(self) -> bool:
@@ -157,9 +172,9 @@ class CredentialCache(Generic[T]):
 
 def duration_s(text: str) -> float:
     """The seconds that `90`, `90s`, `5m` or `1h` says. Raises `InvalidRequest`."""
-    found = _DURATION.fullmatch(text.strip())
-    if found is None:
+    parts = _DURATION.fullmatch(text.strip())
+    if parts is None:
         raise InvalidRequest(
             f"{text[:40]!r} is not a duration", hint="Write a number of seconds, or `90s`, `5m`, `1h`."
         )
-    return float(found[1]) * _UNITS_S[found[2]]
+    return float(parts[1]) * _UNITS_S[parts[2]]

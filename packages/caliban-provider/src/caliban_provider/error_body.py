@@ -81,12 +81,12 @@ def _of_json(value: Mapping[str, Any], raw: str, secrets: Collection[str]) -> Er
     error = value.get("error")
     inner: Mapping[str, Any] = error if isinstance(error, Mapping) else value
     # The outer "type" of the common envelope says only that this is an error.
-    found = [kind(inner.get(name)) for name in ("code", "type", "status", "__type")]
-    found += [kind(detail.get("reason")) for detail in _mappings(inner.get("details"))]
+    kinds = [kind(inner.get(name)) for name in ("code", "type", "status", "__type")]
+    kinds += [kind(detail.get("reason")) for detail in _mappings(inner.get("details"))]
     text = error if isinstance(error, str) else _text(inner)
     request_id = value.get("request_id")
     return ErrorBody(
-        kinds=tuple(dict.fromkeys(name for name in found if name and name != "error")),
+        kinds=tuple(dict.fromkeys(name for name in kinds if name and name != "error")),
         text=clean(text, secrets=secrets),
         hidden=raw,
         request_id=request_id if isinstance(request_id, str) else None,
@@ -98,11 +98,11 @@ def _text(value: Mapping[str, Any]) -> str:
     metadata = value.get("metadata")
     upstream = metadata.get("raw") if isinstance(metadata, Mapping) else None
     for name in ("message", "Message", "msg", "detail", "error_description", "title"):
-        found = value.get(name)
-        if isinstance(found, list):
-            found = "; ".join(str(entry.get("msg", "")) for entry in _mappings(found))
-        if isinstance(found, str) and found:
-            return f"{found}: {upstream}" if isinstance(upstream, str) else found
+        text = value.get(name)
+        if isinstance(text, list):
+            text = "; ".join(str(entry.get("msg", "")) for entry in _mappings(text))
+        if isinstance(text, str) and text:
+            return f"{text}: {upstream}" if isinstance(upstream, str) else text
     return ""
 
 

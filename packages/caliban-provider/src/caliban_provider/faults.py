@@ -87,12 +87,12 @@ def line(error: BaseException) -> str:
 
 def _causes(error: BaseException | None) -> list[BaseException]:
     """`error`, what it was raised from, and the members of groups among these."""
-    found: list[BaseException] = []
+    causes: list[BaseException] = []
     queue = [error]
     while queue:
-        if (cause := queue.pop()) is None or cause in found:
+        if (cause := queue.pop()) is None or cause in causes:
             continue
-        found.append(cause)
+        causes.append(cause)
         queue += [cause.__cause__, cause.__context__]
         queue += getattr(cause, "exceptions", ())
-    return found
+    return causes

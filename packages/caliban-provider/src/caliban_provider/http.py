@@ -1,8 +1,8 @@
 """HTTP for the adapters: one door, whatever carries the bytes behind it.
 
-A plain request (`direct`) goes over connections of our own (`connection`). What is not plain, or has a proxy
-between, is left to the HTTP library (`library`), whose own connections cost 14 µs for each chunk of a body
-and lose the connection of an answer whose last bytes nobody waits for.
+A plain request (`plain_request`) goes over connections of our own (`connection`). What is not plain, or has a
+proxy between, is left to the HTTP library (`httpx_client`): its own connections cost 14 µs for each chunk of
+a body and lose the connection of an answer whose last bytes nobody waits for.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from msgspec import Struct
 from caliban_provider import tls
 from caliban_provider.connection import HttpTimeouts, Pool
 from caliban_provider.errors import InvalidRequest, ProviderError
-from caliban_provider.httpx_client import Library, Unpacked, is_packed
+from caliban_provider.httpx_client import HttpxClient, unpacked
 from caliban_provider.options import check_headers
-from caliban_provider.plain_request import LOOPBACK, direct, may_be_proxied
+from caliban_provider.plain_request import LOOPBACK, may_be_proxied, plain_request
 
 _CLOSE_S = 2.0
 _DRAIN_S = 0.05
@@ -85,7 +85,7 @@ class HttpClient:
         self._limits = HttpTimeouts(connect_s=connect_s, read_s=read_s, write_s=write_s)
         self._tls = tls
         self._pool = Pool(self._limits, self._context)
-        self._library = Library(self._limits, self._pool, _HEADERS, self._context)
+        self._httpx = HttpxClient(self._limits, self._pool, _HEADERS, self._context)
 
     @asynccontextmanager
     async def stream(
@@ -107,16 +107,16 @@ class HttpClient:
 
     async def aclose(self) -> None:
         """Close every connection; may be called twice."""
-        await self._library.aclose()
+        await self._httpx.aclose()
         await self._pool.aclose()
 
     async def _begun(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> _Opened:
         host = _host(url)
-        request = direct(method, url, headers, body, defaults=_HEADERS)
+        request = plain_request(method, url, headers, body, defaults=_HEADERS)
         if request is None or (request.origin.host not in LOOPBACK and may_be_proxied()):
-            return await self._library.request(method, url, headers, body, host=host)
+            return await self._httpx.request(method, url, headers, body, host=host)
         answer = await self._pool.request(request.origin, method, request.content)
-        return Unpacked.of(answer, host, self._limits) if is_packed(answer) else answer
+        return unpacked(answer, host, self._limits)
 
     def _context(self) -> ssl.SSLContext:
         if self._tls is None:

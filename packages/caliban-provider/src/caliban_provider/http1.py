@@ -43,8 +43,8 @@ def request(method: str, target: bytes, headers: Iterable[tuple[bytes, bytes]], 
 
 def split_head(data: bytes) -> tuple[ResponseHead, bytes] | None:
     """The head at the start of `data` and what follows it; `None` while it is incomplete."""
-    if (found := _HEAD_END.search(data)) is not None:
-        return _head(data[: found.start()]), data[found.end() :]
+    if (head_end := _HEAD_END.search(data)) is not None:
+        return _head(data[: head_end.start()]), data[head_end.end() :]
     # Another protocol's greeting may never contain the blank line that is waited for.
     if not data.startswith(b"HTTP/1."[: len(data)]):
         raise ValueError(f"it begins with {data[:40]!r}")
@@ -192,9 +192,9 @@ class Chunked:
 
     def _size(self, line: bytes) -> int:
         """The size that a line tells. Servers repeat themselves, so sizes are kept."""
-        if (told := _SIZE.fullmatch(line)) is None:
+        if (size_match := _SIZE.fullmatch(line)) is None:
             raise ValueError(f"the size of a chunk is {line[:40]!r}")
-        size = int(told[1], 16)
+        size = int(size_match[1], 16)
         if len(self._sizes) < _MAX_SIZES:
             self._sizes[line] = size
         return size

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from caliban_provider import faults, http1
-from caliban_provider.connection import PORTS, HttpResponse, HttpTimeouts, Origin, Pool
+from caliban_provider.connection import PORTS, ConnectionResponse, HttpTimeouts, Origin, Pool
 from caliban_provider.errors import BadResponse, InvalidRequest, NetworkError, ProviderError
 from caliban_provider.plain_request import LOOPBACK
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import httpx
 
 
-class Library:
+class HttpxClient:
     """The library's client; where no proxy is between, `pool` carries its bytes.
 
     `headers` go with every request that does not have its own. `context` is asked for what TLS needs.
@@ -41,7 +41,7 @@ class Library:
 
     async def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, *, host: str
-    ) -> HttpResponse | Unpacked:
+    ) -> ConnectionResponse | HttpxResponse:
         """Send a request and give its answer's head. Raises `ProviderError`, which names `host`."""
         if self._client is None:
             self._client = self._build()
@@ -53,9 +53,9 @@ class Library:
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
             raise _failed(error, host, self._limits, proxied=self._proxied) from None
         own = response.extensions.get("answer")
-        if isinstance(own, HttpResponse) and not is_packed(own):
-            return own
-        return Unpacked(response, host, self._limits)
+        if isinstance(own, ConnectionResponse):
+            return unpacked(own, host, self._limits)
+        return HttpxResponse(response, host, self._limits)
 
     async def aclose(self) -> None:
         """Close every connection; may be called twice."""
@@ -98,7 +98,7 @@ class Library:
             raise _useless(error) from None
 
 
-class Unpacked:
+class HttpxResponse:
     """An answer whose body the library reads: over its own connections, or because it is compressed."""
 
     def __init__(self, response: httpx.Response, host: str, limits: HttpTimeouts) -> None:
@@ -109,12 +109,7 @@ class Unpacked:
         self._host = host
         self._limits = limits
 
-    @classmethod
-    def of(cls, answer: HttpResponse, host: str, limits: HttpTimeouts) -> Unpacked:
-        """The same answer, its body decompressed."""
-        return cls(_response(answer), host, limits)
-
-    def __aiter__(self) -> Unpacked:
+    def __aiter__(self) -> HttpxResponse:
         return self
 
     async def __anext__(self) -> bytes:
@@ -136,9 +131,13 @@ class Unpacked:
         await self._response.aclose()
 
 
-def is_packed(answer: HttpResponse) -> bool:
-    """Whether the body is compressed, although nobody asked for that."""
-    return answer.headers.get("content-encoding", "identity") != "identity"
+def unpacked(
+    answer: ConnectionResponse, host: str, limits: HttpTimeouts
+) -> ConnectionResponse | HttpxResponse:
+    """`answer`, its body decompressed where it is compressed although nobody asked for that."""
+    if answer.headers.get("content-encoding", "identity") == "identity":
+        return answer
+    return HttpxResponse(_response(answer), host, limits)
 
 
 def _without_command_line() -> None:
@@ -170,7 +169,7 @@ def _transport(pool: Pool) -> httpx.AsyncBaseTransport:
     return Transport()
 
 
-def _response(answer: HttpResponse) -> httpx.Response:
+def _response(answer: ConnectionResponse) -> httpx.Response:
     """`answer` as the library has it."""
     _without_command_line()
     import httpx

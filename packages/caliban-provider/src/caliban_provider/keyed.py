@@ -7,10 +7,10 @@ it any more.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
 from msgspec import Struct
@@ -22,8 +22,6 @@ from caliban_provider.errors import AuthenticationError, ProviderError
 from caliban_provider.provider import Provider, make_ready
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
-
-T = TypeVar("T")
 
 PLACEHOLDER = "unset"
 """The key of the provider that is asked for facts only; nothing is ever sent with it."""
@@ -80,11 +78,13 @@ class KeyedProvider:
     async def stream(self, request: CompletionRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
         """Ask for one reply; see `Provider.stream`. Entering waits for its first event."""
         async with AsyncExitStack() as stack:
-            yield await self._asked(partial(self._begun, stack, request))
+            await self._keys.ready()
+            yield await self._keys.ask(partial(self._begun, stack, request))
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """The models on offer."""
-        return await self._asked(self._listed)
+        await self._keys.ready()
+        return await self._keys.ask(self._listed)
 
     async def aclose(self) -> None:
         """Close every provider that was made."""
@@ -108,18 +108,6 @@ class KeyedProvider:
         if self._facts is None:
             self._facts = self._make(PLACEHOLDER)
         return self._facts
-
-    async def _asked(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """What `ask` gives, asked for once more where its key was refused and there is another."""
-        await self._keys.ready()
-        key = self._keys.value
-        try:
-            return await ask()
-        except AuthenticationError:
-            # Somebody else's call may have been refused before, and have renewed the key by now.
-            if self._keys.value == key and not await self._keys.renew():
-                raise
-        return await ask()
 
     async def _begun(self, stack: AsyncExitStack, request: CompletionRequest) -> _Events:
         """The events of a call, which `stack` ends; one that fails before its first event ends here."""

@@ -29,10 +29,10 @@ class Memo(Generic[V]):
     def get(self, owner: object, variant: object = None) -> V | None:
         """The value of `owner` for `variant`, if it is remembered."""
         key = (id(owner), variant)
-        found = self._young.get(key)
-        if found is None and (found := self._old.pop(key, None)) is not None:
-            self._keep(key, found)
-        return None if found is None else found[1]
+        value = self._young.get(key)
+        if value is None and (value := self._old.pop(key, None)) is not None:
+            self._keep(key, value)
+        return None if value is None else value[1]
 
     def put(self, owner: object, value: V, size_bytes: int, variant: object = None) -> None:
         """Remember `value`, which takes about `size_bytes`, as `owner`'s for the hashable `variant`."""

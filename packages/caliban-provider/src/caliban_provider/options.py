@@ -24,8 +24,8 @@ _SHOWN_CHARS = 40
 
 def declared(factory: ProviderFactory) -> Mapping[str, str] | None:
     """The options that `factory` says it understands, each with a line about it; `None`: it does not say."""
-    told: object = getattr(factory, "options", None)
-    return cast("Mapping[str, str]", told) if isinstance(told, Mapping) else None
+    options: object = getattr(factory, "options", None)
+    return cast("Mapping[str, str]", options) if isinstance(options, Mapping) else None
 
 
 def under(factory: ProviderFactory, extra: Mapping[str, str]) -> ProviderFactory:

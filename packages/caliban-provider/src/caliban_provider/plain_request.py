@@ -28,28 +28,28 @@ _WITH_LENGTH = frozenset({"POST", "PUT", "PATCH"})
 _MAX_PORT = 65_535
 
 
-class Direct(Struct, frozen=True, kw_only=True):
+class PlainRequest(Struct, frozen=True, kw_only=True):
     """A request as it goes over the connection to `origin`."""
 
     origin: Origin
     content: bytes
 
 
-def direct(
+def plain_request(
     method: str, url: str, headers: Mapping[str, str], body: bytes, *, defaults: Mapping[str, str]
-) -> Direct | None:
+) -> PlainRequest | None:
     """The request, or `None` where the library has to look at it.
 
     That is an address with a user, a fragment, dots to resolve or characters to encode, a host that is not
     plain ASCII, and headers about the connection itself. `defaults` are headers that `headers` may replace;
     both hold printable ASCII only.
     """
-    found = _ADDRESS.fullmatch(url)
+    address = _ADDRESS.fullmatch(url)
     given = {name.lower() for name in headers}
-    if found is None or "/." in url or given & _SPECIAL:
+    if address is None or "/." in url or given & _SPECIAL:
         return None
-    scheme, host = found[1], found[2].strip("[]")
-    port = int(found[3] or PORTS[scheme])
+    scheme, host = address[1], address[2].strip("[]")
+    port = int(address[3] or PORTS[scheme])
     if port > _MAX_PORT:
         return None
     origin = Origin(scheme=scheme, host=host, port=port)
@@ -59,8 +59,8 @@ def direct(
     if body or method in _WITH_LENGTH:
         lines.append(("Content-Length", str(len(body))))
     encoded = [(name.encode("ascii"), value.encode("ascii")) for name, value in lines]
-    target = (found[4] or "/").encode("ascii")
-    return Direct(origin=origin, content=http1.request(method, target, encoded, body))
+    target = (address[4] or "/").encode("ascii")
+    return PlainRequest(origin=origin, content=http1.request(method, target, encoded, body))
 
 
 def may_be_proxied() -> bool:

@@ -49,7 +49,7 @@ class RecordSplitter(Protocol[P_co]):
         ...
 
 
-class Decoder(Protocol[P_contra]):
+class WireDecoder(Protocol[P_contra]):
     """Takes the pieces of one reply and keeps what it needs to know of those before."""
 
     @property
@@ -90,7 +90,11 @@ class ReplyReader(Generic[P]):
     """
 
     def __init__(
-        self, answer: ResponseBody, framing: RecordSplitter[P], decoder: Decoder[P], timeouts: StreamTimeouts
+        self,
+        answer: ResponseBody,
+        framing: RecordSplitter[P],
+        decoder: WireDecoder[P],
+        timeouts: StreamTimeouts,
     ) -> None:
         self._headers = answer.headers
         self._chunks = watched(answer.chunks(), first_byte_s=timeouts.first_byte_s, idle_s=timeouts.idle_s)

@@ -70,10 +70,10 @@ def _references() -> dict[str, str]:
     """What the installed packages offer; the first of two with one name counts."""
     from importlib.metadata import entry_points
 
-    found: dict[str, str] = {}
+    factories: dict[str, str] = {}
     for entry in cast("tuple[EntryPoint, ...]", tuple(entry_points(group=ENTRY_POINT_GROUP))):
-        found.setdefault(entry.name, entry.value)
-    return found
+        factories.setdefault(entry.name, entry.value)
+    return factories
 
 
 def _load(name: str, reference: str) -> ProviderFactory:

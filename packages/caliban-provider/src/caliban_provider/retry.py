@@ -33,8 +33,8 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
         """
         if not error.retryable:
             return None
-        told_s = error.retry_after_s or 0.0
-        if told_s > 0:
+        if names_wait(error):
+            told_s = error.retry_after_s or 0.0
             if told >= self.max_told_retries or told_s > self.max_told_s:
                 return None
             # A little later than told, so that many clients do not come back in the same instant.
@@ -45,6 +45,11 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
         # The exponent is bounded because a float is: 2.0 ** 1024 does not exist.
         longest = min(self.max_delay_s, self.first_delay_s * 2.0 ** min(guessed - 1, 64))
         return longest * (0.5 + rand / 2)
+
+
+def names_wait(error: ProviderError) -> bool:
+    """Whether `error` says how long to wait: such failures are counted apart. A wait of 0 says nothing."""
+    return (error.retry_after_s or 0.0) > 0
 
 
 NO_RETRIES = RetryPolicy(max_retries=0, max_told_retries=0)

@@ -31,8 +31,8 @@ def retry_after_s(headers: Mapping[str, str], body_text: str, now: float) -> flo
         if at is not None:
             wait_s = at - (now if sent is None else sent)
             return wait_s if wait_s > 0 else None
-    found = _WAIT.search(body_text[:4096].lower())
-    return _span_s(found[1] or found[2]) if found else None
+    span = _WAIT.search(body_text[:4096].lower())
+    return _span_s(span[1] or span[2]) if span else None
 
 
 def _date(value: str) -> float | None:

@@ -48,7 +48,7 @@ def _hashed_directory() -> str | None:
     if not directory:
         return None
     try:
-        found = any(entry.suffix == ".0" for entry in Path(directory).iterdir())
+        has_hashes = any(entry.suffix == ".0" for entry in Path(directory).iterdir())
     except OSError:
         return None
-    return directory if found else None
+    return directory if has_hashes else None

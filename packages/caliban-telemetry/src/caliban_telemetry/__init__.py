@@ -1,33 +1,9 @@
-"""What Caliban runs cost: rates, budgets and meters."""
+"""What Caliban runs cost: the ledger and the errors; rates, prices, meters and budgets are in their modules.
 
-from caliban_telemetry.account import Account
-from caliban_telemetry.book import PriceBook
-from caliban_telemetry.budget import Budget, Unpriced, Verdict
-from caliban_telemetry.card import CardEntry, RateCard
+Those cost 4 ms to load, which a run spends when its first reply has come.
+"""
+
 from caliban_telemetry.errors import BudgetError, RatesError
-from caliban_telemetry.format import cost_report, parse_usd, usd
-from caliban_telemetry.frames import dollars, model_usage
-from caliban_telemetry.meter import CostMeter, MeterRow
-from caliban_telemetry.rate import Cost, Rate, Tier
+from caliban_telemetry.ledger import ModelCall, UnlimitedLedger
 
-__all__ = [
-    "Account",
-    "Budget",
-    "BudgetError",
-    "CardEntry",
-    "Cost",
-    "CostMeter",
-    "MeterRow",
-    "PriceBook",
-    "Rate",
-    "RateCard",
-    "RatesError",
-    "Tier",
-    "Unpriced",
-    "Verdict",
-    "cost_report",
-    "dollars",
-    "model_usage",
-    "parse_usd",
-    "usd",
-]
+__all__ = ["BudgetError", "ModelCall", "RatesError", "UnlimitedLedger"]

@@ -1,4 +1,4 @@
-"""The account of one session: every model call of every agent asks it before and tells it after."""
+"""The account of one session under a limit: every model call of every agent asks before and tells after."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from decimal import Decimal
 from itertools import count
 
 import anyio
-from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_common.event import Warned
@@ -17,6 +16,7 @@ from caliban_common.usage import Usage
 from caliban_telemetry.book import PriceBook
 from caliban_telemetry.budget import Budget, Verdict
 from caliban_telemetry.format import usd
+from caliban_telemetry.ledger import ModelCall
 from caliban_telemetry.meter import CostMeter
 from caliban_telemetry.rate import ZERO
 
@@ -24,30 +24,27 @@ PROMPT_MARGIN = Decimal("1.5")
 """How far an estimate of a prompt's tokens may be below the truth; code is denser than prose."""
 
 
-class _Call(Struct, frozen=True):
-    provider: str
-    model: str
-    prompt_tokens: int
-    max_tokens: int
-    agent: str
-
-
 class Account:
     """One session's money, shared by its main agent, its sub-agents, its compaction and its hedges.
 
     Used by one event loop. No call is under way while its tools run, so agents cannot wait for each other.
-    `agent` is empty for the main one. `prompt_tokens` is an estimate.
+    `agent` is empty for the main one. `prompt_tokens` is an estimate. A `book` that is a function is made
+    with the first price that is asked for: who is charged where is often known later than the limit.
     """
 
     def __init__(
-        self, book: PriceBook, budget: Budget | None = None, *, clock: Callable[[], datetime] | None = None
+        self,
+        book: PriceBook | Callable[[], PriceBook],
+        budget: Budget | None = None,
+        *,
+        clock: Callable[[], datetime] | None = None,
     ) -> None:
-        self.book = book
+        self._book = book
         self.budget = budget or Budget()
         self.meter = CostMeter()
         self._clock = clock or _now
         self._numbers = count(1)
-        self._under_way: dict[int, _Call] = {}
+        self._under_way: dict[int, ModelCall] = {}
         self._turnstile = anyio.Lock()
         self._settled = anyio.Event()
 
@@ -63,7 +60,9 @@ class Account:
         Waits, first come first served, while calls under way may use up what is left. Cancelling the wait
         leaves nothing behind. A number must be given to `after_call`, however the call ends.
         """
-        call = _Call(provider, model, prompt_tokens, max_tokens, agent)
+        call = ModelCall(
+            provider=provider, model=model, prompt_tokens=prompt_tokens, max_tokens=max_tokens, agent=agent
+        )
         if self.budget.limit_usd is None:
             return self._begin(call, None)
         async with self._turnstile:
@@ -76,7 +75,15 @@ class Account:
         self, *, provider: str, model: str, prompt_tokens: int, max_tokens: int, agent: str = ""
     ) -> int | Stop | None:
         """The same without waiting: `None` when it would. For a call that can be done without, as a hedge."""
-        return self._try(_Call(provider, model, prompt_tokens, max_tokens, agent))
+        return self._try(
+            ModelCall(
+                provider=provider,
+                model=model,
+                prompt_tokens=prompt_tokens,
+                max_tokens=max_tokens,
+                agent=agent,
+            )
+        )
 
     def after_call(self, number: int, usage: Usage, *, seen_output_tokens: int = 0) -> Warned | None:
         """Call `number` ended, well or not, and used `usage`: empty when it failed before it was billed.
@@ -88,28 +95,42 @@ class Account:
         call = self._under_way.pop(number, None)
         if call is None:
             return None
+        try:
+            return self.charge(call, usage, seen_output_tokens=seen_output_tokens)
+        finally:
+            self.budget = self.budget.settle(number, ZERO)
+            self._settled.set()
+
+    def charge(self, call: ModelCall, usage: Usage, *, seen_output_tokens: int = 0) -> Warned | None:
+        """Add what `call` cost, which was not asked for; as `after_call` otherwise."""
         reply_tokens = max(seen_output_tokens, usage.output_tokens)
         if reply_tokens > usage.output_tokens or (reply_tokens and not usage.input_tokens):
             prompt_tokens = usage.input_tokens or call.prompt_tokens
             usage = replace(usage, input_tokens=prompt_tokens, output_tokens=reply_tokens, estimated=True)
         if usage == Usage():
-            self._settle(number, ZERO)
             return None
         known = self.meter.unknown
-        cost = self.book.price(call.provider, call.model, usage, self._clock())
+        cost = self._prices.price(call.provider, call.model, usage, self._clock())
         self.meter = self.meter.record(
             call.provider, call.model, usage, cost, agent=call.agent, estimated=usage.estimated
         )
-        self._settle(number, cost.total_usd if cost is not None else ZERO)
+        if cost is not None:
+            self.budget = replace(self.budget, spent_usd=self.budget.spent_usd + cost.total_usd)
         is_new = cost is None and (call.provider, call.model) not in known
         return self._warning(call) if is_new else None
 
     def estimate(self, provider: str, model: str, usage: Usage) -> Decimal | None:
         """What a call of `usage` would cost now, in dollars; `None` where no price is known."""
-        rate = self.book.rate(provider, model, self._clock(), quickly=True)
+        rate = self._prices.rate(provider, model, self._clock(), quickly=True)
         return None if rate is None else rate.cost(usage).total_usd
 
-    def _try(self, call: _Call) -> int | Stop | None:
+    @property
+    def _prices(self) -> PriceBook:
+        if not isinstance(self._book, PriceBook):
+            self._book = self._book()
+        return self._book
+
+    def _try(self, call: ModelCall) -> int | Stop | None:
         ceiling_usd = self._ceiling_usd(call) if self.budget.limit_usd is not None else None
         match self.budget.admit(ceiling_usd):
             case "go":
@@ -121,19 +142,15 @@ class Account:
             case "refuse":
                 return _refusal(call)
 
-    def _begin(self, call: _Call, ceiling_usd: Decimal | None) -> int:
+    def _begin(self, call: ModelCall, ceiling_usd: Decimal | None) -> int:
         number = next(self._numbers)
         self._under_way[number] = call
         self.budget = self.budget.reserve(number, ceiling_usd)
         return number
 
-    def _settle(self, number: int, spent_usd: Decimal) -> None:
-        self.budget = self.budget.settle(number, spent_usd)
-        self._settled.set()
-
-    def _ceiling_usd(self, call: _Call) -> Decimal | None:
+    def _ceiling_usd(self, call: ModelCall) -> Decimal | None:
         quickly = self.budget.unpriced != "refuse"
-        rate = self.book.rate(call.provider, call.model, self._clock(), quickly=quickly)
+        rate = self._prices.rate(call.provider, call.model, self._clock(), quickly=quickly)
         if rate is None:
             return None
         prompt_tokens = int(call.prompt_tokens * PROMPT_MARGIN)
@@ -147,7 +164,7 @@ class Account:
             hint="raise --max-budget-usd to go on",
         )
 
-    def _warning(self, call: _Call) -> Warned:
+    def _warning(self, call: ModelCall) -> Warned:
         message = f"{_unknown(call)}: what it costs is unknown and counts as $0"
         if self.budget.limit_usd is not None:
             message += (
@@ -158,7 +175,7 @@ class Account:
         return Warned(subtype="unpriced_model", message=message, details=details)
 
 
-def _refusal(call: _Call) -> Stop:
+def _refusal(call: ModelCall) -> Stop:
     return Stop(
         kind="budget",
         message=f"{_unknown(call)}, and models without a price are refused under a budget",
@@ -166,7 +183,7 @@ def _refusal(call: _Call) -> Stop:
     )
 
 
-def _unknown(call: _Call) -> str:
+def _unknown(call: ModelCall) -> str:
     return f'no price is known for the model "{call.model}" of {call.provider}'
 
 

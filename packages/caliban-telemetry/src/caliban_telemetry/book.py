@@ -56,19 +56,19 @@ class PriceBook(Struct, frozen=True, kw_only=True):
         vendor = self._vendor(provider)
         names = dict.fromkeys((provider, vendor))
         day = (at.astimezone(UTC) if at.tzinfo is not None else at).date()
-        found = (
+        rate = (
             next(iter(_on(self.card, names, model, day)), None)
             or self.listed(vendor, model, at)
             or next(iter(_on(SUPPLEMENT, names, model, day)), None)
         )
-        if found is not None or (quickly and not prices.is_quick()):
-            return found
+        if rate is not None or (quickly and not prices.is_quick()):
+            return rate
         return self.unlisted(vendor, model, at)
 
     def price(self, provider: str, model: str, usage: Usage, at: datetime) -> Cost | None:
         """What one call costs; `None` when no price is known."""
-        found = self.rate(provider, model, at)
-        return found.cost(usage) if found is not None else None
+        rate = self.rate(provider, model, at)
+        return rate.cost(usage) if rate is not None else None
 
     def _vendor(self, provider: str) -> str:
         if provider in self.vendors:
@@ -80,5 +80,5 @@ class PriceBook(Struct, frozen=True, kw_only=True):
 def _on(card: RateCard, names: Mapping[str, None], model: str, day: date) -> list[Rate]:
     if not card.entries:
         return []
-    found = (card.rate(name, spelling, day) for spelling in prices.spellings(model) for name in names)
-    return [rate for rate in found if rate is not None]
+    rates = (card.rate(name, spelling, day) for spelling in prices.spellings(model) for name in names)
+    return [rate for rate in rates if rate is not None]

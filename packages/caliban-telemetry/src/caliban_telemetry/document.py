@@ -67,14 +67,14 @@ def _plain(node: yaml.Node, source: str) -> object:
         return [_plain(item, source) for item in node.value]
     if not isinstance(node, yaml.MappingNode):
         return node.value
-    found: dict[str, object] = {}
+    members: dict[str, object] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
             _fail(source, key, "a key that is not text")
-        if key.value in found:
+        if key.value in members:
             _fail(source, key, f'"{one_line(key.value, max_chars=60)}" stands here twice')
-        found[key.value] = _plain(value, source)
-    return found
+        members[key.value] = _plain(value, source)
+    return members
 
 
 def _fail(source: str, at: Any, why: str) -> NoReturn:

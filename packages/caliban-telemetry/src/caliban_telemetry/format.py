@@ -29,12 +29,12 @@ def usd(amount: Decimal | None) -> str:
 
 def parse_usd(text: str) -> Decimal:
     """The amount in `text`, such as `0.50` or `$2`. Raises `BudgetError`."""
-    found = _AMOUNT.fullmatch(text.strip())
-    if found is None:
+    amount = _AMOUNT.fullmatch(text.strip())
+    if amount is None:
         raise BudgetError(
             f'"{one_line(text, max_chars=60)}" is not an amount in dollars', hint="write it as 0.50"
         )
-    return Decimal(found[1])
+    return Decimal(amount[1])
 
 
 def total(meter: CostMeter) -> str:

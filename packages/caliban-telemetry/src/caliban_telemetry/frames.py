@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, TypeAlias
 
 from caliban_common.usage import Usage
 from caliban_telemetry.meter import CostMeter
-
-Limits: TypeAlias = Mapping[str, tuple[int, int]]
-"""Model -> its context window and the most output of a reply, in tokens."""
 
 
 def dollars(amount: Decimal) -> float:
@@ -18,31 +13,15 @@ def dollars(amount: Decimal) -> float:
     return round(float(amount), 10)
 
 
-def model_usage(meter: CostMeter, limits: Limits | None = None) -> dict[str, dict[str, Any]]:
-    """The member `modelUsage`: tokens and dollars per model, all agents together.
+def by_model(meter: CostMeter) -> tuple[tuple[str, Usage, float | None], ...]:
+    """Tokens and dollars per model, all agents and providers together, in the order of the names.
 
-    `inputTokens` leaves out what the cache read or took in. A model of several providers is one entry, and
-    `provider` is then missing. `costKnown` is false where calls without a price count as 0 in `costUSD`.
+    The dollars are those of the calls with a price; `None` where no call has one.
     """
-    found: dict[str, dict[str, Any]] = {}
-    for model in sorted({row.model for row in meter.rows}):
-        rows = [row for row in meter.rows if row.model == model]
-        usage = sum((row.usage for row in rows), Usage())
-        providers = {row.provider for row in rows}
-        window, max_output = (limits or {}).get(model, (0, 0))
-        cached = usage.cache_read_tokens + usage.cache_write_tokens
-        found[model] = {
-            "inputTokens": max(0, usage.input_tokens - cached),
-            "outputTokens": usage.output_tokens,
-            "cacheReadInputTokens": usage.cache_read_tokens,
-            "cacheCreationInputTokens": usage.cache_write_tokens,
-            "webSearchRequests": 0,
-            "costUSD": dollars(CostMeter(rows=tuple(rows)).total_usd),
-            "contextWindow": window,
-            "maxOutputTokens": max_output,
-            "thinkingTokens": usage.thinking_tokens,
-            "costKnown": not any(row.unpriced_calls for row in rows),
-        }
-        if len(providers) == 1:
-            found[model]["provider"] = providers.pop()
-    return found
+    models: dict[str, tuple[Usage, float | None]] = {}
+    for row in meter.rows:
+        usage, spent = models.get(row.model, (Usage(), None))
+        if row.calls > row.unpriced_calls:
+            spent = (spent or 0.0) + dollars(row.cost_usd)
+        models[row.model] = (usage + row.usage, spent)
+    return tuple((model, usage, spent) for model, (usage, spent) in sorted(models.items()))

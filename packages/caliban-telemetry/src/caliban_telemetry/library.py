@@ -40,8 +40,8 @@ def is_installed(version: str) -> bool:
 
 def rate(pairs: Iterable[tuple[str, str]], at: datetime) -> Rate | None:
     """The rate of the first pair of list and model that the library knows, at the time `at`, or `None`."""
-    found = _model(tuple(pairs))
-    return rate_of(found.get_prices(at)) if found is not None else None
+    model = _model(tuple(pairs))
+    return rate_of(model.get_prices(at)) if model is not None else None
 
 
 def vendor_at(base_url: str) -> str | None:
@@ -95,11 +95,11 @@ def _model(pairs: tuple[tuple[str, str], ...]) -> ModelInfo | None:
 
 def _at(prices: ModelPrice, key: str, start: int) -> Decimal | None:
     """The price `key` for a prompt just above `start` tokens."""
-    found = getattr(prices, key)
-    if found is None or isinstance(found, Decimal):
-        return found
-    price: Decimal = found.base
-    for tier in found.tiers:
+    prices_of_key = getattr(prices, key)
+    if prices_of_key is None or isinstance(prices_of_key, Decimal):
+        return prices_of_key
+    price: Decimal = prices_of_key.base
+    for tier in prices_of_key.tiers:
         if tier.start <= start:
             price = tier.price
     return price

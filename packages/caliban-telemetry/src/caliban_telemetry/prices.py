@@ -40,8 +40,8 @@ _SUFFIX = r"(\[1m\]|[-@][0-9]{8}|-[0-9]{4}-[0-9]{2}-[0-9]{2}|[-:@]latest)$"
 
 def price(provider: str, model: str, usage: Usage, at: datetime) -> Cost | None:
     """What one call costs by list price at the time `at` (naive is UTC); `None` when no price is known."""
-    found = rate(provider, model, at)
-    return found.cost(usage) if found is not None else None
+    list_rate = rate(provider, model, at)
+    return list_rate.cost(usage) if list_rate is not None else None
 
 
 def rate(provider: str, model: str, at: datetime) -> Rate | None:
@@ -57,8 +57,8 @@ def listed(provider: str, model: str, at: datetime) -> Rate | None:
     """What `rate` finds in the table of our release: in a few milliseconds the first time."""
     if provider in FREE:
         return Rate(input=ZERO, output=ZERO)
-    found = (table.find(vendor, name) for vendor, name in _pairs(provider, model))
-    first = next((prices for prices in found if prices is not None), None)
+    rates = (table.find(vendor, name) for vendor, name in _pairs(provider, model))
+    first = next((prices for prices in rates if prices is not None), None)
     return table.rate_of(first, at) if first is not None else None
 
 

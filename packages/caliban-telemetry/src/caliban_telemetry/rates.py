@@ -155,14 +155,14 @@ class _Place(Struct, frozen=True):
 
     def price(self, value: object) -> Decimal:
         text = "" if isinstance(value, bool) or not isinstance(value, _NUMBERS) else str(value)
-        found = Decimal(text) if _PRICE.fullmatch(text) else None
-        if found is None or found > MAX_USD_PER_MTOK:
+        price = Decimal(text) if _PRICE.fullmatch(text) else None
+        if price is None or price > MAX_USD_PER_MTOK:
             self.fail(
                 f"{_shown(value)} is not a price: "
                 f"dollars per million tokens are needed, from 0 to {MAX_USD_PER_MTOK:,}"
             )
-        assert found is not None
-        return found
+        assert price is not None
+        return price
 
     def maybe_price(self, table: Mapping[str, object], word: str) -> Decimal | None:
         return self.at(f".{word}").price(table[word]) if word in table else None

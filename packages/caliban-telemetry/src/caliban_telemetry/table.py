@@ -107,11 +107,11 @@ def _find(vendor: str, model: str) -> Prices | None:
     if name is None:
         return None
     lists = (name, *known.elsewhere.get(name, ()))
-    found = _first(lists, model)
-    if found is None:
+    entry = _first(lists, model)
+    if entry is None:
         dashed = re.sub(_COMPACT_DATE, _with_dashes, model)
-        found = _first(lists, dashed) if dashed != model else None
-    return found
+        entry = _first(lists, dashed) if dashed != model else None
+    return entry
 
 
 def _first(lists: Iterable[str], model: str) -> Prices | None:
@@ -175,12 +175,12 @@ def _prices(text: str) -> dict[str, Any]:
     return {word: Decimal(price) for word, price in zip(words, text.split(), strict=False) if price != "-"}
 
 
-def _with_dashes(found: re.Match[str]) -> str:
-    day = "-".join(found.groups())
+def _with_dashes(match: re.Match[str]) -> str:
+    day = "-".join(match.groups())
     try:
         return f"-{date.fromisoformat(day)}"
     except ValueError:
-        return found[0]
+        return match[0]
 
 
 @lru_cache(maxsize=1)
@@ -193,8 +193,8 @@ def _lines() -> tuple[bytes, ...]:
 def _list(name: str) -> Mapping[str, str | tuple[Rule, Prices]]:
     start = f'"{name}":'.encode()
     line = next(row for row in _lines() if row.startswith(start))
-    found: dict[str, str | tuple[Rule, Prices]] = json.loads(line[len(start) :].rstrip(b","))
-    return found
+    rows: dict[str, str | tuple[Rule, Prices]] = json.loads(line[len(start) :].rstrip(b","))
+    return rows
 
 
 def _name(line: bytes) -> str:

@@ -28,7 +28,7 @@ from caliban_provider.errors import StreamIdle
 from caliban_provider.provider import make_ready
 
 if TYPE_CHECKING:
-    from caliban_telemetry import Rate
+    from caliban_telemetry.rate import Rate
 
 ABILITIES = ("tools", "vision", "documents", "thinking", "prompt_cache", "structured_output")
 PRICES = ("input", "output", "cache_read", "cache_write")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from caliban_agent_core.compact.cuts import cuts, lead_length, request_at_work, requests
-from caliban_agent_core.compact.estimate import message_tokens
+from caliban_common.estimate import message_tokens
 from caliban_common.message import Message
 
 

@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from caliban_agent_core.compact.cuts import cuts, lead_length, request_at_work, requests
 from caliban_agent_core.compact.drop import drop_oldest
-from caliban_agent_core.compact.estimate import CHARS_PER_TOKEN, tokens
 from caliban_agent_core.compact.summary import PREFIX, is_summary
 from caliban_agent_core.compact.transcript import transcript
 from caliban_agent_core.errors import CompactionFailed
+from caliban_common.estimate import CHARS_PER_TOKEN, tokens
 from caliban_common.message import Message, NewId, new_id, system, user
 from caliban_common.usage import Usage
 from caliban_provider.assemble import Assembler

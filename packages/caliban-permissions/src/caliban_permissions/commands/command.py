@@ -31,7 +31,7 @@ _MAX_COMMANDS = 128
 _MAX_BASES = 4
 
 
-class Command:
+class ShellCommand:
     """One shell command, read once, and everything rules may ask about it.
 
     `tools` are the names under which rules may speak of it.
@@ -140,7 +140,7 @@ class Command:
 class LineSubject:
     """The whole command: for rules whose pattern spans commands, and for what no simple command shows."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: ShellCommand) -> None:
         self.tools = command.tools
         self.command = command
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from caliban_permissions.commands.command import Command
+from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.commands.files import operands_of
 from caliban_permissions.commands.forms import Forms, text_forms
 from caliban_permissions.commands.wrappers import program
@@ -42,7 +42,7 @@ class Danger(NamedTuple):
     certain: bool
 
 
-def dangers(command: Command) -> Iterator[Danger]:
+def dangers(command: ShellCommand) -> Iterator[Danger]:
     """The destructive commands in a command, under any wrapper."""
     place, base = command.place, command.cwd
     for forms in (*command.forms, *_with_home(command)):
@@ -85,7 +85,7 @@ def catastrophic(argv: tuple[str, ...], place: PathContext, base: str) -> str | 
     return None
 
 
-def _with_home(command: Command) -> Iterator[Forms]:
+def _with_home(command: ShellCommand) -> Iterator[Forms]:
     """The forms of simple commands that name the home by its variable, with the home in its place."""
     for simple in command.simple_commands:
         if _HOME.search(simple.parsed.raw):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from caliban_permissions.characters import refused_command
-from caliban_permissions.commands.command import Command, LineSubject
+from caliban_permissions.commands.command import LineSubject, ShellCommand
 from caliban_permissions.commands.destruction import dangers
 from caliban_permissions.commands.simple import SimpleSubject
 from caliban_permissions.judge import conclude, guarded, judge_path, unreadable
@@ -20,21 +20,21 @@ from caliban_permissions.shell.line import excerpt
 from caliban_permissions.subjects import PathSubject
 
 
-def judge_bash(command: Command, chain: RuleChain, now: datetime) -> Judgement:
+def judge_bash(command: ShellCommand, chain: RuleChain, now: datetime) -> Judgement:
     """The judgement for one shell command."""
     return _CommandJudge(command, chain, now).judgement()
 
 
-def read_command(text: str, cwd: str, place: PathContext, tool: str) -> Command | Judgement:
+def read_command(text: str, cwd: str, place: PathContext, tool: str) -> ShellCommand | Judgement:
     """A command of `tool` that would run in `cwd`, a canonical directory; or why no shell can be given it."""
     reason = refused_command(text)
     if reason is not None:
         return refusal(text[:200], f"the command is refused: {reason}")
-    return Command(text, place, cwd, names_for(tool, "command"))
+    return ShellCommand(text, place, cwd, names_for(tool, "command"))
 
 
 class _CommandJudge:
-    def __init__(self, command: Command, chain: RuleChain, now: datetime) -> None:
+    def __init__(self, command: ShellCommand, chain: RuleChain, now: datetime) -> None:
         self.command = command
         self.chain = chain
         self.now = now

@@ -47,8 +47,8 @@ class StrictValidator:
         if request.method != "POST" or path is None:
             raise Refused("UnknownOperationException", status=404)
         if self._keys is None:
-            told = request.headers.get("authorization", "").removeprefix("Bearer ")
-            if not told or (self._token and told != self._token):
+            token = request.headers.get("authorization", "").removeprefix("Bearer ")
+            if not token or (self._token and token != self._token):
                 raise Refused("Authentication failed: invalid bearer token", status=403)
         else:
             self._check_signature(request, self._keys)
@@ -60,13 +60,16 @@ class StrictValidator:
         from botocore.awsrequest import AWSRequest  # type: ignore[import-untyped]
         from botocore.credentials import Credentials  # type: ignore[import-untyped]
 
-        told = _SIGNED.fullmatch(request.headers.get("authorization", ""))
-        if told is None or told[1] != keys.access_key_id:
+        signature = _SIGNED.fullmatch(request.headers.get("authorization", ""))
+        if signature is None or signature[1] != keys.access_key_id:
             raise Refused("The security token included in the request is invalid.", status=403)
         stamp = request.headers.get("x-amz-date", "")
-        names = told[4].split(";")
+        names = signature[4].split(";")
         need({"host", "x-amz-date"} <= {*names}, "'Host' and 'X-Amz-Date' must be signed")
-        need((told[2], told[3]) == (stamp[:8], self._region), "Credential should be scoped to a valid region")
+        need(
+            (signature[2], signature[3]) == (stamp[:8], self._region),
+            "Credential should be scoped to a valid region",
+        )
         if request.headers.get("x-amz-security-token") != keys.session_token:
             raise Refused("The security token included in the request is invalid", status=403)
         headers = {name: request.headers[name] for name in names}
@@ -79,7 +82,7 @@ class StrictValidator:
         sent.context["timestamp"] = stamp
         vendor = SigV4Auth(Credentials(keys.access_key_id, keys.secret_access_key), "bedrock", self._region)
         wanted = vendor.signature(vendor.string_to_sign(sent, vendor.canonical_request(sent)), sent)
-        if wanted != told[5]:
+        if wanted != signature[5]:
             raise Refused(
                 "The request signature we calculated does not match the signature you provided.", status=403
             )

@@ -22,8 +22,8 @@ def frame(headers: Mapping[str, str], payload: bytes) -> bytes:
     """One frame with headers of text."""
     block = b"".join(_header(name, value) for name, value in headers.items())
     prelude = struct.pack(">II", len(block) + len(payload) + 16, len(block))
-    told = prelude + struct.pack(">I", crc32(prelude)) + block + payload
-    return told + struct.pack(">I", crc32(told))
+    frame = prelude + struct.pack(">I", crc32(prelude)) + block + payload
+    return frame + struct.pack(">I", crc32(frame))
 
 
 def chunk(event: bytes, *, padding: str = "abcdefghij") -> bytes:

@@ -90,10 +90,10 @@ class StrictValidator:
         self._check_key(request.headers)
         if request.method == "GET" and request.path.partition("?")[0] in ("/v1beta/models", "/v1/models"):
             return
-        found = _PATH.fullmatch(request.path)
-        if request.method != "POST" or found is None:
+        path = _PATH.fullmatch(request.path)
+        if request.method != "POST" or path is None:
             raise Refused("Not Found", code=404, status="NOT_FOUND")
-        model = found[1]
+        model = path[1]
         if self._models is not None and model not in self._models:
             message = f"models/{model} is not found for API version v1beta"
             raise Refused(message, code=404, status="NOT_FOUND")

@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from caliban_provider.json_fields import maybe_count, member, string
 from caliban_provider.stream import BlockStart, BlockStop, InputDelta, StreamEvent
-from caliban_provider_openai.received import count, mapping, string
 
 
 class _Call(Struct, kw_only=True):
@@ -53,9 +53,9 @@ class Calls:
 
     def grow(self, piece: Mapping[str, Any]) -> list[StreamEvent]:
         """Take one piece."""
-        function = mapping(piece, "function")
+        function = member(piece, "function")
         id, name, text = string(piece, "id"), string(function, "name"), _arguments(function)
-        index = count(piece, "index")
+        index = maybe_count(piece, "index")
         if not (id or name or text) and index is None:
             return []
         call = self._find(index, id, name)

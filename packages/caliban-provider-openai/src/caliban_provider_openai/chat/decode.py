@@ -16,6 +16,7 @@ from caliban_common.history import is_same_model
 from caliban_common.stop import StopReason
 from caliban_common.usage import Usage
 from caliban_provider.errors import BadResponse, StreamInterrupted
+from caliban_provider.json_fields import count, maybe_count, member, objects, parse, string
 from caliban_provider.sse import SSEEvent
 from caliban_provider.stream import (
     BlockStart,
@@ -30,7 +31,7 @@ from caliban_provider.stream import (
     ThinkingDelta,
 )
 from caliban_provider_openai.chat.calls import Calls
-from caliban_provider_openai.received import count, mapping, objects, parse, stream_error, string
+from caliban_provider_openai.stream_error import stream_error
 from caliban_provider_openai.template import DeltaTemplate
 
 STOP_REASONS: Mapping[str, StopReason] = MappingProxyType(
@@ -148,7 +149,7 @@ class ChatDecoder:
             out += self._start(data)
         choice = next((one for one in objects(data, "choices") if not one.get("index")), None)
         if choice is not None:
-            delta = mapping(choice, "delta") or mapping(choice, "message")
+            delta = member(choice, "delta") or member(choice, "message")
             out += self._delta(delta, raw)
             why = string(choice, "finish_reason")
             if why == "error":
@@ -165,9 +166,9 @@ class ChatDecoder:
         if self._started:
             return []
         self._started = True
-        told = string(data, "model")
-        known = not told or self._aliased or is_same_model(told, self._model)
-        return [MessageStart(string(data, "id"), self._model if known else told)]
+        answered_as = string(data, "model")
+        known = not answered_as or self._aliased or is_same_model(answered_as, self._model)
+        return [MessageStart(string(data, "id"), self._model if known else answered_as)]
 
     def _delta(self, delta: dict[str, Any], raw: bytes) -> list[StreamEvent]:
         out: list[StreamEvent] = []
@@ -191,7 +192,7 @@ class ChatDecoder:
             out += self._grow(TextDelta, text)
             kinds += 2
         pieces = objects(delta, "tool_calls")
-        if old := mapping(delta, "function_call"):
+        if old := member(delta, "function_call"):
             pieces.append({"function": old})
         for piece in pieces:
             out += self._call(piece)
@@ -248,7 +249,7 @@ class ChatDecoder:
     def _expect_input(self, raw: bytes, piece: Mapping[str, Any]) -> None:
         """Likewise for a call's input, once its pieces say nothing but which call they belong to."""
         block = self._calls.current
-        function = mapping(piece, "function")
+        function = member(piece, "function")
         bare = not string(piece, "id") and not string(function, "name")
         if block is not None and bare and (text := string(function, "arguments")):
             self._piece, self._index = InputDelta, block
@@ -275,18 +276,18 @@ class ChatDecoder:
 
 def _usage(chunk: Mapping[str, Any], choice: Mapping[str, Any]) -> Usage | None:
     """The counts of the reply so far, wherever the server keeps them."""
-    told = mapping(chunk, "usage") or mapping(choice, "usage") or mapping(mapping(chunk, "x_groq"), "usage")
-    if not told:
+    counts = member(chunk, "usage") or member(choice, "usage") or member(member(chunk, "x_groq"), "usage")
+    if not counts:
         return None
-    prompt = mapping(told, "prompt_tokens_details")
-    written = mapping(told, "completion_tokens_details")
-    cached = count(prompt, "cached_tokens")
+    prompt = member(counts, "prompt_tokens_details")
+    written = member(counts, "completion_tokens_details")
+    cached = maybe_count(prompt, "cached_tokens")
     if cached is None:
-        cached = count(told, "prompt_cache_hit_tokens") or count(told, "cached_tokens") or 0
+        cached = count(counts, "prompt_cache_hit_tokens") or count(counts, "cached_tokens")
     return Usage(
-        input_tokens=count(told, "prompt_tokens") or 0,
-        output_tokens=count(told, "completion_tokens") or 0,
+        input_tokens=count(counts, "prompt_tokens"),
+        output_tokens=count(counts, "completion_tokens"),
         cache_read_tokens=cached,
-        cache_write_tokens=count(prompt, "cache_write_tokens") or 0,
-        thinking_tokens=count(written, "reasoning_tokens") or 0,
+        cache_write_tokens=count(prompt, "cache_write_tokens"),
+        thinking_tokens=count(written, "reasoning_tokens"),
     )

@@ -64,8 +64,8 @@ class ChatEncoder:
         if not items:
             raise nothing_to_send()
         first = items[0]
-        if said := instructions(request.messages[:leading]):
-            items.insert(0, dumps({"role": self._quirks.system_role, "content": said}))
+        if system_text := instructions(request.messages[:leading]):
+            items.insert(0, dumps({"role": self._quirks.system_role, "content": system_text}))
         small = _parameters(request, facts(self._base_model or request.model), self._quirks)
         if self._quirks.cache_key and request.cache:
             small["prompt_cache_key"] = self._cache_key or conversation_key(first)

@@ -14,6 +14,7 @@ from caliban_common.history import is_same_model
 from caliban_common.stop import StopReason
 from caliban_common.usage import Usage
 from caliban_provider.errors import BadResponse, StreamInterrupted
+from caliban_provider.json_fields import count, member, objects, parse, string
 from caliban_provider.sse import SSEEvent
 from caliban_provider.stream import (
     InputDelta,
@@ -24,8 +25,8 @@ from caliban_provider.stream import (
     TextDelta,
     ThinkingDelta,
 )
-from caliban_provider_openai.received import count, mapping, objects, parse, stream_error, string
 from caliban_provider_openai.responses.output import Numbers, OutputItem
+from caliban_provider_openai.stream_error import stream_error
 from caliban_provider_openai.template import DeltaTemplate
 
 INCOMPLETE: Mapping[str, StopReason] = MappingProxyType(
@@ -100,17 +101,17 @@ class ResponsesDecoder:
             case "response.function_call_arguments.delta":
                 return self._delta(kind, data, raw)
             case "response.created" | "response.in_progress" | "response.queued":
-                return self._start(mapping(data, "response"))
+                return self._start(member(data, "response"))
             case "response.output_item.added":
-                return self._begin(_place(data, "output_index"), mapping(data, "item"))
+                return self._begin(_place(data, "output_index"), member(data, "item"))
             case "response.output_item.done":
-                return self._end(_place(data, "output_index"), mapping(data, "item"))
+                return self._end(_place(data, "output_index"), member(data, "item"))
             case "response.completed" | "response.incomplete":
-                return self._stop(mapping(data, "response"))
+                return self._stop(member(data, "response"))
             case "response.failed":
-                failed = mapping(data, "response")
-                told = failed if isinstance(failed.get("error"), dict) else data
-                raise stream_error(told, provider=self._provider, secrets=self._secrets)
+                failed = member(data, "response")
+                report = failed if isinstance(failed.get("error"), dict) else data
+                raise stream_error(report, provider=self._provider, secrets=self._secrets)
             case "error":
                 raise stream_error(data, provider=self._provider, secrets=self._secrets)
             case _:
@@ -122,9 +123,9 @@ class ResponsesDecoder:
         if self._started:
             return []
         self._started = True
-        told = string(response, "model")
-        known = not told or self._aliased or is_same_model(told, self._model)
-        return [MessageStart(string(response, "id"), self._model if known else told)]
+        answered_as = string(response, "model")
+        known = not answered_as or self._aliased or is_same_model(answered_as, self._model)
+        return [MessageStart(string(response, "id"), self._model if known else answered_as)]
 
     def _begin(self, place: int, item: dict[str, Any]) -> list[StreamEvent]:
         if not self._started:
@@ -191,7 +192,7 @@ class ResponsesDecoder:
         self._items = {}
         self._shape.forget()
         self.stopped = True
-        why = string(mapping(response, "incomplete_details"), "reason")
+        why = string(member(response, "incomplete_details"), "reason")
         stop: StopReason = "end_turn"
         if why:
             stop = INCOMPLETE.get(why, "other")
@@ -200,7 +201,7 @@ class ResponsesDecoder:
         elif self._refused:
             stop = "refusal"
         detail = why if stop == "other" else None
-        return [*out, MessageDelta(stop, _usage(mapping(response, "usage")), detail), MessageStop()]
+        return [*out, MessageDelta(stop, _usage(member(response, "usage")), detail), MessageStop()]
 
     def _ours(self, name: str) -> str:
         return self._names.get(name, name)
@@ -208,18 +209,17 @@ class ResponsesDecoder:
 
 def _place(data: Mapping[str, Any], name: str) -> int:
     """Which item or part an event speaks of; the first where it does not say."""
-    value = count(data, name)
-    return 0 if value is None else value
+    return count(data, name)
 
 
-def _usage(told: Mapping[str, Any]) -> Usage | None:
-    if not told:
+def _usage(counts: Mapping[str, Any]) -> Usage | None:
+    if not counts:
         return None
-    prompt, written = mapping(told, "input_tokens_details"), mapping(told, "output_tokens_details")
+    prompt, written = member(counts, "input_tokens_details"), member(counts, "output_tokens_details")
     return Usage(
-        input_tokens=count(told, "input_tokens") or 0,
-        output_tokens=count(told, "output_tokens") or 0,
-        cache_read_tokens=count(prompt, "cached_tokens") or 0,
-        cache_write_tokens=count(prompt, "cache_write_tokens") or 0,
-        thinking_tokens=count(written, "reasoning_tokens") or 0,
+        input_tokens=count(counts, "input_tokens"),
+        output_tokens=count(counts, "output_tokens"),
+        cache_read_tokens=count(prompt, "cached_tokens"),
+        cache_write_tokens=count(prompt, "cache_write_tokens"),
+        thinking_tokens=count(written, "reasoning_tokens"),
     )

@@ -62,8 +62,8 @@ class ResponsesEncoder:
         small = _parameters(request, row)
         if request.cache:
             small["prompt_cache_key"] = self._cache_key or conversation_key(items[0])
-        if said := instructions(request.messages[:leading]):
-            small["instructions"] = said
+        if system_text := instructions(request.messages[:leading]):
+            small["instructions"] = system_text
         members = {key: dumps(value) for key, value in small.items()}
         members.update({key: dumps(value) for key, value in request.extra.items() if key not in _OURS})
         names: dict[str, str] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from caliban_provider.json_fields import objects, string
 from caliban_provider.stream import (
     BlockStart,
     BlockStop,
@@ -13,7 +14,6 @@ from caliban_provider.stream import (
     TextDelta,
     ThinkingDelta,
 )
-from caliban_provider_openai.received import objects, string
 from caliban_provider_openai.responses.items import PHASE
 
 SUMMARY_GAP = "\n\n"
@@ -152,5 +152,5 @@ class OutputItem:
 
     def _rest(self, part: int, whole: str) -> str:
         """What of `whole` has not been told; nothing where the pieces told something else."""
-        told = "".join(self._texts.get(part, ()))
-        return whole[len(told) :] if whole.startswith(told) else ""
+        streamed = "".join(self._texts.get(part, ()))
+        return whole[len(streamed) :] if whole.startswith(streamed) else ""

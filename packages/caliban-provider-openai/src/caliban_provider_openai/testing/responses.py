@@ -179,8 +179,8 @@ def _message(
     kind: str, member: str, pieces: Sequence[str], piece_chars: int | None, phase: str | None
 ) -> Written:
     id = _id("msg")
-    said = "".join(pieces)
-    part: dict[str, Any] = {"type": kind, member: said}
+    text = "".join(pieces)
+    part: dict[str, Any] = {"type": kind, member: text}
     if kind == "output_text":
         part.update(annotations=[], logprobs=[])
     whole: dict[str, Any] = {
@@ -194,11 +194,11 @@ def _message(
         whole["phase"] = phase
     at: dict[str, Any] = {"item_id": id, "content_index": 0}
     logs: dict[str, Any] = {"logprobs": []} if kind == "output_text" else {}
-    cuts = _cut(said, piece_chars) if piece_chars else list(pieces)
+    cuts = _cut(text, piece_chars) if piece_chars else list(pieces)
     events: list[tuple[str, Mapping[str, Any]]] = [
         ("response.content_part.added", {**at, "part": {**part, member: ""}}),
         *((f"response.{kind}.delta", {**at, **logs, "delta": cut, **_padding(cut)}) for cut in cuts),
-        (f"response.{kind}.done", {**at, **logs, member: said}),
+        (f"response.{kind}.done", {**at, **logs, member: text}),
         ("response.content_part.done", {**at, "part": part}),
     ]
     start = {**whole, "status": "in_progress", "content": []}

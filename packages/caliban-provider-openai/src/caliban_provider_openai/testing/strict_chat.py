@@ -181,8 +181,10 @@ def _check_message(message: Any, where: str, server: Server) -> None:
         need(calls is None or calls, f"Invalid '{where}.tool_calls': empty array")
         for call in calls or ():
             _check_call(call, where, server)
-        told = message.get(server.reasoning_field) if server.reasoning_field else None
-        need(not (server.must_replay and calls) or told, f"Missing `{server.reasoning_field}` in {where}")
+        reasoning = message.get(server.reasoning_field) if server.reasoning_field else None
+        need(
+            not (server.must_replay and calls) or reasoning, f"Missing `{server.reasoning_field}` in {where}"
+        )
     else:
         need(content is not None, f"Missing required parameter: '{where}.content'")
     if role == "tool":

@@ -93,8 +93,8 @@ def check_body(body: Mapping[str, Any]) -> None:
         need(row.structured_output, "text.format: not supported with this model")
         if form["type"] == "json_schema":
             check_reply_schema(form, "text.format")
-    said = body.get("instructions", "x")
-    need(isinstance(said, str) and said.strip(), "instructions: must be a non-empty string")
+    instructions = body.get("instructions", "x")
+    need(isinstance(instructions, str) and instructions.strip(), "instructions: must be a non-empty string")
     items = body.get("input")
     if isinstance(items, str):
         return

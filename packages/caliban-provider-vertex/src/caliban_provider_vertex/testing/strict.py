@@ -43,9 +43,9 @@ class StrictValidator:
         path = _PATH.fullmatch(request.path)
         if request.method != "POST" or path is None:
             raise Refused("The requested URL was not found on this server.", status=404)
-        told = request.headers.get("authorization", "")
-        token = told.removeprefix("Bearer ")
-        if token in ("", told) or (self._token and token != self._token):
+        authorization = request.headers.get("authorization", "")
+        token = authorization.removeprefix("Bearer ")
+        if token in ("", authorization) or (self._token and token != self._token):
             raise Refused("Request had invalid authentication credentials.", status=401)
         if self._project and path[1] != self._project:
             raise Refused(f"Permission denied on resource project {path[1]}.", status=403)

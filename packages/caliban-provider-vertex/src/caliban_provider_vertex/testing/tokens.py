@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import anyio
 
 from caliban_provider.credential import Credential
-from caliban_provider_vertex.tokens import GoogleToken
+from caliban_provider.google_auth import GoogleToken
 
 
 class FakeTokens:

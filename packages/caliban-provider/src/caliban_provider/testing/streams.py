@@ -39,8 +39,8 @@ def _same(vendor: Vendor, reply: Assembler, *blocks: Block, stop_reason: StopRea
     assert content == blocks, f"the reply is {content}, and was written as {blocks}"
     assert reply.stop_reason == stop_reason, f"the stop reason is {reply.stop_reason}, not {stop_reason}"
     if vendor.wire.reports_usage:
-        told = (reply.usage.input_tokens, reply.usage.output_tokens)
-        assert told == (USAGE.input_tokens, USAGE.output_tokens), f"the usage is {reply.usage}, not {USAGE}"
+        counts = (reply.usage.input_tokens, reply.usage.output_tokens)
+        assert counts == (USAGE.input_tokens, USAGE.output_tokens), f"the usage is {reply.usage}, not {USAGE}"
 
 
 async def _text(vendor: Vendor) -> None:

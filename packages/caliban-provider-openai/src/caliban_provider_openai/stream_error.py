@@ -1,14 +1,13 @@
-"""What has come of a reply before it has a form of ours: JSON objects, and the errors they tell of."""
+"""The errors that the wires tell of in JSON, inside a stream or with a status of 200."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from caliban_common.usage import told_count
 from caliban_provider.classify import error_for_type
-from caliban_provider.errors import BadResponse, ProviderError, ServerError
+from caliban_provider.errors import ProviderError, ServerError
+from caliban_provider.json_fields import string
 
 _REFUSED_CODES = frozenset(
     {
@@ -26,42 +25,6 @@ _OVERLOADED_CODES = frozenset({"server_is_overloaded", "server_overloaded", "eng
 """Codes that say that there is no capacity for now."""
 
 
-def parse(data: bytes) -> dict[str, Any]:
-    """The JSON object in `data`. Raises `BadResponse`."""
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise BadResponse(
-            "an event of the stream is not JSON", hint="Something between here and the provider altered it."
-        ) from error
-    if not isinstance(value, dict):
-        raise BadResponse("an event of the stream is not a JSON object")
-    return value
-
-
-def string(data: Mapping[str, Any], name: str) -> str:
-    """The text `name` of `data`; empty when it is missing or something else."""
-    value = data.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def count(data: Mapping[str, Any], name: str) -> int | None:
-    """The whole number `name` of `data` that is not negative; `None` when there is none."""
-    return told_count(data.get(name))
-
-
-def mapping(data: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The object `name` of `data`; empty when it is missing or something else."""
-    value = data.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def objects(data: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """The objects in the list `name` of `data`."""
-    value = data.get(name)
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
 def stream_error(data: Mapping[str, Any], *, provider: str, secrets: Collection[str] = ()) -> ProviderError:
     """The error in an error object of the wire, as it comes inside a stream or with a status of 200.
 
@@ -69,17 +32,17 @@ def stream_error(data: Mapping[str, Any], *, provider: str, secrets: Collection[
     `secrets` is kept out of the message.
     """
     inner = data.get("error")
-    told: Mapping[str, Any] = inner if isinstance(inner, dict) else data
-    message = string(told, "message") or (inner if isinstance(inner, str) else "")
+    report: Mapping[str, Any] = inner if isinstance(inner, dict) else data
+    message = string(report, "message") or (inner if isinstance(inner, str) else "")
     message = message or "the provider reported an error without saying which"
-    kinds = [str(told[name]) for name in ("code", "type") if _is_kind(told.get(name))]
+    kinds = [str(report[name]) for name in ("code", "type") if _is_kind(report.get(name))]
     kinds = [kind for kind in kinds if kind not in ("error", "response.failed")] or ["server_error"]
     error: ProviderError | None = None
     for kind in kinds:
-        found = error_for_type(_understood(kind), message, provider=provider, secrets=secrets)
+        candidate = error_for_type(_understood(kind), message, provider=provider, secrets=secrets)
         if error is None or type(error) is ServerError:
-            error = found
-        if type(found) is not ServerError:
+            error = candidate
+        if type(candidate) is not ServerError:
             break
     assert error is not None
     error.code = kinds[0]

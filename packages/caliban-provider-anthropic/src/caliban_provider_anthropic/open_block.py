@@ -1,12 +1,11 @@
-"""What has come of a reply before it has a form of ours: JSON objects, and blocks in the making."""
+"""A block of a reply in the making, before it has a form of ours."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
-from caliban_provider.errors import BadResponse
+from caliban_provider.json_fields import string
 
 
 class OpenBlock:
@@ -50,38 +49,3 @@ class OpenBlock:
         except (ValueError, RecursionError):
             value = None
         return {**self.content, "input": value} if isinstance(value, dict) else self.content
-
-
-def parse(data: bytes) -> dict[str, Any]:
-    """The JSON object in `data`. Raises `BadResponse`."""
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise BadResponse(
-            "an event of the stream is not JSON", hint="Something between here and the provider altered it."
-        ) from error
-    if not isinstance(value, dict):
-        raise BadResponse("an event of the stream is not a JSON object")
-    return value
-
-
-def index_of(data: Mapping[str, Any]) -> int:
-    """Which block an event speaks of. Raises `BadResponse`."""
-    value = data.get("index")
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise BadResponse("an event of the stream has no block index")
-    return value
-
-
-def member(data: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The object `name` of `data`. Raises `BadResponse`."""
-    value = data.get(name)
-    if not isinstance(value, dict):
-        raise BadResponse(f"an event of the stream lacks its {name!r}")
-    return value
-
-
-def string(data: Mapping[str, Any], name: str) -> str:
-    """The text `name` of `data`; empty when it is missing or something else."""
-    value = data.get(name)
-    return value if isinstance(value, str) else ""

@@ -1,4 +1,8 @@
-"""Where the token comes from that lets a request in."""
+"""Access tokens of Google Cloud: a given one, or those of the library `google-auth` (the extra `google`).
+
+The library is slow to load and blocks, so it works in a thread; what it asks of token services goes through
+our own connections on the event loop.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +11,23 @@ from datetime import UTC
 from typing import Any, Protocol
 
 import anyio
+import anyio.from_thread
+import anyio.to_thread
 from msgspec import Struct
 
 from caliban_common.secret import masked_repr
 from caliban_provider.credential import Credential
 from caliban_provider.error_body import clean
-from caliban_provider.errors import AuthenticationError, ProviderError
+from caliban_provider.errors import AuthenticationError, NetworkError, ProviderError
 from caliban_provider.http import HttpClient
 
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
-"""What the token must be good for."""
+"""What a token must be good for."""
 
 MAX_ANSWER_BYTES = 1024 * 1024
 """How much of a token service's answer is read."""
 
 _TIMEOUT_S = 30.0
-_LOG_IN = "Run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS or "
-_LOG_IN += "ANTHROPIC_VERTEX_TOKEN."
 
 
 class GoogleToken(Struct, frozen=True, kw_only=True):
@@ -38,12 +42,12 @@ class GoogleToken(Struct, frozen=True, kw_only=True):
 
 
 class TokenSource(Protocol):
-    """Gets tokens."""
+    """Gets tokens; `fetch` is what a `CredentialCache` asks."""
 
     async def fetch(self, refused: bool) -> Credential[GoogleToken]:
         """A token that is good now; `refused` says that the one before was turned away.
 
-        Raises `AuthenticationError`.
+        Raises `ProviderError`: `AuthenticationError` where there is none to be had.
         """
         ...
 
@@ -52,55 +56,66 @@ class GivenToken:
     """A token that was given, and stays."""
 
     def __init__(self, value: str) -> None:
-        self._grant = Credential(value=GoogleToken(value=value))
+        self._token = Credential(value=GoogleToken(value=value))
 
     async def fetch(self, refused: bool) -> Credential[GoogleToken]:
         """What was given."""
-        return self._grant
+        return self._token
 
 
 class DefaultTokens:
     """Tokens for the application default credentials: a key file, a login with gcloud, the machine's account.
 
-    The vendor's library is slow to load and blocks, so it works in a thread; what it asks of token services
-    goes through `http` on the event loop.
+    `credentials` are those of the library to use instead. `package` is what to install where the library is
+    missing, `variable` the environment variable that takes a ready token.
     """
 
-    def __init__(self, http: HttpClient) -> None:
+    def __init__(self, http: HttpClient, *, package: str, variable: str, credentials: Any = None) -> None:
         self._http = http
-        self._credentials: Any = None
+        self._package = package
+        self._variable = variable
+        self._given = credentials
+        self._credentials: Any = credentials
         self._project = ""
 
     async def fetch(self, refused: bool) -> Credential[GoogleToken]:
-        """A new token. Raises `AuthenticationError` when there are no credentials or they do not serve."""
+        """A new token.
+
+        Raises `AuthenticationError` when there are no credentials or they do not serve, `NetworkError` when a
+        token service cannot be reached.
+        """
         return await anyio.to_thread.run_sync(self._look, refused, abandon_on_cancel=True)
 
     def _look(self, refused: bool) -> Credential[GoogleToken]:
         try:
             import google.auth
-            from google.auth.exceptions import GoogleAuthError
+            from google.auth.exceptions import GoogleAuthError, TransportError
         except ImportError:
             raise AuthenticationError(
                 "there is no token for Vertex, and google-auth, which gets one, is not installed",
-                hint="pip install 'caliban[vertex]', or set ANTHROPIC_VERTEX_TOKEN.",
+                hint=f"pip install '{self._package}', or set {self._variable}.",
             ) from None
-        ask = LoopRequest(self._http)
+        request = LoopRequest(self._http)
         try:
-            if self._credentials is None or refused:
+            if self._credentials is None or (refused and self._given is None):
                 self._credentials, project = google.auth.default(
                     scopes=[SCOPE],
-                    request=ask,  # type: ignore[arg-type]  # it is called, and nothing else
+                    request=request,  # type: ignore[arg-type]  # it is called, and nothing else
                 )
                 self._project = project or ""
-            self._credentials.refresh(ask)
+            self._credentials.refresh(request)
         except (GoogleAuthError, OSError, ValueError) as error:
-            self._credentials = None
+            self._credentials = self._given
+            if isinstance(error, TransportError):
+                raise _unreached(error) from None
             raise AuthenticationError(
-                f"there is no token for Vertex: {clean(str(error))}", hint=_LOG_IN
+                f"there is no token for Vertex: {clean(str(error))}",
+                hint="Run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS or "
+                f"{self._variable}.",
             ) from error
-        return self._grant()
+        return self._fetched()
 
-    def _grant(self) -> Credential[GoogleToken]:
+    def _fetched(self) -> Credential[GoogleToken]:
         passes = getattr(self._credentials, "expiry", None)
         token = GoogleToken(
             value=str(self._credentials.token),
@@ -111,6 +126,13 @@ class DefaultTokens:
         return Credential(
             value=token, expires_at_s=None if passes is None else passes.replace(tzinfo=UTC).timestamp()
         )
+
+
+def _unreached(error: Exception) -> ProviderError:
+    """What our own connections said of a token service, or what the library says of one."""
+    if isinstance(error.__cause__, ProviderError):
+        return error.__cause__
+    return NetworkError(f"Google's token service cannot be reached: {clean(str(error))}")
 
 
 class TokenResponse(Struct, frozen=True, kw_only=True):
