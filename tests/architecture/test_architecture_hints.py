@@ -9,18 +9,24 @@ from collections.abc import Iterator
 import house
 import plan
 
-NAMED_HINT = re.compile(r"_?hint|_?[A-Z_]*HINT", re.ASCII)
-PROPER = re.compile(r"[A-Z][\w-]*[A-Z_\d]|[A-Z]\b")
-"""How names begin that keep their capitals: `CALIBAN_DEBUG`, `JSON`, `TOML`."""
+NAMED_HINT = re.compile(r"(\w+_)?hint|_?(\w+_)?HINT")
+PROPER = re.compile(r"[A-Z][A-Z0-9_-]+\b")
+"""How names begin that keep their capitals: `CALIBAN_DEBUG`, `JSON`."""
 
 
 def hints(module: house.Module) -> Iterator[tuple[ast.expr, int]]:
     """Every expression that becomes a hint: given by its name, or assigned to what is named so."""
     for node in house.nodes(module):
         match node:
-            case ast.keyword(arg="hint", value=value):
+            case ast.keyword(arg=str(name), value=value) if NAMED_HINT.fullmatch(name):
                 yield value, value.lineno
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if NAMED_HINT.fullmatch(name):
+            case ast.Assign(targets=[ast.Name(id=name) | ast.Attribute(attr=name)], value=value) if (
+                NAMED_HINT.fullmatch(name)
+            ):
+                yield value, value.lineno
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if NAMED_HINT.fullmatch(
+                name
+            ):
                 yield value, value.lineno
             case ast.FunctionDef(name=name) if NAMED_HINT.fullmatch(name):
                 for inner in ast.walk(node):
@@ -56,7 +62,8 @@ def texts(module: house.Module, value: ast.expr) -> Iterator[tuple[str, str]]:
 
 def faults(start: str, end: str) -> Iterator[str]:
     """What is wrong with a hint that begins and ends so."""
-    if start[:1].isupper() and PROPER.match(start) is None and start.split()[0] not in plan.CAPITAL_WORDS:
+    first, _, _ = start.partition(" ")
+    if start[:1].isupper() and PROPER.match(start) is None and first not in plan.CAPITAL_WORDS:
         yield "it begins with a capital"
     if end.endswith((".", "!")) and not end.endswith("..."):
         yield "it ends in a full stop"
