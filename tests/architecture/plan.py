@@ -201,6 +201,11 @@ STRUCTS: Mapping[str, str] = {
 Private ones hold working state of their module.
 """
 
+CAPITAL_WORDS: Mapping[str, str] = {
+    "Read": "the tool that a model is told to use",
+}
+"""Words with a capital at which a hint may begin -> what they name."""
+
 TOOL_CATALOG = "caliban_tools_builtin.specs"
 """Where the built-in tools have their names."""
 

@@ -348,7 +348,7 @@ class TestBudget:
         assert caught.value.stop == Stop(
             kind="budget",
             message="the budget of $10.00 is used up: $10.01 is spent",
-            hint="Allow a larger budget to go on.",
+            hint="allow a larger budget to go on",
         )
         assert made.asked() == [0, 0]
 
