@@ -29,6 +29,7 @@ _BLANKS = re.compile(r"[ \t]+")
 _WORD_START = re.compile(" ")
 _NETWORK = ("/dev/tcp/", "/dev/udp/")
 _MAX_COMMANDS = 128
+_MOVES = (("cd",), ("pushd",), ("popd",))
 _MAX_BASES = 4
 
 
@@ -51,8 +52,9 @@ class ShellCommand:
         """The simple commands in order. A `cd` adds a directory in which later simple commands may run."""
         subjects = []
         bases: tuple[str, ...] = (self.cwd,)
-        known = True
-        for simple in self.line.simple_commands[:_MAX_COMMANDS]:
+        commands = self.line.simple_commands[:_MAX_COMMANDS]
+        known = not any(simple.repeated and simple.argv[:1] in _MOVES for simple in commands)
+        for simple in commands:
             subjects.append(SimpleSubject(self, simple, bases, known))
             moves = simple.argv[0] if simple.argv else ""
             if moves in ("pushd", "popd") or (moves == "cd" and not _cd_target(simple)):
@@ -174,7 +176,9 @@ class LineSubject:
 def _cd_target(simple: SimpleCommand) -> str:
     """The literal directory of a `cd`; empty when it has none or several readings."""
     operands = [word for word in simple.argv[1:] if word not in ("-P", "-L", "--", "-e", "-@")]
-    plain = len(operands) == 1 and operands[0] not in ("-", "") and not simple.opaque
+    if not operands and not simple.opaque:
+        return "~"
+    plain = len(operands) == 1 and operands[0][:1] not in ("-", "+", "") and not simple.opaque
     return operands[0] if plain and simple.words[-1].glob is None else ""
 
 

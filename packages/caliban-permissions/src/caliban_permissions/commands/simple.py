@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
+from caliban_permissions.commands.installed import planted
 from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
 from caliban_permissions.commands.forms import Forms, simple_forms
 from caliban_permissions.commands.wildcards import Directories, expand
@@ -22,11 +23,12 @@ from caliban_permissions.shell import HOLE, Opacity, SimpleCommand
 from caliban_permissions.shell.loose import dequoted
 from caliban_permissions.side_effects import Evidence, side_effects
 from caliban_permissions.side_effects.git import ELSEWHERE
-from caliban_permissions.side_effects.row import RUNS, WRITES, whole
+from caliban_permissions.side_effects.row import RUNS, WRITES, everything, whole
 from caliban_permissions.subjects import PathSubject
 
 _BLANKS = re.compile(r"[ \t]+")
 _FUSED = str.maketrans({" ": "\x01", "\t": "\x01", "\n": "\x01"})
+_ESCAPED = re.compile(r"[*?\[\]\\]")
 _MAX_PATHS = 64
 _INSTALLED = frozenset("usr bin sbin opt nix gnu snap Applications Library System".split())
 
@@ -148,8 +150,12 @@ class SimpleSubject:
             if word.glob is None:
                 words.append((index, word.text))
                 continue
+            pattern = word.glob
+            if word.at_home:
+                pattern = _ESCAPED.sub(r"\\\g<0>", self.command.place.home) + pattern[1:]
             for base in self.bases:
-                names = expand(word.glob, base, self.command.directories) if self.known else None
+                known = self.known or pattern.startswith("/")
+                names = expand(pattern, base, self.command.directories) if known else None
                 if names is None:
                     return None
                 words += ((index, name) for name in names)
@@ -260,7 +266,11 @@ class SimpleSubject:
 
     def _local_program(self, argv: tuple[str, ...]) -> Iterator[Evidence]:
         """A program given by a path that is not where programs are installed."""
-        if "/" not in argv[0] or HOLE in argv[0]:
+        if HOLE in argv[0]:
+            return
+        if "/" not in argv[0]:
+            if planted(argv[0], self.command.place, self.bases):
+                yield everything(argv, RUNS + " of the workspace")
             return
         real = os.path.realpath(f"{self.bases[0]}/{argv[0]}" if argv[0][0] != "/" else argv[0])
         if real.split("/")[1] not in _INSTALLED or self.command.place.inside(real):
