@@ -101,8 +101,12 @@ class ShellCommand:
     @cached_property
     def forms(self) -> tuple[Forms, ...]:
         """Every form of every simple command, of doubts about the line, and of what that may run."""
-        own = tuple(simple.forms for simple in self.simple_commands)
-        return (*own, doubt_forms(self.line.opaque, self.cwd, self.place.home), *self.loose)
+        return (*(simple.forms for simple in self.simple_commands), *self.other_forms)
+
+    @cached_property
+    def other_forms(self) -> tuple[Forms, ...]:
+        """The forms of what no simple command shows: of doubts about the line, and of what that may run."""
+        return (doubt_forms(self.line.opaque, self.cwd, self.place.home), *self.loose)
 
     @cached_property
     def redirects(self) -> tuple[Redirect, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
+from caliban_permissions.commands.effects import possible_targets
 from caliban_permissions.commands.installed import planted
 from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
 from caliban_permissions.commands.forms import Forms, simple_forms
@@ -178,6 +179,8 @@ class SimpleSubject:
             for redirect in self.parsed.redirects
             if redirect.writes and _like_an_option(redirect.target.text)
         )
+        if not self.known and self.parsed.argv[:1] != ("cd",):
+            doubts.append(Opacity("change to a directory that is not known"))
         away = next((base for base in self.bases[1:] if not self.command.place.inside(base)), None)
         if away is not None and self.parsed.argv[:1] != ("cd",):
             doubts.append(Opacity("change to a directory outside the workspace", away))
@@ -214,6 +217,11 @@ class SimpleSubject:
         """The files that a known command writes by its arguments."""
         if self._arguments:
             yield from self._subjects((target for _, target in write_targets(self._arguments)), EDITORS)
+
+    def perhaps_written(self) -> Iterator[PathSubject]:
+        """The files in the arguments of a command that may change them, for all that is known of it."""
+        if self._arguments:
+            yield from self._subjects(possible_targets(self._arguments), EDITORS)
 
     def redirected(self) -> Iterator[PathSubject]:
         """The files that the simple command's redirects write."""
