@@ -35,9 +35,10 @@ class Engine:
     `workspace` is what relative paths of file tools mean, `cwd` (the workspace unless given) what they mean
     in commands. A face without a person is not `interactive`: its decisions are never "ask". `auto_allow` is
     `--auto-allow`: the mode dontAsk for the run. `roots` are further directories that count as the
-    workspace; `search_path` are those in which commands are looked for. `sandboxed` promises that every Bash call runs in the full sandbox and that the user wants it
-    unasked there. `vouched` are the tools whose specs are believed; what any other tool says of itself only
-    binds it, and none of their names is open to another (ADR 0024).
+    workspace; `search_path` are those in which commands are looked for. `sandboxed` promises that every Bash
+    call runs in the full sandbox and that the user wants it unasked there. `vouched` are the tools whose
+    specs are believed; what any other tool says of itself only binds it, and none of their names is open to
+    another (ADR 0024). An allowed command runs as it was read: `Decision.updated_input` (ADR 0030).
     """
 
     def __init__(  # noqa: PLR0913 - the one place where everything a decision depends on comes together

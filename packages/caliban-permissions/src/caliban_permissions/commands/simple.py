@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from caliban_permissions.commands.effects import possible_targets
-from caliban_permissions.commands.installed import planted
 from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
 from caliban_permissions.commands.forms import Forms, simple_forms
+from caliban_permissions.commands.installed import planted
 from caliban_permissions.commands.wildcards import Directories, expand
 from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND
 from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, resolve
@@ -193,7 +193,6 @@ class SimpleSubject:
         if not self.parsed.words or expanded is None:
             return ()
         argv = self._arguments
-        place = self.command.place
         items = []
         for item in (*side_effects(argv), *self._outside(argv), *self._local_program(argv)):
             index = expanded[item.word][0]

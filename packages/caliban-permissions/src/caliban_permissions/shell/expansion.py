@@ -20,8 +20,10 @@ _PLAIN_PARAMETER = re.compile(
     r"(?:(?::?[-+=?]|[%#/^,])[^$`()\[\]{}@!\\'\"]*|:[ ]?-?[0-9]+(?::-?[0-9]+)?)?\}"
 )
 _VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_DOCUMENT = re.compile(r"\$\([ \t\n]*cat[ \t]*<<(-?)[ \t]*(?:'([A-Za-z0-9_]+)'|\"([A-Za-z0-9_]+)\"|([A-Za-z0-9_]+))[ \t]*\n")
-_CLOSING = re.compile(r"[ \t\n]*\)")
+_DOCUMENT = re.compile(
+    r"\$\([ \t\n]*cat[ \t]*<<(-?)[ \t]*(?:'([A-Za-z0-9_]+)'|\"([A-Za-z0-9_]+)\"|([A-Za-z0-9_]+))[ \t]*\n"
+)
+_TABS = re.compile(r"^\t+", re.MULTILINE)
 _NUMBERS = re.compile(r"\$\(\([0-9 +*/%-]+\)\)")
 _BRACKETS: Mapping[str, re.Pattern[str]] = {
     "()": re.compile(r"[\\'\"()]"),
@@ -89,19 +91,16 @@ def document(text: str, index: int) -> tuple[int, str] | None:
         return None
     tabs, *delimiters = opening.groups()
     delimiter = next(filter(None, delimiters))
-    lines: list[str] = []
-    at = opening.end()
-    while (end := text.find("\n", at)) >= 0:
-        line = text[at:end].lstrip("\t") if tabs else text[at:end]
-        if line == delimiter:
-            break
-        lines.append(line)
-        at = end + 1
-    closing = _CLOSING.match(text, end) if end >= 0 else None
-    data = "\n".join(lines)
-    if closing is None or (delimiters[2] and any(char in data for char in "$`\\")):
+    blanks = "\t*" if tabs else ""
+    end = re.compile(rf"^{blanks}{delimiter}(?:\n[ \t\n]*\)|(?!\n))", re.MULTILINE).search(
+        text, opening.end()
+    )
+    if end is None or not end.group().endswith(")"):
+        return None  # shells differ in whether a line that only begins with the delimiter ends the document
+    data = text[opening.end() : end.start()]
+    if delimiters[2] and any(char in data for char in "$`\\"):
         return None
-    return closing.end(), data.rstrip("\n")
+    return end.end(), (_TABS.sub("", data) if tabs else data).rstrip("\n")
 
 
 def backtick(text: str, index: int) -> tuple[int, Opacity] | None:

@@ -43,7 +43,7 @@ def print_word(word: Word) -> str | None:
             plain.append(segment.text)
             continue
         text = "".join(plain)
-        if text:
+        if text or plain:  # an empty text keeps what stands before it from being the home
             parts.append(_below(text) if parts in _PLACES else quote(text))
         plain.clear()
         shown = _expansion(segment)
@@ -164,7 +164,9 @@ def _assignment(word: Word) -> str | None:
         return None
     first = Segment("text", segments[0].text[name.end() :])
     rest = tuple(item for item in (first, *segments[1:]) if item.text)
-    value = print_word(word._replace(segments=tuple(
-        Segment("text", item.text) if item.kind == "pattern" else item for item in rest
-    )))
+    value = print_word(
+        word._replace(
+            segments=tuple(Segment("text", item.text) if item.kind == "pattern" else item for item in rest)
+        )
+    )
     return None if value is None else name.group() + ("" if value == "''" else value)
