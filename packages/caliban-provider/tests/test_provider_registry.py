@@ -88,7 +88,7 @@ def test_an_unknown_name_is_told_with_the_names_there_are(site: Site) -> None:
     with pytest.raises(UnknownProvider) as raised:
         find("nobody", {"home": "ours:FACTORY", "attic": "ours:FACTORY"})
     assert raised.value.message == "no provider is called 'nobody'"
-    assert raised.value.hint == f"Installed are: {', '.join(names({'home': '', 'attic': ''}))}."
+    assert raised.value.hint == f"installed are: {', '.join(names({'home': '', 'attic': ''}))}"
 
 
 @pytest.mark.parametrize(
