@@ -1,6 +1,6 @@
 """A further provider over HTTP is a body, a decoder and how it is signed: the rest is asked of the kit.
 
-A whole one, installed by name, is the example `caliban-provider-echo` of caliban-provider (`tests/thirdparty`).
+A whole one, installed by name, is the example `caliban-provider-echo`: see `tests/thirdparty`.
 """
 
 from __future__ import annotations
