@@ -52,8 +52,10 @@ def decision() -> Callable[[str], object]:
     from caliban_permissions import Engine, RuleSet, parse_rules
 
     rules = RuleSet(user=parse_rules(RULES, source="user"))
-    engine = Engine(rules, mode="default", workspace=Path.cwd(), interactive=False, auto_allow=False)
-    shell = ToolSpec(name="Bash", description="", input_schema={}, kind="execute", main_argument="command")
+    shell = ToolSpec(
+        name="Bash", description="", input_schema={}, kind="execute", roles={"command": "command"}
+    )
+    engine = Engine(rules, mode="default", workspace=Path.cwd(), interactive=False, vouched=[shell])
     return lambda command: engine.decide(shell, {"command": command})
 
 

@@ -201,6 +201,19 @@ STRUCTS: Mapping[str, str] = {
 Private ones hold working state of their module.
 """
 
+CAPITAL_WORDS: Mapping[str, str] = {
+    "Read": "the tool that a model is told to use",
+}
+"""Words with a capital at which a hint may begin -> what they name."""
+
+TOOL_CATALOG = "caliban_tools_builtin.specs"
+"""Where the built-in tools have their names."""
+
+TOOL_NAMES: Mapping[str, str] = {
+    "caliban_permissions.names": "rules of people name tools, and families of tools by one of them",
+}
+"""Modules outside the built-in tools with a tool's name in a literal -> why."""
+
 BANNED_NAMES = (
     "util",
     "utils",
@@ -221,15 +234,12 @@ PARALLEL = tuple(
 )
 """The last words of modules that every adapter has: what they define may be called alike."""
 
-SAME_NAMES: Mapping[str, str] = {
-    "HttpResponse": "an answer as the pool of connections reads it, and as its client hands it on",
-    "TokenSource": "two packages that may not import each other ask Google for tokens",
-}
+SAME_NAMES: Mapping[str, str] = {}
 """A public class name that stands for two things -> why neither has a better one yet."""
 
 ERRORS_ELSEWHERE: Mapping[str, str] = {
     "caliban_agent_core.reply:ThinkingOverflow": "a signal within a turn, never seen outside",
-    "caliban_permissions.glob:GlobSyntaxError": "a signal to the reader of patterns, never seen outside",
+    "caliban_permissions.rules.glob:GlobSyntaxError": "a signal to the reader of patterns, not seen outside",
     "caliban_tools_builtin.fs.match:TooMany": "a signal within one edit, never seen outside",
 }
 """`module:Class` of an exception that lives outside its package's `errors.py` -> why."""

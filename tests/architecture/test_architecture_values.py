@@ -59,6 +59,23 @@ def test_no_class_is_generated_at_start() -> None:
     house.expect_none(set(plan.DATACLASSES) - set(users), "rows that nothing needs any more")
 
 
+def decodes(node: ast.AST) -> bool:
+    """Whether `node` gets hold of what turns data into types, or of its complaint."""
+    match node:
+        case ast.ImportFrom(module="msgspec", names=names):
+            return bool({"convert", "ValidationError"} & {alias.name for alias in names})
+        case ast.Attribute(value=ast.Name(id="msgspec"), attr="convert" | "ValidationError"):
+            return True
+        case _:
+            return False
+
+
+def test_data_is_decoded_in_one_place() -> None:
+    """The words for what does not fit are those of one module, and no other reads the decoder's."""
+    users = {module.name for module in house.modules() for node in house.nodes(module) if decodes(node)}
+    assert users == {"caliban_common.typed"}
+
+
 def module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements that run at import, those inside `if` and `try` included."""
     for node in body:

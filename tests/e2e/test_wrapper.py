@@ -53,7 +53,7 @@ def test_what_a_wrapper_refuses_is_told_where_it_was_to_run(tmp_path):
             "Error: execution failed: there is no sandbox on this system\nhint: install one"
         )
     with pytest.raises(KeyFailed, match="cannot be run: there is no sandbox on this system"):
-        anyio.run(run_key_helper, helper, runner)
+        anyio.run(run_key_helper, helper, runner, print)
 
 
 def test_one_wrapper_sees_the_children_of_bash_of_searches_and_of_keys(tmp_path, monkeypatch):

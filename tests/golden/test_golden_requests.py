@@ -12,6 +12,7 @@ from prefix_kit import WIRES, Said
 
 from caliban_common.codec import dumps
 from caliban_common.message import (
+    Base64Source,
     DocumentBlock,
     ImageBlock,
     Message,
@@ -115,9 +116,12 @@ HISTORY = (
         role="user",
         content=(
             TextBlock(text=ODD),
-            ImageBlock(media_type="image/png", data=PNG),
-            DocumentBlock(media_type="text/plain", data=base64.b64encode(b"note").decode(), title="notes"),
-            DocumentBlock(media_type="application/pdf", data="JVBERi0xLjQ="),
+            ImageBlock.of(media_type="image/png", data=PNG),
+            DocumentBlock(
+                source=Base64Source(media_type="text/plain", data=base64.b64encode(b"note").decode()),
+                title="notes",
+            ),
+            DocumentBlock(source=Base64Source(media_type="application/pdf", data="JVBERi0xLjQ=")),
         ),
     ),
     Message(
@@ -138,7 +142,7 @@ HISTORY = (
         content=(
             ToolResultBlock(
                 tool_use_id="t1",
-                content=(TextBlock(text=ODD), ImageBlock(media_type="image/png", data=PNG)),
+                content=(TextBlock(text=ODD), ImageBlock.of(media_type="image/png", data=PNG)),
             ),
             ToolResultBlock(tool_use_id="t2", content=(TextBlock(text="no JSON"),), is_error=True),
             TextBlock(text="Go on."),

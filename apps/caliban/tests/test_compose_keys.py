@@ -2,7 +2,7 @@
 
 import pytest
 
-from caliban.compose.keys import KeyHelper, find_key, find_place
+from caliban.compose.keys import KeyHelper, find_key, locate_key
 from caliban.compose.keystore import remove_key, write_key
 from caliban.errors import ConfigError
 
@@ -35,13 +35,13 @@ def test_a_program_comes_before_the_environment_and_this_before_the_store(settin
 def test_the_place_is_told_in_the_same_order(settings):
     write_key("openai", "stored")
     environ, none = {"B_KEY": "second"}, settings()
-    assert find_place("openai", NAMES, settings(HELPERS), environ) == (
+    assert locate_key("openai", NAMES, settings(HELPERS), environ) == (
         "helper",
         "the program for-openai (api_key_helper)",
     )
-    assert find_place("openai", NAMES, none, environ) == ("environment", "the environment variable B_KEY")
-    assert find_place("openai", NAMES, none, {}) == ("stored", "the store of caliban login")
-    assert find_place("google", NAMES, none, {}) is None
+    assert locate_key("openai", NAMES, none, environ) == ("environment", "the environment variable B_KEY")
+    assert locate_key("openai", NAMES, none, {}) == ("stored", "the store of caliban login")
+    assert locate_key("google", NAMES, none, {}) is None
 
 
 @pytest.mark.parametrize(

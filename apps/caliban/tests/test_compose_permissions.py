@@ -5,11 +5,11 @@ import pytest
 from caliban.cli.options import PermissionOptions
 from caliban.compose.permissions import build_permissions, build_rules, resolve_mode
 from caliban.errors import ConfigError, UsageError
-from caliban_common.tool import ToolSpec
+from caliban_tools_builtin import builtin_specs
 
 PLAN = '[permissions]\ndefault_mode = "plan"\n'
 ENFORCED = "[permissions]\nenforce = true\n"
-BASH = ToolSpec(name="Bash", description="", input_schema={}, kind="execute", main_argument="command")
+BASH = next(spec for spec in builtin_specs() if spec.name == "Bash")
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ def test_another_model_that_answers_had_nothing_to_lose():
 WORDS = st.sampled_from(["", " ", "a", "b"])
 BLOCKS = st.one_of(
     WORDS.map(lambda word: TextBlock(text=word)),
-    st.just(ImageBlock(media_type="image/png", data="AA==")),
+    st.just(ImageBlock.of(media_type="image/png", data="AA==")),
     st.sampled_from(["", "1", "2"]).map(lambda id: ToolUseBlock(id=id, name="Read", input={})),
 )
 MESSAGES = st.builds(

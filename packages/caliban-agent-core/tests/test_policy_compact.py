@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import pytest
@@ -18,6 +18,7 @@ from caliban_agent_core.recovery import TEXT_CUT
 from caliban_common.estimate import IMAGE_TOKENS, Estimator, message_tokens, tokens
 from caliban_common.history import TargetModel, repair
 from caliban_common.message import (
+    Base64Source,
     DocumentBlock,
     ImageBlock,
     Message,
@@ -28,6 +29,7 @@ from caliban_common.message import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from caliban_common.tool import RepeatKey, ToolSpec
 
 ID = "m"
 """One id for all messages here: what is compared is what they say."""
@@ -76,7 +78,7 @@ def asked(history: Sequence[Message]) -> list[Message]:
 
 
 def test_four_characters_make_a_token_and_images_have_a_flat_price() -> None:
-    image = ImageBlock(media_type="image/png", data="A" * 1_000_000)
+    image = ImageBlock.of(media_type="image/png", data="A" * 1_000_000)
     assert tokens([user("x" * 400)]) == 104
     assert tokens([Message(role="user", content=(image,))]) == 4 + IMAGE_TOKENS
     seen = ToolResultBlock(tool_use_id="1", content=(TextBlock(text="x" * 400), image))
@@ -90,7 +92,7 @@ def test_four_characters_make_a_token_and_images_have_a_flat_price() -> None:
         ThinkingBlock(text=LONG, signature="s"),
         RedactedThinkingBlock(data=LONG),
         OpaqueBlock(family="f", data={"k": LONG}),
-        DocumentBlock(media_type="application/pdf", data="A" * 100_000),
+        DocumentBlock(source=Base64Source(media_type="application/pdf", data="A" * 100_000)),
         TextBlock(text="日" * 134),
     ],
 )
@@ -145,6 +147,16 @@ def test_a_refused_history_is_made_shorter_once_per_run_a19() -> None:
 
 # Superseded results
 
+KEYS: Mapping[str, RepeatKey | None] = {
+    "Read": ("path", "offset", "limit"),
+    "Grep": "all",
+    "Glob": "all",
+    "WebFetch": ("url",),
+    "Bash": None,
+    "Write": None,
+}
+TOOLS = [ToolSpec(name=name, description="", input_schema={}, repeat_key=key) for name, key in KEYS.items()]
+
 
 def test_an_older_read_of_the_same_path_gives_way_to_the_newer_a18() -> None:
     history = (
@@ -155,10 +167,10 @@ def test_an_older_read_of_the_same_path_gives_way_to_the_newer_a18() -> None:
         call("3", "Read", path="/x.rs"),
         result("3"),
     )
-    after = supersede(history)
+    after = supersede(history, TOOLS)
     assert after == (history[0], result("1", "[superseded: Read(/x.rs)]"), *history[2:])
     assert all(old is new for n, (old, new) in enumerate(zip(history, after, strict=True)) if n != 1)
-    assert supersede(after) is after
+    assert supersede(after, TOOLS) is after
 
 
 @pytest.mark.parametrize(
@@ -183,7 +195,7 @@ def test_what_makes_two_calls_the_same_question_depends_on_the_tool_a18(
     name: str, first: dict[str, object], second: dict[str, object], note: str | None
 ) -> None:
     history = (call("1", name, **first), result("1"), call("2", name, **second), result("2"))
-    after = supersede(history)
+    after = supersede(history, TOOLS)
     assert after == history if note is None else after[1] == result("1", f"[superseded: {note}]")
 
 
@@ -194,25 +206,25 @@ def test_only_a_later_success_supersedes() -> None:
         call("2", "Read", path="a"),
         result("2", "gone", is_error=True),
     )
-    assert supersede(history) is history
+    assert supersede(history, TOOLS) is history
 
 
 def test_a_result_no_longer_than_its_note_stays() -> None:
     history = (call("1", "Read", path="a"), result("1", "tiny"), call("2", "Read", path="a"), result("2"))
-    assert supersede(history) is history
+    assert supersede(history, TOOLS) is history
 
 
 def test_ids_that_a_server_uses_again_are_not_mixed_up() -> None:
     history = (call("c", "Read", path="a"), result("c"), call("c", "Bash", path="a"), result("c"))
-    assert supersede(history) is history
+    assert supersede(history, TOOLS) is history
 
 
 @given(histories())
 def test_superseding_keeps_a_history_valid_and_never_makes_it_longer(history: tuple[Message, ...]) -> None:
-    after = supersede(history)
+    after = supersede(history, TOOLS)
     assert repair(after, READER) is after
     assert tokens(after) <= tokens(history)
-    assert supersede(after) is after
+    assert supersede(after, TOOLS) is after
     assert (after is history) == (after == history)
 
 

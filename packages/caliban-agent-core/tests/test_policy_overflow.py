@@ -12,7 +12,7 @@ from caliban_agent_core.overflow import cap_output, file_name
 from caliban_common.message import ImageBlock, TextBlock
 from caliban_common.tool import ToolOutput
 
-IMAGE = ImageBlock(media_type="image/png", data="AA")
+IMAGE = ImageBlock.of(media_type="image/png", data="AA")
 
 
 def cap(output: ToolOutput, cap_chars: int, directory: Path | None, tool_use_id: str = "tu_1") -> ToolOutput:

@@ -16,6 +16,7 @@ from caliban_agent_core.errors import CompactionFailed
 from caliban_common.estimate import tokens
 from caliban_common.history import TargetModel, repair
 from caliban_common.message import (
+    Base64Source,
     DocumentBlock,
     ImageBlock,
     Message,
@@ -234,7 +235,7 @@ def test_a_compacted_history_is_valid_shorter_and_knows_its_request(
 def test_a_transcript_is_plain_text_without_thoughts_and_images() -> None:
     seen = ToolResultBlock(
         tool_use_id="1",
-        content=(TextBlock(text="a"), ImageBlock(media_type="image/png", data="AA")),
+        content=(TextBlock(text="a"), ImageBlock.of(media_type="image/png", data="AA")),
         is_error=True,
     )
     history = (
@@ -247,7 +248,10 @@ def test_a_transcript_is_plain_text_without_thoughts_and_images() -> None:
                 ToolUseBlock(id="1", name="Read", input={}, raw_input="{bad"),
             ),
         ),
-        Message(role="user", content=(seen, DocumentBlock(media_type="application/pdf", data="AA"))),
+        Message(
+            role="user",
+            content=(seen, DocumentBlock(source=Base64Source(media_type="application/pdf", data="AA"))),
+        ),
         Message(role="assistant", content=(ThinkingBlock(text="hm"),)),
     )
     assert transcript(history, max_chars=1000) == (

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 import caliban_common.message as made
 from caliban_common.message import (
+    Base64Source,
     Block,
     DocumentBlock,
     ImageBlock,
@@ -19,6 +20,7 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UrlSource,
 )
 
 ID = "m"
@@ -71,15 +73,13 @@ def objects(text: st.SearchStrategy[str], *, finite: bool = True) -> st.SearchSt
 def blocks(text: st.SearchStrategy[str], *, finite: bool = True) -> st.SearchStrategy[Block]:
     """Blocks of every type."""
     texts = st.builds(TextBlock, text=text)
-    images = st.one_of(
-        st.builds(ImageBlock, media_type=text, data=text),
-        st.builds(ImageBlock, media_type=text, url=text),
-    )
+    inline = st.builds(Base64Source, media_type=text, data=text)
+    images = st.builds(ImageBlock, source=inline | st.builds(UrlSource, url=text, media_type=text))
     content = st.lists(st.one_of(texts, images), max_size=3).map(tuple)
     return st.one_of(
         texts,
         images,
-        st.builds(DocumentBlock, media_type=text, data=text, title=st.none() | text),
+        st.builds(DocumentBlock, source=inline, title=st.none() | text),
         st.builds(ThinkingBlock, text=text, signature=st.none() | text),
         st.builds(RedactedThinkingBlock, data=text),
         st.builds(

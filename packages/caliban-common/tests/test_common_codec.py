@@ -10,18 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caliban_common.codec import (
-    block_from_json,
     block_to_json,
     dumps,
-    loads,
     message_from_json,
     message_to_json,
     nearest,
-    usage_from_json,
     usage_to_json,
 )
 from caliban_common.errors import DataError
 from caliban_common.message import (
+    Base64Source,
+    Block,
     DocumentBlock,
     ImageBlock,
     Message,
@@ -31,10 +30,18 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UrlSource,
     user,
 )
 from caliban_common.testing import without_ids
 from caliban_common.usage import Usage
+
+
+def block_of(data: object) -> Block:
+    """The block in plain data, read as the one of a message."""
+    (block,) = message_from_json({"role": "user", "content": [data]}).content
+    return block
+
 
 WORDS = """
 type role content id family model text source media_type data url title thinking signature name input
@@ -52,7 +59,7 @@ def test_a_message_survives_the_way_through_plain_data(message: Message) -> None
 
 @given(messages(clean_text))
 def test_a_message_survives_the_way_through_bytes(message: Message) -> None:
-    assert message_from_json(loads(dumps(message_to_json(message)))) == message
+    assert message_from_json(json.loads(dumps(message_to_json(message)))) == message
 
 
 @given(messages(any_text, finite=False))
@@ -64,22 +71,22 @@ def test_whatever_a_message_holds_its_bytes_are_strict_json_in_one_line(message:
 
 @given(messages(any_text, finite=False))
 def test_bytes_once_written_are_read_and_written_the_same(message: Message) -> None:
-    once = message_from_json(loads(dumps(message_to_json(message))))
-    assert message_from_json(loads(dumps(message_to_json(once)))) == once
+    once = message_from_json(json.loads(dumps(message_to_json(message))))
+    assert message_from_json(json.loads(dumps(message_to_json(once)))) == once
 
 
 def test_blocks_have_the_shapes_of_the_session_file() -> None:
     cases = {
         TextBlock(text="a"): {"type": "text", "text": "a"},
-        ImageBlock(media_type="image/png", data="AA"): {
+        ImageBlock.of(media_type="image/png", data="AA"): {
             "type": "image",
             "source": {"type": "base64", "media_type": "image/png", "data": "AA"},
         },
-        ImageBlock(media_type="image/png", url="https://x"): {
+        ImageBlock(source=UrlSource(url="https://x", media_type="image/png")): {
             "type": "image",
             "source": {"type": "url", "url": "https://x", "media_type": "image/png"},
         },
-        DocumentBlock(media_type="application/pdf", data="AA"): {
+        DocumentBlock(source=Base64Source(media_type="application/pdf", data="AA")): {
             "type": "document",
             "source": {"type": "base64", "media_type": "application/pdf", "data": "AA"},
         },
@@ -93,7 +100,7 @@ def test_blocks_have_the_shapes_of_the_session_file() -> None:
     assert block_to_json(result) == {
         "type": "tool_result",
         "tool_use_id": "1",
-        "content": [{"type": "text", "text": "a"}],
+        "content": ({"type": "text", "text": "a"},),
         "is_error": False,
     }
     opaque = OpaqueBlock(family="f", data={"k": 1})
@@ -101,7 +108,7 @@ def test_blocks_have_the_shapes_of_the_session_file() -> None:
 
 
 def test_members_that_say_nothing_are_left_out() -> None:
-    content = [{"type": "text", "text": "a"}]
+    content = ({"type": "text", "text": "a"},)
     assert message_to_json(user("a", id="m1")) == {"role": "user", "content": content, "id": "m1"}
 
 
@@ -122,33 +129,58 @@ def test_a_message_of_an_old_file_without_an_id_gets_one(id: dict[str, object]) 
 def test_content_may_be_a_plain_string() -> None:
     assert message_from_json({"role": "user", "content": "a", "id": "m1"}) == user("a", id="m1")
     result = {"type": "tool_result", "tool_use_id": "1", "content": "a"}
-    assert block_from_json(result) == ToolResultBlock(tool_use_id="1", content=(TextBlock(text="a"),))
+    assert block_of(result) == ToolResultBlock(tool_use_id="1", content=(TextBlock(text="a"),))
 
 
 def test_parts_of_a_result_that_results_of_ours_do_not_hold_are_left_out() -> None:
     part = {"type": "search_result", "title": "t"}
     data = {"type": "tool_result", "tool_use_id": "1", "content": [part, {"type": "text", "text": "a"}]}
-    assert block_from_json(data) == ToolResultBlock(tool_use_id="1", content=(TextBlock(text="a"),))
+    assert block_of(data) == ToolResultBlock(tool_use_id="1", content=(TextBlock(text="a"),))
 
 
 def test_an_input_that_is_no_object_is_kept_as_raw_text() -> None:
     data = {"type": "tool_use", "id": "1", "name": "Read", "input": ["a"]}
-    assert block_from_json(data) == ToolUseBlock(id="1", name="Read", input={}, raw_input='["a"]')
+    assert block_of(data) == ToolUseBlock(id="1", name="Read", input={}, raw_input='["a"]')
 
 
 @pytest.mark.parametrize(
-    ("data", "word"),
+    ("data", "words"),
     [
-        ({"role": "tool", "content": []}, "'tool'"),
-        ({"role": "user"}, "content"),
-        ({"role": "user", "content": [{"type": "text", "text": 3}]}, "'text' must be a string, not 3"),
-        ({"role": "user", "content": [{"type": "new"}]}, "unknown block type 'new'"),
-        ([], "a message must be a JSON object, not list"),
+        ([], "a message must be an object, not a list"),
+        ({"role": "user"}, "a message has no 'content'"),
+        (
+            {"role": "tool", "content": []},
+            "a message's role must be assistant, system or user, not 'tool'",
+        ),
+        ({"role": "user", "content": 3}, "a message's content must be a list, not 3"),
+        ({"role": "user", "content": "a", "family": 3}, "a message's family must be a string, not 3"),
+        (
+            {"role": "user", "content": ["a", {"type": "text", "text": 3}]},
+            "a message's content[0] must be an object, not 'a'",
+        ),
+        (
+            {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": True}]},
+            "a message's content[1].text must be a string, not true",
+        ),
+        (
+            {"role": "user", "content": [{"type": "thinking", "thinking": 3}]},
+            "a message's content[0].thinking must be a string, not 3",
+        ),
+        (
+            {"role": "user", "content": [{"type": "image", "source": {"type": "file", "id": "f"}}]},
+            "a message's content[0].source.type must be base64 or url, not 'file'",
+        ),
+        (
+            {"role": "user", "content": [{"type": "new"}]},
+            "a message's content[0].type must be text, image, document, thinking, redacted_thinking, "
+            "tool_use, tool_result or opaque, not 'new'",
+        ),
     ],
 )
-def test_what_is_wrong_is_named(data: object, word: str) -> None:
-    with pytest.raises(DataError, match=word):
+def test_what_is_wrong_is_named_with_its_place_and_what_was_expected(data: object, words: str) -> None:
+    with pytest.raises(DataError) as caught:
         message_from_json(data)
+    assert caught.value.message == words
 
 
 @given(near_misses)
@@ -185,14 +217,12 @@ def test_what_is_accepted_has_the_types_it_promises(value: object) -> None:
 @given(blocks(clean_text).map(block_to_json), st.sampled_from(NAMES), near_misses)
 def test_one_wrong_member_is_accepted_or_a_data_error(data: dict[str, Any], name: str, value: object) -> None:
     try:
-        block_from_json(data | {name: value})
+        block_of(data | {name: value})
     except DataError:
         pass
 
 
 def test_deep_nesting_is_a_data_error_and_no_crash() -> None:
-    with pytest.raises(DataError, match="not JSON"):
-        loads(b"[" * 200_000)
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
@@ -201,21 +231,13 @@ def test_deep_nesting_is_a_data_error_and_no_crash() -> None:
     for member in ("text", "source", "content", "tool_use_id"):
         for kind in ("text", "image", "tool_result"):
             with pytest.raises(DataError):
-                block_from_json({"type": kind, member: deep})
-    call = block_from_json({"type": "tool_use", "id": "1", "name": "n", "input": deep})
+                block_of({"type": kind, member: deep})
+    call = block_of({"type": "tool_use", "id": "1", "name": "n", "input": deep})
     assert call == ToolUseBlock(id="1", name="n", input={}, raw_input="")
     nested: Any = {"type": "tool_result", "tool_use_id": "1", "content": []}
     for _ in range(100_000):
         nested = {"type": "tool_result", "tool_use_id": "1", "content": [nested]}
-    assert block_from_json(nested) == ToolResultBlock(tool_use_id="1", content=())
-
-
-@given(st.binary(max_size=30))
-def test_random_bytes_are_json_or_a_data_error(data: bytes) -> None:
-    try:
-        loads(data)
-    except DataError:
-        pass
+    assert block_of(nested) == ToolResultBlock(tool_use_id="1", content=())
 
 
 @given(objects(any_text, finite=False))
@@ -247,7 +269,7 @@ counts = st.integers(0, 10**9)
 
 @given(st.builds(Usage, input_tokens=counts, output_tokens=counts, thinking_tokens=counts))
 def test_usage_survives_the_way_through_plain_data(usage: Usage) -> None:
-    assert usage_from_json(usage_to_json(usage)) == usage
+    assert msgspec.convert(usage_to_json(usage), Usage) == usage
 
 
 def test_usage_has_the_names_of_the_session_file() -> None:
@@ -258,17 +280,7 @@ def test_usage_has_the_names_of_the_session_file() -> None:
         "cache_creation_input_tokens": 4,
         "cache_read_input_tokens": 3,
     }
-    assert usage_from_json({}) == Usage()
-
-
-@given(st.dictionaries(st.sampled_from(["input_tokens", "output_tokens"]), near_misses) | near_misses)
-def test_random_usage_is_usage_or_a_data_error(value: object) -> None:
-    try:
-        usage = usage_from_json(value)
-    except DataError:
-        return
-    assert msgspec.convert(msgspec.to_builtins(usage), Usage, strict=True) == usage
-    assert usage.input_tokens >= 0 <= usage.output_tokens
+    assert msgspec.convert({}, Usage) == Usage()
 
 
 def test_usage_adds_and_subtracts_member_by_member() -> None:

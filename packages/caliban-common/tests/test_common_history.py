@@ -271,7 +271,7 @@ def test_system_messages_past_the_start_become_user_messages() -> None:
 
 
 def test_blocks_in_a_role_that_cannot_hold_them_are_dropped() -> None:
-    image = ImageBlock(media_type="image/png", data="AA")
+    image = ImageBlock.of(media_type="image/png", data="AA")
     history = (
         Message(role="system", content=(TextBlock(text="s"), image, call("x")), id=ID),
         Message(role="user", content=(call("a"), TextBlock(text="u")), id=ID),
@@ -302,7 +302,7 @@ def test_a_call_that_cannot_be_written_as_json_or_has_no_name_poisons_nothing() 
 
 
 def test_the_oldest_images_give_way_to_a_note() -> None:
-    image = ImageBlock(media_type="image/png", data="AA")
+    image = ImageBlock.of(media_type="image/png", data="AA")
     note = TextBlock(text="[an older image was left out]")
     shown = ToolResultBlock(tool_use_id="t1", content=(image, image))
     history = (results(image), reply(call("t1")), results(shown))
@@ -313,7 +313,7 @@ def test_the_oldest_images_give_way_to_a_note() -> None:
 
 
 def test_images_go_a_fifth_of_the_bound_at_a_time_so_that_the_beginning_stays_the_same() -> None:
-    image = Message(role="user", content=(ImageBlock(media_type="image/png", data="AA"),))
+    image = Message(role="user", content=(ImageBlock.of(media_type="image/png", data="AA"),))
     reader = TargetModel(family="anthropic", model="m", max_images=10)
     left = [sum(map(_images, repair([image] * count, reader))) for count in range(9, 15)]
     assert left == [9, 10, 9, 10, 9, 10]

@@ -11,7 +11,7 @@ from msgspec import Struct
 import caliban_common
 from caliban_common import event, message
 from caliban_common.event import AgentEvent, TurnStart
-from caliban_common.message import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock, user
+from caliban_common.message import Block, Message, Source, TextBlock, ToolResultBlock, ToolUseBlock, user
 from caliban_common.secret import masked_repr
 from caliban_common.stop import Stop, StopKind
 from caliban_common.tagged import Tagged
@@ -26,7 +26,7 @@ def test_everything_exported_is_there_and_sorted() -> None:
     assert all(hasattr(caliban_common, name) for name in names)
 
 
-@pytest.mark.parametrize(("union", "module"), [(Block, message), (AgentEvent, event)])
+@pytest.mark.parametrize(("union", "module"), [(Block | Source, message), (AgentEvent, event)])
 def test_unions_are_closed_tagged_and_whole(union: object, module: object) -> None:
     members = get_args(union)
     tagged = [

@@ -12,6 +12,7 @@ from router_kit import ABLE, ask, route
 from caliban_common.estimate import MESSAGE_TOKENS, tokens, tool_tokens
 from caliban_common.history import TargetModel
 from caliban_common.message import (
+    Base64Source,
     DocumentBlock,
     ImageBlock,
     Message,
@@ -36,14 +37,17 @@ from caliban_model_router.translate import IdLimits, Translator, adapt, wire_id
 from caliban_provider.capabilities import Capabilities
 
 TOOL = ToolSpec(name="Read", description="Reads.", input_schema={"type": "object"})
-PICTURE = ImageBlock(media_type="image/png", data="AA==")
+PICTURE = ImageBlock.of(media_type="image/png", data="AA==")
 
 
 def test_needs_are_read_off_the_request():
     assert needs_of(ask(user("a" * 400))) == Requirements(context_tokens=100 + MESSAGE_TOKENS)
     shown = ToolResultBlock(tool_use_id="1", content=(PICTURE,))
     seen = ask(
-        Message(role="user", content=(shown, DocumentBlock(media_type="application/pdf", data="x" * 80))),
+        Message(
+            role="user",
+            content=(shown, DocumentBlock(source=Base64Source(media_type="application/pdf", data="x" * 80))),
+        ),
         tools=(TOOL,),
         thinking_tokens=1024,
     )

@@ -142,7 +142,7 @@ async def test_r2_an_image_goes_to_the_route_that_can_see():
     blind = Capabilities(context_tokens=200_000)
     made = rig({"one": [], "two": [reply("a cat")]}, capabilities={"one": blind})
     picture = Message(
-        role="user", content=(ImageBlock(media_type="image/png", data="AA=="), TextBlock(text="?"))
+        role="user", content=(ImageBlock.of(media_type="image/png", data="AA=="), TextBlock(text="?"))
     )
     assert words(await answer(made.router, ask(picture))) == "a cat"
     assert made.told == [("one", "two", "capability")]
@@ -150,7 +150,7 @@ async def test_r2_an_image_goes_to_the_route_that_can_see():
 
 
 async def test_pictures_that_nobody_can_see_end_the_request_unless_that_is_allowed():
-    picture = Message(role="user", content=(ImageBlock(media_type="image/png", data="AA=="),))
+    picture = Message(role="user", content=(ImageBlock.of(media_type="image/png", data="AA=="),))
     blind = {"one": replace(ABLE, vision=False)}
     with pytest.raises(NoCandidate, match="vision"):
         await answer(rig({"one": []}, capabilities=blind).router, ask(picture))
@@ -160,7 +160,7 @@ async def test_pictures_that_nobody_can_see_end_the_request_unless_that_is_allow
 
 @pytest.mark.parametrize("where", ["before", "tool"])
 async def test_a_picture_that_nobody_asks_about_does_not_end_a_conversation(where):
-    image = ImageBlock(media_type="image/png", data="AA==")
+    image = ImageBlock.of(media_type="image/png", data="AA==")
     call = Message(role="assistant", content=(ToolUseBlock(id="t1", name="Read", input={}),))
     history = {
         "before": (Message(role="user", content=(image,)), assistant("a cat"), user("and now?")),

@@ -251,7 +251,7 @@ class TestViews:
 
     async def test_no_candidate_says_what_each_route_lacks(self):
         made = rig({"one": []}, capabilities={"one": Capabilities()})
-        picture = Message(role="user", content=(ImageBlock(media_type="image/png", data="AA=="),))
+        picture = Message(role="user", content=(ImageBlock.of(media_type="image/png", data="AA=="),))
         with pytest.raises(NoCandidate, match="one: its model does not have vision"):
             await answer(made.router, ask(picture))
 
@@ -348,7 +348,7 @@ class TestBudget:
         assert caught.value.stop == Stop(
             kind="budget",
             message="the budget of $10.00 is used up: $10.01 is spent",
-            hint="Allow a larger budget to go on.",
+            hint="allow a larger budget to go on",
         )
         assert made.asked() == [0, 0]
 

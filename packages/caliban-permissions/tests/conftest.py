@@ -14,26 +14,30 @@ import pytest
 from caliban_common.permission import Decision, PermissionMode
 from caliban_common.tool import ToolSpec
 from caliban_permissions import Engine, Explanation, Rule, RuleSet
+from caliban_permissions.names import guide_spec
 
 NOW = datetime(2026, 11, 27, tzinfo=UTC)
 
-_KINDS = {
-    "Read": ("read", "path"),
-    "Grep": ("read", "pattern"),
-    "Glob": ("read", "pattern"),
-    "Write": ("edit", "path"),
-    "Edit": ("edit", "path"),
-    "MultiEdit": ("edit", "path"),
-    "NotebookEdit": ("edit", "path"),
-    "Bash": ("execute", "command"),
-    "WebFetch": ("network", "url"),
-}
+VOUCHED = (
+    "Read",
+    "Grep",
+    "Glob",
+    "TodoWrite",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "WebFetch",
+    "Bash",
+    "Write",
+    "Edit",
+    "MultiEdit",
+    "NotebookEdit",
+)
+"""The tools that the engines of these tests believe."""
 
 
 def spec(name: str) -> ToolSpec:
     """The spec of a tool as the engine needs it; an unknown name is a tool of kind other."""
-    kind, main = _KINDS.get(name, ("other", None))
-    return ToolSpec(name=name, description="", input_schema={}, kind=kind, main_argument=main)  # type: ignore[arg-type]
+    return guide_spec(name) or ToolSpec(name=name, description="", input_schema={})
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,7 @@ class Scene:
             interactive=interactive,
             clock=lambda: NOW,
             home=self.home,
+            vouched=more.pop("vouched", [spec(name) for name in VOUCHED]),
             **more,
         )
 

@@ -1,7 +1,7 @@
 """What real bash runs, against what we said it would run.
 
 Programs on the search path record their arguments. Whenever a generated command is allowed, every recorded
-run must be one of our leaves, and every file that appeared one of our redirect targets.
+run must be one of our simple commands, and every file that appeared one of our redirect targets.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from caliban_permissions.bash import Command
+from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.shell import parse_line
 
 BASH = shutil.which("bash")
@@ -232,13 +232,13 @@ def run(command: str, scene: Any) -> tuple[collections.Counter[tuple[str, ...]],
     return runs, {file.name for file in scene.workspace.iterdir()} - {*FILES, "sub"}
 
 
-def expected(command: Command, home: Path) -> collections.Counter[tuple[str, ...]]:
+def expected(command: ShellCommand, home: Path) -> collections.Counter[tuple[str, ...]]:
     found: collections.Counter[tuple[str, ...]] = collections.Counter()
-    for leaf in command.leaves:
-        assert leaf.expanded is not None
+    for simple in command.simple_commands:
+        assert simple.expanded is not None
         words = [
-            str(home) + text[1:] if leaf.leaf.words[index].raw.startswith("~") else text
-            for index, text in leaf.expanded
+            str(home) + text[1:] if simple.parsed.words[index].raw.startswith("~") else text
+            for index, text in simple.expanded
         ]
         found[tuple(words)] += 1
     return found
@@ -272,15 +272,19 @@ def test_what_bash_runs_is_among_the_leaves(seed: int, scene: Any) -> None:
             continue
         allowed += 1
         scene.add(*FILES, "sub/")
-        command = Command(text, engine._place, str(scene.workspace))
-        leaves = expected(command, scene.home)
+        command = ShellCommand(text, engine._place, str(scene.workspace), ("Bash",))
+        simple_commands = expected(command, scene.home)
         targets = {redirect.target.text for redirect in command.redirects if redirect.writes}
         runs, files = run(text, scene)
         assert files <= targets, text
-        if len({base for leaf in command.leaves for base in leaf.bases}) == 1:
-            assert not without(runs, targets) - without(leaves, targets), (text, runs, leaves)
+        if len({base for simple in command.simple_commands for base in simple.bases}) == 1:
+            assert not without(runs, targets) - without(simple_commands, targets), (
+                text,
+                runs,
+                simple_commands,
+            )
         else:
-            assert {words[0] for words in runs} <= {words[0] for words in leaves}, text
+            assert {words[0] for words in runs} <= {words[0] for words in simple_commands}, text
     assert allowed > EXAMPLES / 20
 
 

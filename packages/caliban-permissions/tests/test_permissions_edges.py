@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from caliban_permissions.filenames import Directories, expand
+from caliban_permissions.commands.wildcards import Directories, expand
 from caliban_permissions.shell import parse_line
 from caliban_permissions.side_effects import side_effects
 
@@ -253,7 +253,7 @@ class TestRareForms:
     )
     def test_a_harmless_expansion_is_opaque_but_runs_nothing(self, command: str) -> None:
         line = parse_line(command)
-        found = [opacity for leaf in line.leaves for opacity in leaf.opaque]
+        found = [opacity for simple in line.simple_commands for opacity in simple.opaque]
         assert found
         assert not any(opacity.runs for opacity in found)
 
@@ -261,4 +261,6 @@ class TestRareForms:
         "command", ["a ${x@P}", "a ${!x}", "a ${x[1]}", "a $((x))", "a ${x:y}", "a ${x:-$(b)}"]
     )
     def test_an_expansion_that_may_run_something_says_so(self, command: str) -> None:
-        assert any(opacity.runs for leaf in parse_line(command).leaves for opacity in leaf.opaque)
+        assert any(
+            opacity.runs for simple in parse_line(command).simple_commands for opacity in simple.opaque
+        )

@@ -74,7 +74,7 @@ class TestModes:
 
     def test_no_rule_lets_the_model_leave_plan_mode(self, scene: Any) -> None:
         found = scene.explain("ExitPlanMode", {"plan": "x"}, ("allow", "ExitPlanMode"), mode="plan")
-        assert (found.verdict, found.person) == (
+        assert (found.verdict, found.human_only) == (
             "ask",
             ("leaving plan mode needs the user's approval of the plan",),
         )
@@ -472,12 +472,12 @@ class TestExplanations:
         listed = [(scope, [rule.pattern for rule in rules]) for scope, rules in found.layers]
         assert listed[:-1] == [("cli", ["Edit"]), ("project", ["Write"]), ("user", ["Bash:ls*"])]
         assert (listed[-1][0], listed[-1][1][-1]) == ("default", "*")
-        assert [part.text for part in found.leaves] == ["ls", "wc"]
+        assert [part.text for part in found.commands] == ["ls", "wc"]
 
     def test_doubts_and_what_needs_a_person_are_listed(self, scene: Any) -> None:
         found = scene.explain("Bash", {"command": "x=rm; $x a"}, ("deny", "Bash:rm *"))
         assert found.opaque == ("assignment x=rm", "variable $x", "command name that is not literal $x")
-        assert found.person == ("it may run what the rule Bash:rm * denies",)
+        assert found.human_only == ("it may run what the rule Bash:rm * denies",)
         assert found.suggestions == ()
 
     @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caliban_permissions.glob import GlobSyntaxError, compile_path, compile_text, literal_text
+from caliban_permissions.rules.glob import GlobSyntaxError, compile_path, compile_text, literal_text
 
 
 def parts(path: str) -> tuple[str, ...]:

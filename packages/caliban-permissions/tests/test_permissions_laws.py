@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from caliban_common.tool import ToolSpec
 from caliban_permissions import Engine, Rule, RuleSet
 
-BASH = ToolSpec(name="Bash", description="", input_schema={}, kind="execute", main_argument="command")
-READ = ToolSpec(name="Read", description="", input_schema={}, kind="read", main_argument="path")
+BASH = ToolSpec(name="Bash", description="", input_schema={}, kind="execute", roles={"command": "command"})
+READ = ToolSpec(name="Read", description="", input_schema={}, kind="read", roles={"path": "reads"})
 NOW = datetime(2026, 11, 27, tzinfo=UTC)
 STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 PLACE = Path(tempfile.gettempdir()) / "caliban-permissions-laws" / "ws"
@@ -24,7 +24,14 @@ MODES = st.sampled_from(["default", "acceptEdits", "auto", "dontAsk", "bypassPer
 
 def verdict(rules: RuleSet, command: str, mode: Any = "default", **more: Any) -> str:
     engine = Engine(
-        rules, mode=mode, workspace=PLACE, interactive=True, home=PLACE.parent, clock=lambda: NOW, **more
+        rules,
+        mode=mode,
+        workspace=PLACE,
+        interactive=True,
+        home=PLACE.parent,
+        clock=lambda: NOW,
+        vouched=(BASH, READ),
+        **more,
     )
     return engine.explain(BASH, {"command": command}).verdict
 
@@ -216,6 +223,7 @@ def test_deciding_never_raises_and_says_why(user: list[Rule], command: str, nois
         interactive=False,
         home=PLACE.parent,
         clock=lambda: NOW,
+        vouched=(BASH, READ),
     )
     for tool, args in (
         (BASH, {"command": command + noise}),

@@ -76,7 +76,7 @@ def lines(seed: int, count: int) -> list[str]:
 
 
 def raws(line: ParsedLine) -> list[list[str]]:
-    return sorted([word.raw for word in leaf.words] for leaf in line.leaves)
+    return sorted([word.raw for word in simple.words] for simple in line.simple_commands)
 
 
 def test_tree_sitter_finds_the_same_commands() -> None:
@@ -102,7 +102,7 @@ def test_tree_sitter_finds_the_same_commands() -> None:
         if not line.clear or tree.root_node.has_error:
             continue
         compared += 1
-        ours = [leaf.words[0].raw for leaf in line.leaves]
+        ours = [simple.words[0].raw for simple in line.simple_commands]
         theirs = [words[0] for words in commands(tree.root_node)]
         assert sorted(ours) == sorted(theirs), text
     assert compared > 200

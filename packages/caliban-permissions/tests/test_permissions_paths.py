@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from caliban_permissions import Engine, Rule, RuleSet
-from caliban_permissions.evaluate import RuleChain
 from caliban_permissions.judge import judge_call
 from caliban_permissions.paths import PathContext, folded, resolve, split
 from caliban_permissions.protected import protection
+from caliban_permissions.rules.chain import RuleChain
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX paths and links")
 WINDOWS = PathContext(workspace="C:\\ws", cwd="C:\\ws", home="C:\\Users\\u", windows=True)
@@ -204,6 +204,7 @@ class TestRules:
             workspace=odd,
             interactive=True,
             home=scene.home,
+            vouched=[scene.spec("Edit")],
         )
         assert made.explain(scene.spec("Edit"), {"path": "a"}).verdict == "allow"
         assert made.explain(scene.spec("Edit"), {"path": str(scene.root / "ws" / "a")}).verdict == "ask"

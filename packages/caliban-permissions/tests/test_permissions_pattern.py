@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caliban_permissions.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Prefix, parse_pattern
+from caliban_permissions.rules.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Prefix, parse_pattern
 
 
 @pytest.mark.parametrize(

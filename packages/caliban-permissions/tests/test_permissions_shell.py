@@ -13,17 +13,19 @@ from caliban_permissions.shell import HOLE, loose_commands, parse_line
 from caliban_permissions.shell.loose import dequoted
 
 
-def leaves(command: str) -> list[tuple[str, ...]]:
+def simple_commands(command: str) -> list[tuple[str, ...]]:
     line = parse_line(command)
     assert line.clear, [
-        str(item) for item in (*line.opaque, *(o for leaf in line.leaves for o in leaf.opaque))
+        str(item) for item in (*line.opaque, *(o for simple in line.simple_commands for o in simple.opaque))
     ]
-    return [leaf.argv for leaf in line.leaves]
+    return [simple.argv for simple in line.simple_commands]
 
 
 def doubts(command: str) -> list[str]:
     line = parse_line(command)
-    return [item.what for item in (*line.opaque, *(o for leaf in line.leaves for o in leaf.opaque))]
+    return [
+        item.what for item in (*line.opaque, *(o for simple in line.simple_commands for o in simple.opaque))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -57,13 +59,13 @@ def doubts(command: str) -> list[str]:
     ],
 )
 def test_a_clear_command_is_its_leaves(command: str, expected: list[tuple[str, ...]]) -> None:
-    assert leaves(command) == expected
+    assert simple_commands(command) == expected
 
 
 def test_redirects_are_taken_off_the_words() -> None:
-    leaf = parse_line("2>&1 a >b 2>> c <d 3>&- &>e >|f <<<g h").leaves[0]
-    assert leaf.argv == ("a", "h")
-    assert [(item.descriptor, item.op, item.target.text) for item in leaf.redirects] == [
+    simple = parse_line("2>&1 a >b 2>> c <d 3>&- &>e >|f <<<g h").simple_commands[0]
+    assert simple.argv == ("a", "h")
+    assert [(item.descriptor, item.op, item.target.text) for item in simple.redirects] == [
         ("2", ">&", "1"),
         ("", ">", "b"),
         ("2", ">>", "c"),
@@ -73,7 +75,7 @@ def test_redirects_are_taken_off_the_words() -> None:
         ("", ">|", "f"),
         ("", "<<<", "g"),
     ]
-    assert [item.writes for item in leaf.redirects] == [False, True, True, False, False, True, True, False]
+    assert [item.writes for item in simple.redirects] == [False, True, True, False, False, True, True, False]
 
 
 def test_the_redirect_of_a_group_belongs_to_the_line() -> None:
@@ -83,8 +85,8 @@ def test_the_redirect_of_a_group_belongs_to_the_line() -> None:
 
 
 def test_the_body_of_a_quoted_here_document_is_data() -> None:
-    leaf = parse_line("cat <<'A' <<\\B\nx\nA\ny\nB\n").leaves[0]
-    assert [item.body for item in leaf.redirects] == ["x", "y"]
+    simple = parse_line("cat <<'A' <<\\B\nx\nA\ny\nB\n").simple_commands[0]
+    assert [item.body for item in simple.redirects] == ["x", "y"]
 
 
 @pytest.mark.parametrize(
@@ -161,11 +163,13 @@ def test_what_is_harmless_is_not(command: str) -> None:
 )
 def test_an_opaque_construct_that_may_run_anything_says_so(command: str) -> None:
     line = parse_line(command)
-    assert any(item.runs for item in (*line.opaque, *(o for leaf in line.leaves for o in leaf.opaque)))
+    assert any(
+        item.runs for item in (*line.opaque, *(o for simple in line.simple_commands for o in simple.opaque))
+    )
 
 
 def test_unknown_text_is_a_hole_in_its_word() -> None:
-    assert parse_line('curl -H "X: $T" u').leaves[0].argv == ("curl", "-H", f"X: {HOLE}", "u")
+    assert parse_line('curl -H "X: $T" u').simple_commands[0].argv == ("curl", "-H", f"X: {HOLE}", "u")
 
 
 @pytest.mark.parametrize(
@@ -226,13 +230,13 @@ def test_plain_words_come_back_as_they_are(words: list[str]) -> None:
         "coproc",
         "function",
     }:
-        assert leaves(" ".join(words)) == [tuple(words)]
+        assert simple_commands(" ".join(words)) == [tuple(words)]
 
 
 @given(st.lists(st.text(alphabet="ab '\"\\$`;&|*?~#!{}\n", max_size=6), min_size=1, max_size=5))
 def test_a_single_quoted_argument_comes_back_as_it_is(values: list[str]) -> None:
     quoted = " ".join("'" + value.replace("'", "'\\''") + "'" for value in values)
-    assert leaves("cmd " + quoted) == [("cmd", *values)]
+    assert simple_commands("cmd " + quoted) == [("cmd", *values)]
 
 
 HOSTILE: dict[str, Any] = {

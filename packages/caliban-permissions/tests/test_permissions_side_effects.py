@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from caliban_permissions.commands.wrappers import inner_start, program
 from caliban_permissions.side_effects import ROWS, ArgumentRule, side_effects
 from caliban_permissions.side_effects.awk import prints_only as awk_prints_only
 from caliban_permissions.side_effects.sed import prints_only as sed_prints_only
-from caliban_permissions.wrappers import inner_start, program
 
 HITS = [(row, command) for row in ROWS for command in row.hits]
 MISSES = [(row, command) for row in ROWS for command in row.misses]

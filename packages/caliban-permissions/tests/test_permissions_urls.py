@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caliban_permissions.url import compile_url, open_host, parse_url
+from caliban_permissions.rules.url import compile_url, open_host, parse_url
 
 
 @pytest.mark.parametrize(

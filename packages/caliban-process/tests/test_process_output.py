@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caliban_process.output import Capture, Output, OutputLimit
+from caliban_process.output import Capture, CapturedOutput, OutputLimit
 
 
 @given(st.lists(st.binary(max_size=40_000), max_size=6))
@@ -35,7 +35,7 @@ def test_a_cut_splits_no_character(char, shift):
 def test_a_limit_without_a_tail_keeps_the_beginning():
     capture = Capture(OutputLimit(head_bytes=4, tail_bytes=0))
     assert [capture.feed(chunk) for chunk in (b"ab", b"cde", b"f")] == [True] * 3
-    assert capture.output == Output(head=b"abcd", total_bytes=6)
+    assert capture.output == CapturedOutput(head=b"abcd", total_bytes=6)
 
 
 def test_a_limit_that_refuses_says_so_with_the_first_byte_too_many():

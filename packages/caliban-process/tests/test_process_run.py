@@ -10,13 +10,21 @@ import time
 import anyio
 import pytest
 
-from caliban_process import Command, Completed, NotStarted, Output, OutputLimit, OutputTooLarge, windows
+from caliban_process import (
+    CapturedOutput,
+    Command,
+    Completed,
+    NotStarted,
+    OutputLimit,
+    OutputTooLarge,
+    windows,
+)
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(os.name != "posix", reason="needs a POSIX system")]
 
 
 def completed(out: bytes = b"", err: bytes = b"", code: int = 0, stopped: int = 0) -> Completed:
-    streams = [Output(head=data, total_bytes=len(data)) for data in (out, err)]
+    streams = [CapturedOutput(head=data, total_bytes=len(data)) for data in (out, err)]
     return Completed(reason="exited", exit_code=code, stdout=streams[0], stderr=streams[1], stopped=stopped)
 
 
@@ -51,7 +59,7 @@ async def test_output_beyond_a_limit_that_refuses_ends_the_program(runner, sh, s
 async def test_output_beyond_any_other_limit_is_counted(runner, sh):
     limit = OutputLimit(head_bytes=4, tail_bytes=4)
     done = await runner.run(sh("seq 1 1000; seq 1 1000 >&2", output=limit))
-    kept = Output(head=b"1\n2\n", tail=b"000\n", total_bytes=3893)
+    kept = CapturedOutput(head=b"1\n2\n", tail=b"000\n", total_bytes=3893)
     assert (done.stdout, done.stderr, done.stdout.omitted_bytes) == (kept, kept, 3885)
 
 
@@ -136,7 +144,7 @@ async def test_pieces_are_fed_until_there_are_enough(runner, sh):
         return sum(map(len, lines)) < 1_000_000
 
     done = await runner.feed(sh("yes", grace_s=0), take)
-    assert (done.reason, done.exit_code, done.stdout) == ("enough", None, Output())
+    assert (done.reason, done.exit_code, done.stdout) == ("enough", None, CapturedOutput())
     assert b"".join(lines).startswith(b"y\ny\n")
 
 

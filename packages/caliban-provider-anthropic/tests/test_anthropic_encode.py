@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from caliban_common.message import (
+    Base64Source,
     Block,
     DocumentBlock,
     ImageBlock,
@@ -21,6 +22,7 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UrlSource,
     assistant,
     system,
     user,
@@ -180,7 +182,7 @@ def test_a_result_without_output_says_so(parts: tuple[TextBlock, ...]) -> None:
 
 
 def test_the_images_of_a_failed_result_stand_beside_it() -> None:
-    png = ImageBlock(media_type="image/png", data="iVBORw0KGgo=")
+    png = ImageBlock.of(media_type="image/png", data="iVBORw0KGgo=")
     call = ToolUseBlock(id="t1", name="Look", input={})
     failed = result("t1", png, TextBlock(text="blurred"), is_error=True)
     blocks = encode(ask(user("a"), said(call), heard(failed, TextBlock(text="?"))))["messages"][2]["content"]
@@ -291,8 +293,8 @@ def test_numbers_that_are_no_json_become_null() -> None:
 
 
 def test_images_travel_by_value_or_by_url() -> None:
-    png = ImageBlock(media_type="image/png", data="iVBORw0KGgo=")
-    link = ImageBlock(media_type="image/png", url="https://example.org/a.png")
+    png = ImageBlock.of(media_type="image/png", data="iVBORw0KGgo=")
+    link = ImageBlock(source=UrlSource(url="https://example.org/a.png", media_type="image/png"))
     call = ToolUseBlock(id="t", name="Look", input={})
     body = encode(ask(heard(png, link), said(call), heard(result("t", png))))
     by_value = {
@@ -305,22 +307,24 @@ def test_images_travel_by_value_or_by_url() -> None:
 
 
 def test_an_image_that_the_wire_refuses_is_said_in_words() -> None:
-    svg = ImageBlock(media_type="image/svg+xml", data="PHN2Zy8+")
+    svg = ImageBlock.of(media_type="image/svg+xml", data="PHN2Zy8+")
     (block,) = encode(ask(heard(svg)))["messages"][0]["content"]
     assert block == text("[an image of type 'image/svg+xml' that this model cannot see]")
 
 
 def test_an_image_in_the_assistants_mouth_is_left_out() -> None:
-    png = ImageBlock(media_type="image/png", data="iVBORw0KGgo=")
+    png = ImageBlock.of(media_type="image/png", data="iVBORw0KGgo=")
     body = encode(ask(user("a"), said(png, TextBlock(text="t")), user("b")))
     assert body["messages"][1]["content"] == [text("t")]
 
 
 def test_documents_travel_as_pdf_or_as_text() -> None:
-    pdf = DocumentBlock(media_type="application/pdf", data="JVBERg==", title="A title")
-    note = DocumentBlock(media_type="text/markdown", data=base64.b64encode("# ü".encode()).decode())
-    odd = DocumentBlock(media_type="application/zip", data="UEs=")
-    broken = DocumentBlock(media_type="text/plain", data="not base64!")
+    pdf = DocumentBlock(source=Base64Source(media_type="application/pdf", data="JVBERg=="), title="A title")
+    note = DocumentBlock(
+        source=Base64Source(media_type="text/markdown", data=base64.b64encode("# ü".encode()).decode())
+    )
+    odd = DocumentBlock(source=Base64Source(media_type="application/zip", data="UEs="))
+    broken = DocumentBlock(source=Base64Source(media_type="text/plain", data="not base64!"))
     body = encode(ask(heard(pdf, note, odd, broken)))
     assert body["messages"][0]["content"] == [
         {

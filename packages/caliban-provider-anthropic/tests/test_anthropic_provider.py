@@ -12,7 +12,6 @@ import anyio.to_thread
 import pytest
 
 from caliban_common.message import Message, TextBlock, ToolUseBlock, user
-from caliban_common.testing import without_ids
 from caliban_common.tool import ToolSpec
 from caliban_provider.assemble import Assembler
 from caliban_provider.capabilities import Capabilities, ModelInfo
@@ -63,7 +62,7 @@ async def reply(provider: AnthropicProvider, request: CompletionRequest | None =
     for event in await collect(provider, request):
         assembler.add(event)
     assert assembler.complete
-    return assembler.message("anthropic", wire.MODEL)
+    return assembler.message("anthropic", wire.MODEL, id="m1")
 
 
 async def failure(server: LoopbackServer, **options: Any) -> tuple[ProviderError, list[StreamEvent]]:
@@ -84,18 +83,15 @@ async def test_a_reply_arrives_and_the_request_is_as_the_vendor_wants_it() -> No
     exchange = wire.exchange(wire.text("Let me look."), wire.tool_use("Read", {"path": "x"}, id="toolu_1"))
     with LoopbackServer([exchange], validator=StrictValidator(key=KEY)) as server:
         provider = make(server, base_url=f"{server.url}/v1/")
-        assert without_ids([await reply(provider)]) == without_ids(
-            [
-                Message(
-                    role="assistant",
-                    content=(
-                        TextBlock(text="Let me look."),
-                        ToolUseBlock(id="toolu_1", name="Read", input={"path": "x"}),
-                    ),
-                    family="anthropic",
-                    model=wire.MODEL,
-                )
-            ]
+        assert await reply(provider) == Message(
+            role="assistant",
+            id="m1",
+            content=(
+                TextBlock(text="Let me look."),
+                ToolUseBlock(id="toolu_1", name="Read", input={"path": "x"}),
+            ),
+            family="anthropic",
+            model=wire.MODEL,
         )
         await provider.aclose()
         (request,) = server.requests

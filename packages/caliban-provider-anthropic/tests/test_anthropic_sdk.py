@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from caliban_common.message import (
+    Base64Source,
     Block,
     DocumentBlock,
     ImageBlock,
@@ -25,6 +26,7 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UrlSource,
     system,
     user,
 )
@@ -185,7 +187,7 @@ TOOLS = (
 
 
 def test_a_body_with_everything_is_of_the_clients_types() -> None:
-    png = ImageBlock(media_type="image/png", data="iVBORw0KGgo=")
+    png = ImageBlock.of(media_type="image/png", data="iVBORw0KGgo=")
     reply = Message(
         role="assistant",
         content=(
@@ -201,9 +203,9 @@ def test_a_body_with_everything_is_of_the_clients_types() -> None:
         ToolResultBlock(tool_use_id="a b", content=(TextBlock(text="r"), png), is_error=True),
         TextBlock(text="and"),
         png,
-        ImageBlock(media_type="image/png", url="https://example.org/a.png"),
-        DocumentBlock(media_type="application/pdf", data="JVBERg==", title="T"),
-        DocumentBlock(media_type="text/plain", data="aGk="),
+        ImageBlock(source=UrlSource(url="https://example.org/a.png", media_type="image/png")),
+        DocumentBlock(source=Base64Source(media_type="application/pdf", data="JVBERg=="), title="T"),
+        DocumentBlock(source=Base64Source(media_type="text/plain", data="aGk=")),
     )
     request = CompletionRequest(
         model="claude-opus-5",

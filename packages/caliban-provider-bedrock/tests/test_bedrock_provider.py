@@ -257,10 +257,10 @@ async def test_a_fault_and_garbage_in_the_stream_come_after_what_was_whole() -> 
 @pytest.mark.parametrize(
     ("status", "kind", "message", "error", "hint"),
     [
-        (429, "ThrottlingException", "Too many tokens", RateLimited, "Try again"),
-        (429, "ModelNotReadyException", "Not ready", Overloaded, "Try again"),
-        (503, "ServiceUnavailableException", "Busy", Overloaded, "Try again"),
-        (424, "ModelErrorException", "It broke", ServerError, "Try again"),
+        (429, "ThrottlingException", "Too many tokens", RateLimited, "try again"),
+        (429, "ModelNotReadyException", "Not ready", Overloaded, "try again"),
+        (503, "ServiceUnavailableException", "Busy", Overloaded, "try again"),
+        (424, "ModelErrorException", "It broke", ServerError, "try again"),
         (403, "AccessDeniedException", "You don't have access", AuthenticationError, "InvokeModel"),
         (403, "ExpiredTokenException", "The security token is expired", AuthenticationError, "sso login"),
         (403, "InvalidSignatureException", "Signature expired: 2026", AuthenticationError, "clock"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from caliban_common.message import (
+    Base64Source,
     Block,
     DocumentBlock,
     ImageBlock,
@@ -18,6 +19,7 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UrlSource,
     assistant,
     system,
     user,
@@ -204,7 +206,7 @@ def test_made_ids_stay_here_and_results_follow_the_order_of_the_calls() -> None:
 
 
 def test_results_come_first_in_one_content_with_their_images_after_them() -> None:
-    png = ImageBlock(media_type="image/png", data="iVBORw0KGgo=")
+    png = ImageBlock.of(media_type="image/png", data="iVBORw0KGgo=")
     reply = said(*(ToolUseBlock(id=id, name="Read", input={}) for id in "ab"))
     answers = (
         result("a", png),
@@ -231,11 +233,11 @@ def test_images_and_documents_travel_by_value_or_are_said_in_words() -> None:
     plain = base64.b64encode(b"hi").decode()
     parts = body(
         heard(
-            ImageBlock(media_type="image/gif", data="R0lG"),
-            ImageBlock(media_type="image/png", url="https://example.org/a.png"),
-            DocumentBlock(media_type="application/pdf", data="JVBERg=="),
-            DocumentBlock(media_type="text/plain", data=plain, title="a.txt"),
-            DocumentBlock(media_type="application/zip", data="UEs="),
+            ImageBlock.of(media_type="image/gif", data="R0lG"),
+            ImageBlock(source=UrlSource(url="https://example.org/a.png", media_type="image/png")),
+            DocumentBlock(source=Base64Source(media_type="application/pdf", data="JVBERg==")),
+            DocumentBlock(source=Base64Source(media_type="text/plain", data=plain), title="a.txt"),
+            DocumentBlock(source=Base64Source(media_type="application/zip", data="UEs=")),
         )
     )["contents"][0]["parts"]
     assert parts == [

@@ -9,7 +9,6 @@ import anyio
 import pytest
 
 from caliban_common.message import Message, TextBlock, ToolUseBlock, user
-from caliban_common.testing import without_ids
 from caliban_provider.assemble import Assembler
 from caliban_provider.errors import (
     AuthenticationError,
@@ -50,7 +49,7 @@ async def reply(provider: GoogleProvider, request: CompletionRequest | None = No
         async for event in events:
             assembler.add(event)
     assert assembler.complete
-    return assembler.message("google", wire.MODEL)
+    return assembler.message("google", wire.MODEL, id="m1")
 
 
 async def failure(server: LoopbackServer, **options: Any) -> ProviderError:
@@ -66,18 +65,15 @@ async def test_a_reply_arrives_and_the_request_is_as_the_vendor_wants_it() -> No
     exchange = wire.exchange(wire.text("Let me look."), wire.call("Read", {"path": "x"}, id="id_1"))
     with LoopbackServer([exchange], validator=StrictValidator(key=KEY)) as server:
         provider = make(server)
-        assert without_ids([await reply(provider)]) == without_ids(
-            [
-                Message(
-                    role="assistant",
-                    content=(
-                        TextBlock(text="Let me look."),
-                        ToolUseBlock(id="id_1", name="Read", input={"path": "x"}),
-                    ),
-                    family="google",
-                    model=wire.MODEL,
-                )
-            ]
+        assert await reply(provider) == Message(
+            role="assistant",
+            id="m1",
+            content=(
+                TextBlock(text="Let me look."),
+                ToolUseBlock(id="id_1", name="Read", input={"path": "x"}),
+            ),
+            family="google",
+            model=wire.MODEL,
         )
         await provider.aclose()
         (request,) = server.requests

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from caliban_common.codec import message_from_json, message_to_json
 from caliban_common.history import TargetModel, repair
 from caliban_common.message import (
+    Base64Source,
     DocumentBlock,
     ImageBlock,
     Message,
@@ -23,6 +24,7 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UrlSource,
     system,
     user,
 )
@@ -219,7 +221,7 @@ TOOLS = (
 
 
 def test_a_body_with_everything_is_of_the_clients_types() -> None:
-    png = ImageBlock(media_type="image/png", data="iVBORw0KGgo=")
+    png = ImageBlock.of(media_type="image/png", data="iVBORw0KGgo=")
     reply = Message(
         role="assistant",
         content=(
@@ -233,9 +235,9 @@ def test_a_body_with_everything_is_of_the_clients_types() -> None:
     results = (
         ToolResultBlock(tool_use_id="a b", content=(TextBlock(text="r"), png), is_error=True),
         TextBlock(text="and"),
-        ImageBlock(media_type="image/png", url="https://example.org/a.png"),
-        DocumentBlock(media_type="application/pdf", data="JVBERg==", title="T"),
-        DocumentBlock(media_type="text/plain", data="aGk="),
+        ImageBlock(source=UrlSource(url="https://example.org/a.png", media_type="image/png")),
+        DocumentBlock(source=Base64Source(media_type="application/pdf", data="JVBERg=="), title="T"),
+        DocumentBlock(source=Base64Source(media_type="text/plain", data="aGk=")),
     )
     request = CompletionRequest(
         model="gemini-3.8-flash",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from caliban_common.message import (
+    Base64Source,
     DocumentBlock,
     ImageBlock,
     Message,
@@ -160,14 +161,16 @@ def test_neighbours_of_one_role_become_one_message(small_model: str) -> None:
 
 
 def test_what_a_reader_of_text_cannot_see_is_named(small_model: str) -> None:
-    image = ImageBlock(media_type="image/png", data="AAAA")
+    image = ImageBlock.of(media_type="image/png", data="AAAA")
     message = Message(
         role="user",
         content=(
             image,
-            DocumentBlock(media_type="application/pdf", data="AAAA"),
-            DocumentBlock(media_type="text/plain", data=base64.b64encode("hé".encode()).decode()),
-            DocumentBlock(media_type="text/plain", data="not base64"),
+            DocumentBlock(source=Base64Source(media_type="application/pdf", data="AAAA")),
+            DocumentBlock(
+                source=Base64Source(media_type="text/plain", data=base64.b64encode("hé".encode()).decode())
+            ),
+            DocumentBlock(source=Base64Source(media_type="text/plain", data="not base64")),
             ToolResultBlock(tool_use_id="gone", content=(image,), is_error=True),
             ToolResultBlock(tool_use_id="c1", content=()),
         ),

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caliban_common.message import (
+    Base64Source,
     Block,
     DocumentBlock,
     ImageBlock,
@@ -19,6 +20,7 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UrlSource,
     assistant,
     system,
     user,
@@ -36,7 +38,7 @@ READ = ToolSpec(
     name="Read", description="Read a file.", input_schema={"type": "object", "properties": {"path": {}}}
 )
 ALL = ModelFacts(context_tokens=131_072, tools=True, vision=True, thinking=True)
-PNG = ImageBlock(media_type="image/png", data="iVBORw0KGgo=")
+PNG = ImageBlock.of(media_type="image/png", data="iVBORw0KGgo=")
 
 
 def ask(*messages: Message, **members: Any) -> CompletionRequest:
@@ -157,9 +159,9 @@ def test_what_the_model_cannot_see_or_read_is_said_in_words() -> None:
     plain = base64.b64encode(b"hi").decode()
     blocks = (
         PNG,
-        ImageBlock(media_type="image/png", url="https://example.org/a.png"),
-        DocumentBlock(media_type="text/plain", data=plain, title="a.txt"),
-        DocumentBlock(media_type="application/pdf", data="JVBERg=="),
+        ImageBlock(source=UrlSource(url="https://example.org/a.png", media_type="image/png")),
+        DocumentBlock(source=Base64Source(media_type="text/plain", data=plain), title="a.txt"),
+        DocumentBlock(source=Base64Source(media_type="application/pdf", data="JVBERg==")),
     )
     lines = [
         "[an image behind a URL, which this server does not fetch]",
@@ -217,7 +219,7 @@ def test_the_window_holds_prompt_and_reply_and_is_at_most_the_models() -> None:
 
 
 def test_a_picture_is_reckoned_by_its_kind_and_not_by_its_bytes() -> None:
-    large = ImageBlock(media_type="image/png", data="A" * 400_000)
+    large = ImageBlock.of(media_type="image/png", data="A" * 400_000)
     assert Encoder().body(ask(heard(large)), ALL).prompt_tokens < 2000
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from caliban_common.history import TargetModel, repair
 from caliban_common.message import (
+    Base64Source,
     Block,
     DocumentBlock,
     ImageBlock,
@@ -71,8 +72,8 @@ def phase(name: str) -> OpaqueBlock:
     return OpaqueBlock(family="openai", data={"type": "phase", "phase": name})
 
 
-PNG = ImageBlock(media_type="image/png", data="iVBORw0KGgo=")
-PDF = DocumentBlock(media_type="application/pdf", data="JVBERg==", title="Plan")
+PNG = ImageBlock.of(media_type="image/png", data="iVBORw0KGgo=")
+PDF = DocumentBlock(source=Base64Source(media_type="application/pdf", data="JVBERg=="), title="Plan")
 
 
 def test_a_response_is_asked_for_without_state_and_with_encrypted_reasoning() -> None:
@@ -216,9 +217,11 @@ def test_results_stand_first_and_their_images_where_the_wire_takes_them() -> Non
 
 
 def test_documents_go_as_files_as_text_or_in_words() -> None:
-    odd = ImageBlock(media_type="image/tiff", data="AAAA")
-    note = DocumentBlock(media_type="text/plain", data="aGk=", title="Note")
-    message = heard(PDF, note, odd, DocumentBlock(media_type="application/zip", data="AAAA"))
+    odd = ImageBlock.of(media_type="image/tiff", data="AAAA")
+    note = DocumentBlock(source=Base64Source(media_type="text/plain", data="aGk="), title="Note")
+    message = heard(
+        PDF, note, odd, DocumentBlock(source=Base64Source(media_type="application/zip", data="AAAA"))
+    )
     words = ["[Note]\nhi", "[an image of type 'image/tiff' that this model cannot read]"]
     words.append("[a document of type 'application/zip' that this model cannot read]")
     (item,) = encode_responses(ask(message))["input"]

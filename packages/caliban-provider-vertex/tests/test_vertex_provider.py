@@ -217,7 +217,7 @@ async def test_an_authorization_of_the_operator_stands_in_for_a_token() -> None:
         (403, "Vertex AI API has not been used in project p-1", AuthenticationError, "Enable"),
         (401, "Request had invalid authentication credentials", AuthenticationError, "gcloud"),
         (404, "Publisher Model `x` was not found", ModelUnavailable, "global"),
-        (429, "Quota exceeded for aiplatform", RateLimited, "Try again"),
+        (429, "Quota exceeded for aiplatform", RateLimited, "try again"),
         (400, "max_tokens: too large", InvalidRequest, ""),
     ],
 )

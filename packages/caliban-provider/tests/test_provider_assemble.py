@@ -16,7 +16,6 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolUseBlock,
 )
-from caliban_common.testing import without_ids
 from caliban_common.usage import Usage
 from caliban_provider.assemble import Assembler, decode_input
 from caliban_provider.stream import (
@@ -72,21 +71,18 @@ def test_a_reply_becomes_one_message_with_its_facts() -> None:
         MessageDelta(detail="why"),
         MessageStop(),
     )
-    assert without_ids([reply.message("anthropic", "asked-for")]) == without_ids(
-        [
-            Message(
-                role="assistant",
-                family="anthropic",
-                model="real-model",
-                content=(
-                    ThinkingBlock(text="hmm", signature="SIG"),
-                    RedactedThinkingBlock(data="XYZ"),
-                    TextBlock(text="Hello"),
-                    ToolUseBlock(id="c1", name="Read", input={"path": "x"}),
-                    OpaqueBlock(family="anthropic", data={"a": 1}),
-                ),
-            )
-        ]
+    assert reply.message("anthropic", "asked-for", id="m1") == Message(
+        role="assistant",
+        id="m1",
+        family="anthropic",
+        model="real-model",
+        content=(
+            ThinkingBlock(text="hmm", signature="SIG"),
+            RedactedThinkingBlock(data="XYZ"),
+            TextBlock(text="Hello"),
+            ToolUseBlock(id="c1", name="Read", input={"path": "x"}),
+            OpaqueBlock(family="anthropic", data={"a": 1}),
+        ),
     )
     facts = (reply.id, reply.model, reply.stop_reason, reply.detail, reply.complete, reply.has_content)
     assert facts == ("msg_1", "real-model", "tool_use", "why", True, True)
@@ -95,9 +91,8 @@ def test_a_reply_becomes_one_message_with_its_facts() -> None:
 
 def test_nothing_received_is_an_empty_message() -> None:
     reply = Assembler()
-    assert without_ids([reply.message("f", "m")]) == without_ids(
-        [Message(role="assistant", content=(), family="f", model="m")]
-    )
+    empty = Message(role="assistant", content=(), id="m1", family="f", model="m")
+    assert reply.message("f", "m", id="m1") == empty
     assert (reply.has_content, reply.complete, reply.stop_reason, reply.usage) == (
         False,
         False,
@@ -252,7 +247,7 @@ def test_a_message_can_be_read_while_it_grows() -> None:
 def test_a_message_survives_being_streamed(message: Message, piece_chars: int) -> None:
     provider = ScriptedProvider([Reply(blocks=message.content, piece_chars=piece_chars)])
     events = anyio.run(collect, provider, ask("x", model="test-1"))
-    assert without_ids([folded(*events).message("test", "m")]) == without_ids([message])
+    assert folded(*events).message("test", "m", id=message.id) == message
 
 
 def test_the_time_for_a_delta_does_not_grow_with_the_reply() -> None:

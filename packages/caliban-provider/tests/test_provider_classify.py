@@ -223,7 +223,7 @@ def test_a_redirect_says_where_to_without_its_query() -> None:
     assert error.message == (
         "acme refused the request (HTTP 307): redirects are not followed; it points to other.example/v1"
     )
-    assert error.hint == "Check the base URL."
+    assert error.hint == "check the base URL"
 
 
 @pytest.mark.parametrize(

@@ -293,7 +293,7 @@ async def test_a_connection_that_is_not_made_in_time_is_a_network_error() -> Non
 async def test_an_address_that_is_none_is_refused(url: str) -> None:
     async with client_of() as client:
         error = await failure(client, url)
-    assert (type(error), error.hint) == (InvalidRequest, "Check the base URL in the settings.")
+    assert (type(error), error.hint) == (InvalidRequest, "check the base URL in the settings")
 
 
 @pytest.mark.parametrize("value", ["sk-12\n34", "sk-12\r\nx: y", "“sk-12”", "sk\x00-12"])

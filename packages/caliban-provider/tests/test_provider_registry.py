@@ -115,7 +115,7 @@ def test_a_broken_provider_is_told_with_its_cause(site: Site, source: str, refer
         find("broken", {"broken": reference})
     assert raised.value.message.startswith(f"the provider 'broken' ({reference}) does not load: ")
     assert why in raised.value.message and raised.value.message.isprintable()
-    assert raised.value.hint == "Reinstall or remove the package that offers it."
+    assert raised.value.hint == "reinstall or remove the package that offers it"
 
 
 KEYED = FACTORY.replace("needs_key = False", "needs_key = True").replace(

@@ -69,7 +69,7 @@ async def test_every_block_that_a_model_writes_can_be_scripted() -> None:
 
 
 async def test_a_block_that_no_model_writes_is_refused() -> None:
-    provider = ScriptedProvider([reply(ImageBlock(media_type="image/png", data="x"))])
+    provider = ScriptedProvider([reply(ImageBlock.of(media_type="image/png", data="x"))])
     with pytest.raises(ValueError, match="does not write a block of type 'image'"):
         await collect(provider, ASK)
 

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from caliban_common.errors import CalibanError
 from caliban_common.message import user
 from caliban_sessions import SessionCorrupt, SessionStore, SessionUnreadable
 
+WORDS = """
+id created_at updated_at provider model forked_from session entry total_usage input_tokens plan_mode prefix
+message_count preview journal_seq todos at usage mine type text content
+"""
+NAMES = st.sampled_from(WORDS.split())
 WHOLE = b'{"name": "s", "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]}'
 DEEP = b"[" * 100_000
 NOT_A_SESSION = {
@@ -65,8 +74,15 @@ def test_members_a_session_can_do_without_are_replaced_and_named(tmp_path: Path)
     state = SessionStore(tmp_path).load("s")
     assert [message.text for message in state.messages] == ["hi"]
     assert (state.todos, state.plan_mode) == (({"id": "a"},), False)
-    assert len(state.warnings) == 1
-    assert "the count starts again" in state.warnings[0]
+    assert sorted(state.warnings) == [
+        f"{tmp_path / 's.json'}: the session's {remark}; it is left out"
+        for remark in (
+            "created_at must be a string, not 5",
+            "plan_mode must be true or false, not 'yes'",
+            "todos[0] must be an object, not 1",
+            "total_usage.input_tokens must be a whole number, not 'many'",
+        )
+    ]
 
 
 def test_random_bytes_never_escape_as_anything_but_our_error(tmp_path: Path) -> None:
@@ -83,6 +99,46 @@ def test_random_bytes_never_escape_as_anything_but_our_error(tmp_path: Path) -> 
             store.load("s")
         except CalibanError as error:
             assert str(tmp_path) in error.message
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "m1", "user", "text", "\ud800"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=6,
+)
+MESSAGE = st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "assistant"]) | ODD, "content": st.just("hi") | ODD},
+    optional={"id": st.just("m1") | ODD, "parent": ODD, "family": ODD},
+)
+MEMBERS = st.dictionaries(NAMES, ODD, max_size=4)
+RECORD = st.builds(
+    lambda members, own: members | own,
+    MEMBERS,
+    st.fixed_dictionaries(
+        {"seq": st.integers(0, 3), "type": st.sampled_from(["session", "message", "replace", "note"])},
+        optional={"message": MESSAGE, "messages": st.lists(st.just("m1") | MESSAGE | ODD, max_size=3)},
+    ),
+)
+
+
+@given(MEMBERS, st.lists(MESSAGE, max_size=3) | ODD, st.lists(RECORD, max_size=4))
+def test_files_of_almost_the_right_form_are_a_session_or_our_error(
+    members: dict[str, object], messages: object, records: list[dict[str, object]]
+) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "s.json"
+        path.write_text(json.dumps({**members, "messages": messages}))
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        path.with_suffix(".journal").write_text(lines)
+        store = SessionStore(path.parent)
+        assert [head.name for head in store.list()] == ["s"]
+        try:
+            state = store.load("s")
+        except SessionCorrupt as error:
+            assert error.message.startswith(str(path))
+            return
+        store.open("s").close()
+        assert store.load("s").messages == state.messages
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes")

@@ -65,8 +65,9 @@ def test_a_fork_goes_on_alone_and_knows_where_it_came_from(store: SessionStore, 
     with store.open("old", provider="p", model="m") as session:
         session.append(user("one"), Usage(input_tokens=7))
         session.append(assistant("two"))
-        session.set_todos([{"id": "1", "content": "x", "status": "pending"}])
-        session.set_plan_mode(True)
+    path = tmp_path / "old.json"
+    members = {"plan_mode": True, "todos": [{"id": "1", "content": "x", "status": "pending"}]}
+    path.write_text(json.dumps(json.loads(path.read_text()) | members))
     before = store.load("old")
     kept = files(tmp_path, "old")
     with store.fork("old", "new") as session:
@@ -145,7 +146,7 @@ def test_an_empty_session_can_be_forked(store: SessionStore) -> None:
         session.note(model="m")
     with store.fork("old", "new") as fork:
         assert fork.state.messages == ()
-        assert fork.state.forked_from == ForkOrigin(session="old", id=store.load("old").id)
+        assert fork.state.forked_from == ForkOrigin(session="old", id=store.load("old").id, entry=None)
 
 
 @pytest.mark.parametrize("kind", ["json", "journal"])

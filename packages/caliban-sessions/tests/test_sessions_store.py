@@ -114,11 +114,8 @@ def test_a_session_is_one_readable_file_after_close(store: SessionStore) -> None
 
 
 def test_what_is_resumed_is_what_was_closed_and_can_go_on(store: SessionStore) -> None:
-    todo = {"id": "1", "content": "write", "status": "pending"}
     with store.open("work", provider="p", model="m") as session:
         session.append(user("one"), Usage(input_tokens=1))
-        session.set_plan_mode(True)
-        session.set_todos([todo])
         session.note(model="m2")
         session.add_usage(Usage(output_tokens=4))
         closed = session.state
@@ -126,7 +123,7 @@ def test_what_is_resumed_is_what_was_closed_and_can_go_on(store: SessionStore) -
         assert session.state == closed
         session.append(assistant("two"))
     state = store.load("work")
-    assert (state.provider, state.model, state.plan_mode, state.todos) == ("p", "m2", True, (todo,))
+    assert (state.provider, state.model) == ("p", "m2")
     assert state.total_usage == Usage(input_tokens=1, output_tokens=4)
     assert texts(state) == ["one", "two"]
     assert state.created_at == closed.created_at < closed.updated_at < state.updated_at
@@ -134,8 +131,7 @@ def test_what_is_resumed_is_what_was_closed_and_can_go_on(store: SessionStore) -
 
 def test_a_session_that_nothing_was_written_to_leaves_no_file(store: SessionStore) -> None:
     with store.open("idle") as session:
-        session.set_plan_mode(False)
-        session.set_todos([])
+        session.note()
         session.add_usage(Usage())
     assert not list(store.directory.iterdir())
     assert not store.exists("idle")

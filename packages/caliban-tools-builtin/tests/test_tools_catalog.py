@@ -8,7 +8,7 @@ import sys
 
 import caliban_tools_builtin
 from caliban_common.tool import Tool
-from caliban_tools_builtin import ToolOptions, builtin_tools
+from caliban_tools_builtin import ToolOptions, builtin_specs, builtin_tools
 
 
 def test_the_six_tools_are_what_they_say(ws):
@@ -21,6 +21,7 @@ def test_the_six_tools_are_what_they_say(ws):
         ("Grep", "read", "pattern"),
         ("Bash", "execute", "command"),
     ]
+    assert tuple(tool.spec for tool in tools) == builtin_specs()
     assert all(tool.spec is tool.spec and len(tool.spec.description) > 80 for tool in tools)
 
 

@@ -105,7 +105,7 @@ def test_an_image_is_known_by_its_first_bytes(call, ws, name, data, media):
     (ws / name).write_bytes(data)
     assert call("Read", path=name).content == (
         TextBlock(text=f"→ Read {name}, {media}, {len(data)} bytes"),
-        ImageBlock(media_type=media, data=base64.b64encode(data).decode()),
+        ImageBlock.of(media_type=media, data=base64.b64encode(data).decode()),
     )
 
 

@@ -126,6 +126,7 @@ class Agent:
         return Compaction(
             model=self.model,
             provider=self.provider,
+            tools=self._tools,
             compactor=self.compactor,
             window_tokens=window,
             micro=self.options.micro_compact,

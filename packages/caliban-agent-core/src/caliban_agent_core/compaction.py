@@ -9,6 +9,7 @@ from caliban_agent_core.errors import CompactionFailed
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.ports import Compactor
 from caliban_agent_core.state import RunState
+from caliban_agent_core.toolset import ToolSnapshots
 from caliban_common.estimate import Estimator
 from caliban_common.event import Warned
 from caliban_common.message import NewId
@@ -20,11 +21,13 @@ TARGET_SHARE = 0.7
 class Compaction(Struct, kw_only=True):
     """The compaction of one run; without a `compactor` the model summarises.
 
-    `window_tokens` of `None` (unknown) switches the forethought off.
+    The `tools` say which of their results newer ones make stale. `window_tokens` of `None` (unknown) switches
+    the forethought off.
     """
 
     model: str
     provider: Provider
+    tools: ToolSnapshots
     compactor: Compactor | None
     window_tokens: int | None
     micro: bool
@@ -63,7 +66,7 @@ class Compaction(Struct, kw_only=True):
         from caliban_agent_core.compact.micro import supersede
 
         before = tuple(state.messages)
-        after = supersede(before)
+        after = supersede(before, self.tools.take().specs)
         if after is before:
             return False
         await state.rewrite(after, "older tool results gave way to newer ones")

@@ -22,7 +22,7 @@ from caliban_agent_core.errors import ToolDefinitionError
 from caliban_common.cleaning import NO_OUTPUT
 from caliban_common.errors import ArgumentError
 from caliban_common.text import clean, one_line
-from caliban_common.tool import Tool, ToolContext, ToolKind, ToolOutput, ToolSpec
+from caliban_common.tool import ArgumentRole, Tool, ToolContext, ToolKind, ToolOutput, ToolSpec
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -137,6 +137,7 @@ def tool(
     name: str | None = None,
     kind: ToolKind = "other",
     main_argument: str | None = None,
+    roles: Mapping[str, ArgumentRole] | None = None,
     conflict_key: ConflictKey | None = None,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 def tool(
@@ -146,18 +147,21 @@ def tool(
     name: str | None = None,
     kind: ToolKind = "other",
     main_argument: str | None = None,
+    roles: Mapping[str, ArgumentRole] | None = None,
     conflict_key: ConflictKey | None = None,
 ) -> Any:
     """Make a tool of a typed function, `async` or plain.
 
     The first paragraph of its docstring describes it to the model, its annotations are the schema (pydantic's
     `Field` in `Annotated` adds descriptions and bounds), a parameter of type `ToolContext` is filled by the
-    loop. It returns a string, a `ToolOutput`, or anything that has a JSON form. `conflict_key` is given the
-    validated arguments. Raises `ToolDefinitionError` for a function that no model could be offered.
+    loop. It returns a string, a `ToolOutput`, or anything that has a JSON form. `kind`, `main_argument` and
+    `roles` are those of `ToolSpec`; `conflict_key` is given the validated arguments. Raises
+    `ToolDefinitionError` for a function that no model could be offered.
     """
+    facts = {"kind": kind, "main_argument": main_argument, "roles": roles or {}}
     if function is None:
-        return partial(_tool, name=name, kind=kind, main_argument=main_argument, conflict_key=conflict_key)
-    return _tool(function, name=name, kind=kind, main_argument=main_argument, conflict_key=conflict_key)
+        return partial(_tool, name=name, facts=facts, conflict_key=conflict_key)
+    return _tool(function, name=name, facts=facts, conflict_key=conflict_key)
 
 
 def untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,8 +184,7 @@ def _tool(
     function: Callable[P, R],
     *,
     name: str | None,
-    kind: ToolKind,
-    main_argument: str | None,
+    facts: Mapping[str, Any],
     conflict_key: ConflictKey | None,
 ) -> FunctionTool[P, R]:
     name = name or _name(function)
@@ -192,14 +195,14 @@ def _tool(
     if not description:
         raise ToolDefinitionError(f"{name} has no docstring", hint="tell the model there what the tool does")
     parameters = Parameters(function)
-    if main_argument is not None and main_argument not in parameters.names:
-        raise ToolDefinitionError(f"{name} has no parameter {main_argument!r} to be its main argument")
+    for argument in (facts["main_argument"], *facts["roles"]):
+        if argument is not None and argument not in parameters.names:
+            raise ToolDefinitionError(f"{name} has no parameter {argument!r}", hint="name one that it has")
     spec = ToolSpec(
         name=name,
         description=" ".join(description.split()),
         input_schema=parameters.schema,
-        kind=kind,
-        main_argument=main_argument,
+        **facts,
     )
     return FunctionTool(function, spec=spec, parameters=parameters, conflict_key=conflict_key)
 

@@ -185,7 +185,7 @@ class Loop(Struct, kw_only=True):
         if unknown is None and (reply.message.content or self.state.said or self.nudges.empty_in_a_row > 0):
             return None
         why = f": {one_line(unknown)}" if unknown else ""
-        hint = "Ask again, or try another model."
+        hint = "ask again, or try another model"
         return stop_for(BadResponse(f"the model wrote nothing{why}", hint=hint))
 
     def _request(self, tools: ToolSnapshot) -> CompletionRequest:

@@ -156,8 +156,8 @@ class ModelCaller:
 
     def _message(self, assembler: Assembler, model: str) -> Message:
         """The reply, under the name that was asked for: an alias must find its own signatures again."""
-        reply = assembler.message(self._provider.family, model)
-        return replace(reply, id=self._state.new_id(), model=assembler.asked or model)
+        reply = assembler.message(self._provider.family, model, id=self._state.new_id())
+        return replace(reply, model=assembler.asked or model)
 
     async def _stream(self, request: CompletionRequest, turn: int) -> Reply:
         assembler = self.assembler = Assembler()
@@ -185,7 +185,7 @@ class ModelCaller:
             self._state.spend(assembler.usage)
         if assembler.stop_reason is None and not assembler.complete:
             raise StreamInterrupted(
-                "the stream ended before the reply did", hint="The connection was lost: ask again."
+                "the stream ended before the reply did", hint="the connection was lost: ask again"
             )
         message, usage = self._message(assembler, request.model), assembler.usage
         if not usage.input_tokens or not usage.output_tokens:
@@ -266,6 +266,4 @@ def _fault(name: str, error: BaseException) -> ProviderError:
 
     logging.getLogger(__name__).debug("the provider %r failed", name, exc_info=error)
     said = one_line(f"{type(error).__name__}: {error}")
-    return BadResponse(
-        f"the provider {name!r} failed: {said}", hint="This is a fault of the provider itself."
-    )
+    return BadResponse(f"the provider {name!r} failed: {said}", hint="this is a fault of the provider itself")

@@ -32,6 +32,7 @@ from caliban_common.event import (
 )
 from caliban_common.hook import HookEvent, Hooks, HookVerdict
 from caliban_common.message import (
+    Base64Source,
     Block,
     DocumentBlock,
     ImageBlock,
@@ -44,6 +45,7 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UrlSource,
     assistant,
     new_id,
     system,
@@ -61,6 +63,7 @@ __all__ = [
     "ArgumentError",
     "AssistantTextDelta",
     "AssistantThinkingDelta",
+    "Base64Source",
     "Block",
     "CalibanError",
     "ChildEvent",
@@ -105,6 +108,7 @@ __all__ = [
     "ToolUseBlock",
     "TurnEnd",
     "TurnStart",
+    "UrlSource",
     "Usage",
     "Warned",
     "assistant",

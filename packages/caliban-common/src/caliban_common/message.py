@@ -1,7 +1,8 @@
 """Messages and their blocks: what a conversation is made of.
 
 Every value is frozen; a history is a tuple of messages and is never edited in place. A block that only
-its own model family understands (a signature, encrypted reasoning) is kept byte for byte.
+its own model family understands (a signature, encrypted reasoning) is kept byte for byte. Names and order of
+the members are those of the session file; `codec` turns these types into JSON and back.
 """
 
 from __future__ import annotations
@@ -30,26 +31,70 @@ class TextBlock(Tagged, frozen=True, kw_only=True, tag="text"):
     text: str
 
 
-class ImageBlock(Tagged, frozen=True, kw_only=True, tag="image"):
-    """An image, either base64 in `data` or behind `url`; exactly one of the two is set."""
-
-    media_type: str
-    data: str | None = None
-    url: str | None = None
-
-
-class DocumentBlock(Tagged, frozen=True, kw_only=True, tag="document"):
-    """A document (PDF or text) as base64 in `data`."""
+class Base64Source(Tagged, frozen=True, kw_only=True, tag="base64"):
+    """Data that stands in the message itself, as base64."""
 
     media_type: str
     data: str
+
+
+class UrlSource(Tagged, frozen=True, kw_only=True, tag="url"):
+    """Data that the provider fetches; `media_type` is empty where nobody said it."""
+
+    url: str
+    media_type: str = ""
+
+
+Source: TypeAlias = Base64Source | UrlSource
+
+
+class ImageBlock(Tagged, frozen=True, kw_only=True, tag="image"):
+    """An image, in the message or behind an address."""
+
+    source: Source
+
+    @classmethod
+    def of(cls, media_type: str, data: str) -> ImageBlock:
+        """An image that stands in the message; `data` is base64."""
+        return cls(source=Base64Source(media_type=media_type, data=data))
+
+    @property
+    def media_type(self) -> str:
+        """The type of the image, empty where nobody said it."""
+        return self.source.media_type
+
+    @property
+    def data(self) -> str | None:
+        """The image as base64; `None` where it is behind `url`."""
+        return self.source.data if isinstance(self.source, Base64Source) else None
+
+    @property
+    def url(self) -> str | None:
+        """Where the image is; `None` where it is in `data`."""
+        return self.source.url if isinstance(self.source, UrlSource) else None
+
+
+class DocumentBlock(Tagged, frozen=True, kw_only=True, tag="document", omit_defaults=True):
+    """A document (PDF or text)."""
+
+    source: Base64Source
     title: str | None = None
 
+    @property
+    def media_type(self) -> str:
+        """The type of the document."""
+        return self.source.media_type
 
-class ThinkingBlock(Tagged, frozen=True, kw_only=True, tag="thinking"):
+    @property
+    def data(self) -> str:
+        """The document as base64."""
+        return self.source.data
+
+
+class ThinkingBlock(Tagged, frozen=True, kw_only=True, tag="thinking", omit_defaults=True):
     """Reasoning that the model showed; `signature` proves it to the model that wrote it."""
 
-    text: str
+    text: str = field(name="thinking")
     signature: str | None = None
 
 
@@ -59,7 +104,7 @@ class RedactedThinkingBlock(Tagged, frozen=True, kw_only=True, tag="redacted_thi
     data: str
 
 
-class ToolUseBlock(Tagged, frozen=True, kw_only=True, tag="tool_use"):
+class ToolUseBlock(Tagged, frozen=True, kw_only=True, tag="tool_use", omit_defaults=True):
     """A tool call of the model.
 
     `input` is the decoded JSON object. When the model's JSON could not be decoded, `input` is empty and
@@ -99,7 +144,7 @@ Block: TypeAlias = (
 )
 
 
-class Message(Struct, frozen=True, kw_only=True):
+class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One entry of a history.
 
     `family` and `model` name who wrote an assistant message: signed blocks go back to that model only.

@@ -13,15 +13,27 @@ from msgspec import Struct, field
 from caliban_common.event import ChildEvent, ToolProgress
 from caliban_common.message import ImageBlock, TextBlock
 
-ToolKind: TypeAlias = Literal["read", "edit", "execute", "network", "other"]
-"""What a call can do at most: `read` runs in plan mode, `edit` counts as progress on files."""
+ToolKind: TypeAlias = Literal["read", "edit", "execute", "network", "session", "other"]
+"""What a call can do at most: `read` runs in plan mode, `edit` counts as progress on files, `session` changes
+nothing but the session itself, such as its list of tasks."""
+
+ArgumentRole: TypeAlias = Literal["reads", "searches", "writes", "command", "directory", "url"]
+"""What an argument means to policies: a path that the call reads, one below which it searches (the workspace
+when left out), one that it writes; a shell command, the directory that it runs in; a URL."""
+
+RepeatKey: TypeAlias = tuple[str, ...] | Literal["all"]
+"""The arguments in which two calls that ask the same agree; the first of them names the question."""
 
 
 class ToolSpec(Struct, frozen=True, kw_only=True):
-    """What the model and the gate know of a tool.
+    """What the model, the gate and the screens know of a tool; only the first three fields go to the model.
 
-    `main_argument` is the input field that permission patterns such as `Bash:git *` match.
-    `input_schema` is a JSON Schema of type object.
+    `input_schema` is a JSON Schema of type object. `main_argument` says most about a call in one line.
+    `roles` say what arguments mean to policies: permission patterns such as `Bash:git *` match the command,
+    the paths or the URL among them, and the main argument where there are none. A call that agrees with an
+    earlier one in the `repeat_key` makes its result stale; without a key none does. A call of a tool that
+    `ends_plan` leaves plan mode. What a tool says of itself opens nothing unless somebody vouches for it
+    (ADR 0024).
     """
 
     name: str
@@ -29,6 +41,9 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     input_schema: Mapping[str, Any]
     kind: ToolKind = "other"
     main_argument: str | None = None
+    roles: Mapping[str, ArgumentRole] = field(default_factory=dict)
+    repeat_key: RepeatKey | None = None
+    ends_plan: bool = False
 
 
 Emit: TypeAlias = Callable[[ToolProgress | ChildEvent], Awaitable[None]]

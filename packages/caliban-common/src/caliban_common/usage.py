@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Struct, field
+
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
 MAX_TOKENS = 10**12
 """No call uses more: a greater count is a fault of who tells it."""
@@ -17,19 +21,19 @@ def told_count(value: object) -> int | None:
     return value if 0 <= value <= MAX_TOKENS else None
 
 
-class Usage(Struct, frozen=True, kw_only=True):
+class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens of one call or of many.
 
     `input_tokens` is the whole prompt; `cache_read_tokens` and `cache_write_tokens` are parts of it.
     `output_tokens` includes `thinking_tokens`. All counts are ≥ 0. `estimated` says that some of them are not
-    the provider's: it told none.
+    the provider's: it told none. In JSON the cache's counts have the names of the session file.
     """
 
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    thinking_tokens: int = 0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cache_write_tokens: Count = field(default=0, name="cache_creation_input_tokens")
+    cache_read_tokens: Count = field(default=0, name="cache_read_input_tokens")
+    thinking_tokens: Count = 0
     estimated: bool = False
 
     @property

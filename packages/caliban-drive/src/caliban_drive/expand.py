@@ -110,7 +110,7 @@ def _read(name: str, path: Path, max_bytes: int) -> bytes:
 def _block(name: str, data: bytes) -> Block:
     media_type = _image_type(data)
     if media_type is not None:
-        return ImageBlock(media_type=media_type, data=base64.b64encode(data).decode("ascii"))
+        return ImageBlock.of(media_type=media_type, data=base64.b64encode(data).decode("ascii"))
     if b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise AttachmentRefused(f"@{name} is neither text nor a PNG, JPEG, GIF or WebP image")
     encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"

@@ -128,6 +128,8 @@ class RunTotals(Struct, kw_only=True):
                 self.usage += event.usage
                 self.turns_without_edit = event.turns_without_edit
                 self.no_edit_nudge_emitted = self.no_edit_nudge_emitted or event.no_edit_nudge_emitted
+            case ChildEvent():
+                pass  # a child has a result of its own, which its tool sums up
             case (
                 TurnStart()
                 | AssistantTextDelta()
@@ -135,7 +137,6 @@ class RunTotals(Struct, kw_only=True):
                 | ToolCallStart()
                 | ToolCallInputDelta()
                 | ToolProgress()
-                | ChildEvent()
                 | HistoryReplaced()
                 | ReplyDiscarded()
                 | ApiRetry()

@@ -78,6 +78,8 @@ class Recorder:
                 return failure or self._forget_prefix()
             case TurnEnd():
                 return self._write(lambda store: store.add_usage(event.usage)) or self._note_prefix()
+            case ChildEvent():
+                return None  # a child's messages are no part of this conversation
             case (
                 TurnStart()
                 | AssistantTextDelta()
@@ -87,7 +89,6 @@ class Recorder:
                 | ToolCallReady()
                 | ToolCallEnd()
                 | ToolProgress()
-                | ChildEvent()
                 | ReplyDiscarded()
                 | ApiRetry()
                 | Warned()

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from typing import Any, Protocol
+from typing import Final, Literal, Protocol
 
 import anyio
 
+from caliban_common.errors import DataError
 from caliban_common.message import Message, TextBlock
+from caliban_common.tagged import Tagged
 from caliban_common.text import one_line
+from caliban_common.typed import typed
 from caliban_headless.errors import BadInput, HeadlessError, InputTooLarge, MissingInput
 from caliban_headless.stdin import Stdin
 
 MAX_TEXT_BYTES = 10 * 1024 * 1024
 MAX_FRAME_BYTES = 10 * 1024 * 1024
 SETTLE_S = 0.02
+_FORM: Final = 'a prompt is sent as {"type":"user","content":"…"}'
 
 
 class PromptSource(Protocol):
@@ -145,6 +149,24 @@ async def read_text(stdin: Stdin) -> str:
     return b"".join(parts).decode("utf-8", "replace")
 
 
+class TextPart(Tagged, frozen=True, kw_only=True, tag="text", forbid_unknown_fields=True):
+    """A piece of a prompt."""
+
+    text: str
+
+
+class UserFrame(Tagged, frozen=True, kw_only=True, tag="user", forbid_unknown_fields=True):
+    """A prompt."""
+
+    content: str | tuple[TextPart, ...]
+
+
+class ControlFrame(Tagged, frozen=True, kw_only=True, tag="control", forbid_unknown_fields=True):
+    """What is to happen to the run at work."""
+
+    subtype: Literal["interrupt"]
+
+
 def parse_frame(line: bytes) -> Message | None:
     """The prompt of a `user` frame; `None` for an interrupt. Raises `BadInput` for anything else.
 
@@ -152,49 +174,20 @@ def parse_frame(line: bytes) -> Message | None:
     the guide).
     """
     try:
-        frame = json.loads(line)
+        data = json.loads(line)
     except (ValueError, RecursionError) as error:
         shown = one_line(line.decode("utf-8", "replace"), max_chars=80)
         raise BadInput(f"input frame is not JSON: {shown}") from error
-    if not isinstance(frame, dict):
-        raise BadInput("an input frame must be a JSON object")
-    match frame.get("type"):
-        case "user":
-            _only(frame, ("type", "content"))
-            return Message(role="user", content=_prompt_blocks(frame.get("content")))
-        case "control":
-            _only(frame, ("type", "subtype"))
-            if frame.get("subtype") != "interrupt":
-                raise BadInput(f"unknown control subtype {frame.get('subtype')!r} (known: interrupt)")
-            return None
-        case other:
-            raise BadInput(f"unknown frame type {other!r} (known: user, control)")
+    try:
+        frame = typed(data, UserFrame | ControlFrame, what="an input frame")
+    except DataError as error:
+        raise BadInput(error.message, hint=_FORM) from error
+    return Message(role="user", content=_prompt_blocks(frame)) if isinstance(frame, UserFrame) else None
 
 
-def _only(frame: dict[str, Any], known: tuple[str, ...]) -> None:
-    unknown = sorted(set(frame) - set(known))
-    if unknown:
-        raise BadInput(
-            f"unknown member {unknown[0]!r} in a {frame['type']} frame (known: {', '.join(known)})",
-            hint='a prompt is sent as {"type":"user","content":"…"}',
-        )
-
-
-def _prompt_blocks(content: object) -> tuple[TextBlock, ...]:
-    if isinstance(content, str):
-        texts = [content]
-    elif isinstance(content, list):
-        texts = [_text_of(block) for block in content]
-    else:
-        raise BadInput("a user frame's content must be a string or a list of text blocks")
+def _prompt_blocks(frame: UserFrame) -> tuple[TextBlock, ...]:
+    texts = [frame.content] if isinstance(frame.content, str) else [part.text for part in frame.content]
     blocks = tuple(TextBlock(text=text) for text in texts if text.strip())
     if not blocks:
         raise BadInput("a user frame's content is empty")
     return blocks
-
-
-def _text_of(block: object) -> str:
-    if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
-        _only({**block, "type": "text"}, ("type", "text"))
-        return str(block["text"])
-    raise BadInput('a content block must be {"type":"text","text":"…"}')

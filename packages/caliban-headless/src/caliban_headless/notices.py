@@ -28,6 +28,7 @@ from caliban_common.event import (
 )
 from caliban_common.message import ToolUseBlock
 from caliban_common.text import one_line, plural
+from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.notice import Notice
 from caliban_drive.result import PromptResult
 
@@ -36,8 +37,6 @@ UNSPOKEN = ("cache_miss",)
 
 UNFRAMED = ("slow_key_helper", "status")
 """Warnings that frames have no word for: they stand on standard error beside frames, too."""
-
-SHOWN_ARGUMENTS = ("command", "path", "pattern", "url", "file_path", "query")
 
 
 def print_notice(text: str) -> None:
@@ -71,11 +70,13 @@ def line(message: str, hint: str | None = None) -> str:
 class Notices:
     """Lines for standard error. `announce` says which tools run; problems are told in any case.
 
-    Beside frames (`framed`) there are lines only for what these do not say.
+    Beside frames (`framed`) there are lines only for what these do not say. The specs of the `tools` tell
+    which argument says most about a call.
     """
 
-    def __init__(self, *, announce: bool, framed: bool = False) -> None:
+    def __init__(self, *, announce: bool, framed: bool = False, tools: ToolSource | None = None) -> None:
         self._announce = announce
+        self._tools = tools or FixedTools()
         self._framed = framed
 
     def event(self, event: AgentEvent) -> str:
@@ -84,10 +85,10 @@ class Notices:
             return self._unframed(event)
         match event:
             case ToolCallReady():
-                return f"[{describe_call(event.call)}]\n" if self._announce else ""
+                return f"[{describe_call(event.call, self._tools)}]\n" if self._announce else ""
             case ToolCallEnd():
-                is_denied = event.outcome == "denied"
-                return line(f"{event.name} was denied: {one_line(event.reason)}") if is_denied else ""
+                denied = event.outcome == "denied"
+                return line(f"{event.name} was denied: {one_line(event.reason)}") if denied else ""
             case ApiRetry():
                 wait_s = event.delay_ms / 1000
                 attempt = f"{event.attempt}/{event.max_retries}"
@@ -124,13 +125,12 @@ class Notices:
         return line(_words(result), result.hint)
 
 
-def describe_call(call: ToolUseBlock) -> str:
-    """A tool call in a few words: its name and the argument that says most."""
-    for name in SHOWN_ARGUMENTS:
-        value = call.input.get(name)
-        if isinstance(value, str):
-            return f"{call.name} {one_line(value, max_chars=120)}"
-    return call.name
+def describe_call(call: ToolUseBlock, tools: ToolSource) -> str:
+    """A tool call in a few words: its name and its main argument."""
+    specs = (tool.spec for tool in tools.tools() if tool.spec.name == call.name)
+    main_argument = next((spec.main_argument for spec in specs), None)
+    value = None if main_argument is None else call.input.get(main_argument)
+    return f"{call.name} {one_line(value, max_chars=120)}" if isinstance(value, str) else call.name
 
 
 def _warning(event: Warned) -> str:

@@ -94,13 +94,13 @@ class StreamEncoder:
                 return None if event.subtype in UNFRAMED else frames.warning_frame(event)
             case HookFired():
                 return frames.hook_frame(event) if self._options.hooks else None
+            case ToolProgress() | ChildEvent():
+                return None  # the dialect has no frame for them: what a child does is not the run's own
             case (
                 TurnStart()
                 | AssistantTextDelta()
                 | ToolCallStart()
                 | ToolCallInputDelta()
-                | ToolProgress()
-                | ChildEvent()
                 | MessageAdded()
                 | HistoryReplaced()
                 | RunEnd()

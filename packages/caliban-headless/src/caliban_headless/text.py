@@ -63,8 +63,10 @@ class TextEncoder:
                 self._shown = self._shown or "".join(self._parts)
                 self._parts = []
                 return b""
+            case TurnEnd() if self._shown:
+                return self._end_of_repeat()
             case TurnEnd():
-                return self._end_of_repeat() if self._shown else self._new_line()
+                return self._new_line()
             case MessageAdded():
                 if event.injected:
                     self._parts = []

@@ -88,7 +88,7 @@ def router_config(data: Mapping[str, Any], *, known: Collection[str] | None = No
     hedge = None if given_hedge is None else read_hedge(given_hedge, "router.hedge", Hedge())
     rows = table.take("route")
     if not isinstance(rows, list) or not rows:
-        raise table.error("route", "there is no route", hint="Write at least one [[router.route]] table.")
+        raise table.error("route", "there is no route", hint="write at least one [[router.route]] table")
     table.end()
     routes = tuple(read_route(row, f"router.route {n}", breaker, hedge) for n, row in enumerate(rows, 1))
     made = data.get("provider")
@@ -108,16 +108,16 @@ def check(config: RouterConfig, *, known: Collection[str] | None = None) -> None
     for number, route in enumerate(config.routes, 1):
         name = f"router.route {number}"
         if ids.count(route.id) > 1:
-            hint = "Give each route an id of its own."
+            hint = "give each route an id of its own"
             raise RouterConfigError(f"two routes are called {route.id!r}", table=name, key="id", hint=hint)
         unknown = [id for id in route.fallback or () if id not in ids]
         if unknown:
-            hint = f"The routes are {', '.join(ids)}."
+            hint = f"the routes are {', '.join(ids)}"
             raise RouterConfigError(
                 f"no route is called {unknown[0]!r}", table=name, key="fallback", hint=hint
             )
         if known is not None and route.provider not in known:
-            hint = f"Known are {', '.join(sorted(known))}; others need a [provider.NAME] table."
+            hint = f"known are {', '.join(sorted(known))}; others need a [provider.NAME] table"
             raise RouterConfigError(
                 f"no provider is called {route.provider!r}", table=name, key="provider", hint=hint
             )
@@ -161,7 +161,7 @@ def with_overrides(config: RouterConfig, overrides: Mapping[str, str]) -> Router
                 "is neither a purpose nor the id of a route",
                 table="model_overrides",
                 key=key,
-                hint=f"Purposes are {', '.join(PURPOSES)}.",
+                hint=f"purposes are {', '.join(PURPOSES)}",
             )
     return config
 

@@ -90,7 +90,7 @@ class BudgetExhausted(BudgetSpent):
     """The budget is spent, or somebody who was asked did not allow the next call."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(Stop(kind="budget", message=message, hint="Allow a larger budget to go on."))
+        super().__init__(Stop(kind="budget", message=message, hint="allow a larger budget to go on"))
 
 
 def told(failures: tuple[Failure, ...]) -> str:

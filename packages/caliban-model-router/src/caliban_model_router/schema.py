@@ -136,7 +136,7 @@ def read_provider(value: object, name: str) -> ProviderTable:
     table = Table(value, f"provider.{name}")
     kind, base_url, env = map(table.take_text, ("kind", "base_url", "api_key_env"))
     headers, options = (_texts(table.take(key), f"provider.{name}.{key}") for key in ("headers", "options"))
-    table.end(hint=f"What only one provider knows stands in [provider.{name}.options].")
+    table.end(hint=f"what only one provider knows stands in [provider.{name}.options]")
     return ProviderTable(
         name=name, kind=kind, base_url=base_url, api_key_env=env, headers=headers, options=options
     )

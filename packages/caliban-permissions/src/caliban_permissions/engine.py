@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from caliban_common.permission import Action, Decision, PermissionMode
 from caliban_common.tool import ToolSpec
-from caliban_permissions.calls import PathSubject
-from caliban_permissions.evaluate import RuleChain
+from caliban_permissions.characters import refused_text
 from caliban_permissions.explain import Explanation, parts_of
-from caliban_permissions.gate import refused_text
-from caliban_permissions.judge import judge_call
+from caliban_permissions.facts import JudgedTool
+from caliban_permissions.judge import bound, judge_call, judge_claims
+from caliban_permissions.judgement import HumanOnly, Judgement, refusal
 from caliban_permissions.modes import ModeVerdict, apply_mode, plan_refusal
-from caliban_permissions.outcome import HumanOnly, Outcome, refusal
+from caliban_permissions.names import READER
 from caliban_permissions.paths import PathContext, resolve
 from caliban_permissions.remedy import headless_reason
-from caliban_permissions.rule import RuleSet
+from caliban_permissions.rules.chain import RuleChain
+from caliban_permissions.rules.rule import RuleSet
+from caliban_permissions.subjects import PathSubject
 from caliban_permissions.suggest import suggest
 
 
@@ -34,7 +36,8 @@ class Engine:
     in commands. A face without a person is not `interactive`: its decisions are never "ask". `auto_allow` is
     `--auto-allow`: the mode dontAsk for the run. `roots` are further directories that count as the
     workspace. `sandboxed` promises that every Bash call runs in the full sandbox and that the user wants it
-    unasked there.
+    unasked there. `vouched` are the tools whose specs are believed; what any other tool says of itself only
+    binds it, and none of their names is open to another (ADR 0024).
     """
 
     def __init__(  # noqa: PLR0913 - the one place where everything a decision depends on comes together
@@ -50,6 +53,7 @@ class Engine:
         home: Path | None = None,
         roots: tuple[Path, ...] = (),
         sandboxed: bool = False,
+        vouched: Iterable[ToolSpec] = (),
     ) -> None:
         self.rules = rules
         self.mode: PermissionMode = (
@@ -59,91 +63,122 @@ class Engine:
         self._auto_allow = auto_allow
         self._clock = clock
         self._place = PathContext.of(workspace, cwd, home or Path.home(), roots)
-        self._book = RuleChain(rules, self._place)
-        self._policy = RuleChain(RuleSet(managed=rules.managed), self._place)
+        self._vouched = {spec.name: JudgedTool(spec, vouched=True) for spec in vouched}
+        known = self._vouched.values()
+        self._chain = RuleChain(rules, self._place, known)
+        self._policy = RuleChain(RuleSet(managed=rules.managed), self._place, known)
         self._sandboxed = sandboxed
 
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
         """The final verdict for this face; without a person an ask is a deny that says what would help."""
-        outcome, verdict = self._verdict(tool, args)
+        judged = self._judged(tool)
+        judgement, verdict = self._verdict(judged, args)
         if verdict.action == "ask" and not self.interactive:
-            suggestions = suggest(tool, args, self._place, outcome)
-            reason = headless_reason(tool, outcome, suggestions)
-            return Decision(action="deny", reason=reason, rule=outcome.rule)
-        return Decision(action=verdict.action, reason=verdict.reason, rule=outcome.rule)
+            suggestions = suggest(judged, args, self._place, judgement)
+            reason = headless_reason(judged, judgement, suggestions)
+            return Decision(action="deny", reason=reason, rule=judgement.rule)
+        return Decision(action=verdict.action, reason=verdict.reason, rule=judgement.rule)
 
     def explain(self, tool: ToolSpec, args: Mapping[str, Any]) -> Explanation:
         """Everything behind the verdict, before interactivity."""
-        outcome, verdict = self._verdict(tool, args)
+        judged = self._judged(tool)
+        judgement, verdict = self._verdict(judged, args)
         return Explanation(
             verdict=verdict.action,
             reason=verdict.reason or verdict.note,
-            rule=outcome.rule,
+            rule=judgement.rule,
             mode=self.mode,
-            parts=parts_of(outcome),
-            opaque=outcome.opaque,
-            person=tuple(floor.text for floor in outcome.floors if floor.kind != "outside"),
-            suggestions=suggest(tool, args, self._place, outcome) if verdict.action == "ask" else (),
-            layers=(self._policy if self.mode == "disabled" else self._book).layers(),
+            parts=parts_of(judgement),
+            opaque=judgement.opaque,
+            human_only=tuple(only.text for only in judgement.human_only if only.kind != "outside"),
+            suggestions=suggest(judged, args, self._place, judgement) if verdict.action == "ask" else (),
+            layers=(self._policy if self.mode == "disabled" else self._chain).layers(),
         )
 
     def suggest(self, tool: ToolSpec, args: Mapping[str, Any]) -> tuple[str, ...]:
         """The patterns that "always allow" would write for this call; none where no rule should last."""
-        return suggest(tool, args, self._place, self._verdict(tool, args)[0])
+        judged = self._judged(tool)
+        return suggest(judged, args, self._place, self._verdict(judged, args)[0])
 
     def may_read(self, path: str) -> bool:
         """Whether no deny or ask rule for Read means this path: what search tools may show of it."""
         names = resolve(path, self._place)
         if names.refused is not None:
             return False
-        if not self._book.guards_reads:
+        if not self._chain.guards_reads:
             return True
-        hit = self._book.decide(PathSubject(("Read",), names), self._clock())
-        return hit.action == "allow" or not hit.explicit
+        ruling = self._chain.decide(PathSubject((READER,), names), self._clock())
+        return ruling.action == "allow" or not ruling.explicit
 
     def offers(self, tool: ToolSpec) -> bool:
-        """Whether the model should be told of the tool: false when a rule denies every call of it."""
+        """Whether the model should be told of the tool: false when every call of it is denied."""
+        if self._impostor(self._judged(tool)):
+            return False
         now = self._clock()
-        return not any(_denies_all(book, tool.name, now) for book in (self._book, self._policy))
+        return not any(_denies_all(chain, tool.name, now) for chain in (self._chain, self._policy))
 
-    def _verdict(self, tool: ToolSpec, args: Mapping[str, Any]) -> tuple[Outcome, ModeVerdict]:
-        if self.mode == "plan":
+    def _judged(self, spec: ToolSpec) -> JudgedTool:
+        # By identity first: to compare two equal specs takes 2 µs, and a JudgedTool made anew as much again.
+        own = self._vouched.get(spec.name)
+        known = own is not None and (own.spec is spec or own.spec == spec)
+        return own if own is not None and known else JudgedTool(spec, vouched=False)
+
+    def _impostor(self, tool: JudgedTool) -> bool:
+        """Whether a tool goes by the name of another that rules and people mean by it."""
+        return not tool.vouched and tool.name in self._vouched
+
+    def _verdict(self, tool: JudgedTool, args: Mapping[str, Any]) -> tuple[Judgement, ModeVerdict]:
+        refused = f"{tool.name} is the name of another tool than this one" if self._impostor(tool) else None
+        if refused is None and self.mode == "plan":
             refused = plan_refusal(tool)
-            if refused is not None:
-                return refusal(tool.name, refused), ModeVerdict("deny", refused)
+        if refused is not None:
+            return refusal(tool.name, refused), ModeVerdict("deny", refused)
         if self.mode == "disabled":
-            outcome = self._outcome(tool, args, self._policy)
-            if outcome.explicit or (outcome.action == "deny"):
-                return outcome, ModeVerdict(outcome.action, outcome.reason)
-            return outcome, ModeVerdict("allow", "", "permissions are disabled")
-        outcome = self._outcome(tool, args, self._book)
-        if self.mode == "plan" and tool.name == "ExitPlanMode" and outcome.action != "deny":
-            outcome = _leaving_plan(outcome)
-        verdict = apply_mode(outcome, self.mode, tool, sandboxed=self._sandboxed)
-        return outcome, verdict
+            judgement = self._judge(tool, args, self._policy)
+            if judgement.explicit or (judgement.action == "deny"):
+                return judgement, ModeVerdict(judgement.action, judgement.reason)
+            return judgement, ModeVerdict("allow", "", "permissions are disabled")
+        judgement = self._judge(tool, args, self._chain)
+        if self.mode == "plan" and judgement.action != "deny":
+            judgement = _in_plan(tool, judgement)
+        return judgement, apply_mode(judgement, self.mode, tool, sandboxed=self._sandboxed)
 
-    def _outcome(self, tool: ToolSpec, args: Mapping[str, Any], book: RuleChain) -> Outcome:
+    def _judge(self, tool: JudgedTool, args: Mapping[str, Any], chain: RuleChain) -> Judgement:
         now = self._clock()
-        if tool.name != "Bash":
-            return judge_call(tool, args, book, self._place, now)
-        command, directory = args.get("command"), args.get("cwd")
-        if not isinstance(command, str):
-            return refusal("Bash", "the command is missing or not text")
+        if tool.command is None:
+            judgement = judge_call(tool, args, chain, self._place, now)
+        else:
+            judgement = self._judge_shell(tool, tool.command, args, chain)
+        if judgement.action == "deny":
+            return judgement
+        claimed = [*judge_claims(tool, args, chain, self._place, now)]
+        for name, role in tool.claims:
+            if role == "command":
+                claimed += self._judge_shell(tool, name, args, chain).parts
+        return bound(judgement, claimed)
+
+    def _judge_shell(
+        self, tool: JudgedTool, argument: str, args: Mapping[str, Any], chain: RuleChain
+    ) -> Judgement:
+        text, directory = args.get(argument), args.get(tool.directory)
+        if not isinstance(text, str):
+            return refusal(tool.name, "the command is missing or not text")
         if directory is None:
             cwd = self._place.cwd
         elif isinstance(directory, str) and refused_text(directory) is None:
             cwd = os.path.realpath(Path(self._place.cwd, directory))
         else:
-            return refusal("Bash", "the working directory is not a path")
-        # The shell's half of the package is loaded by the first command: a start without one is cheap.
-        from caliban_permissions.judge_bash import judge_bash
+            return refusal(tool.name, "the working directory is not a path")
+        # The shell's half of the package is loaded by the first command: a start without one saves 19 ms.
+        from caliban_permissions.commands.judge import judge_bash, read_command
 
-        return judge_bash(command, cwd, book, self._place, now)
+        command = read_command(text, cwd, self._place, tool.name)
+        return command if isinstance(command, Judgement) else judge_bash(command, chain, self._clock())
 
 
-def _denies_all(book: RuleChain, tool: str, now: datetime) -> bool:
+def _denies_all(chain: RuleChain, tool: str, now: datetime) -> bool:
     """Whether no rule can allow a call of the tool before a bare deny is reached."""
-    for rule in book.written:
+    for rule in chain.written:
         if rule.names(tool) and rule.in_force(now):
             if rule.bare:
                 return rule.action == "deny"
@@ -152,9 +187,14 @@ def _denies_all(book: RuleChain, tool: str, now: datetime) -> bool:
     return False
 
 
-def _leaving_plan(outcome: Outcome) -> Outcome:
-    """Plan mode is left by a person, whatever rules say."""
-    reason = "leaving plan mode needs the user's approval of the plan"
-    unit = outcome.units[0]._replace(action="ask", notes=(reason,), floors=(HumanOnly("plan", reason),))
+def _in_plan(tool: JudgedTool, judgement: Judgement) -> Judgement:
+    """Plan mode is left by a person, whatever rules say, and a person believes a tool that it only reads."""
+    if tool.spec.ends_plan:
+        reason = "leaving plan mode needs the user's approval of the plan"
+    elif tool.harmless:
+        return judgement
+    else:
+        reason = f"only {tool.name} itself says that it does no more than read"
+    part = judgement.parts[0]._replace(action="ask", notes=(reason,), human_only=(HumanOnly("plan", reason),))
     action: Action = "ask"
-    return outcome._replace(action=action, reason=reason, units=(unit,))
+    return judgement._replace(action=action, reason=reason, parts=(part,))

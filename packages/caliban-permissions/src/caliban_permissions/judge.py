@@ -1,157 +1,198 @@
-"""From a call to an outcome: every part of the call is a subject, and the strictest part decides."""
+"""From a call to a judgement: every part of the call is a subject, and the strictest part decides."""
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from caliban_common.tool import ToolSpec
-from caliban_permissions.calls import EDIT_TOOLS, CallSubject, PathSubject, path_argument
-from caliban_permissions.evaluate import Hit, RuleChain
-from caliban_permissions.gate import refused_input
-from caliban_permissions.outcome import HumanOnly, Outcome, Unit, refusal, strictest
+from caliban_common.tool import ArgumentRole
+from caliban_permissions.characters import refused_input
+from caliban_permissions.facts import PATH_ROLES, JudgedTool, claimed_in, paths_of
+from caliban_permissions.judgement import HumanOnly, JudgedPart, Judgement, refusal, strictest
+from caliban_permissions.names import names_for
 from caliban_permissions.paths import PathContext, PathNames, hard_linked, resolve
 from caliban_permissions.protected import protection
+from caliban_permissions.rules.chain import RuleChain, Ruling
 from caliban_permissions.shell.line import excerpt
+from caliban_permissions.subjects import CallSubject, PathSubject
 
 if TYPE_CHECKING:
-    from caliban_permissions.bash import Command
+    from caliban_permissions.commands.command import ShellCommand
 
 
 def judge_call(
-    tool: ToolSpec, args: Mapping[str, Any], book: RuleChain, place: PathContext, now: datetime
-) -> Outcome:
-    """The outcome for a call of any tool but the shell."""
+    tool: JudgedTool, args: Mapping[str, Any], chain: RuleChain, place: PathContext, now: datetime
+) -> Judgement:
+    """The judgement for a call of any tool but the shell, as far as its own rules match it."""
     reason = refused_input(args)
     if reason is not None:
         return refusal(tool.name, f"the input of {tool.name} is refused: {reason}")
-    key = path_argument(tool)
-    value = args.get(key) if key else None
-    if key is not None and isinstance(value, str):
-        unit: Unit | Outcome = _path_unit(tool, value, book, place, now)
-    elif key is not None and tool.name in ("Grep", "Glob", "LS"):
-        unit = _path_unit(tool, ".", book, place, now)
-    else:
-        unit = _plain_unit(tool, args, book, now)
-    if isinstance(unit, Outcome):
-        return unit
-    if tool.kind == "edit" and (key is None or not isinstance(value, str)):
-        unit = unit._replace(floors=(*unit.floors, HumanOnly("outside", "the file it changes is not known")))
-    return conclude((unreadable(tool.name, unit, book),))
+    parts: list[JudgedPart] = []
+    written = False
+    for role, text in paths_of(tool, args):
+        written = written or role == "writes"
+        part = _path_part(tool, (role, text), chain, place, now)
+        if isinstance(part, Judgement):
+            return part
+        parts.append(part)
+    urls = [name for name, role in tool.roles.items() if role == "url"]
+    arguments: Sequence[str | None] = urls or ([] if parts else [tool.spec.main_argument])
+    for argument in arguments:
+        part = _plain_part(CallSubject(tool, args, argument, is_url=bool(urls)), chain, now)
+        if isinstance(part, Judgement):
+            return part
+        parts.append(part)
+    if tool.kind == "edit" and not written:
+        only = HumanOnly("outside", "the file it changes is not known")
+        parts[0] = parts[0]._replace(human_only=(*parts[0].human_only, only))
+    parts[0] = unreadable((tool.name,), parts[0], chain)
+    return conclude(tuple(parts))
 
 
-def judge_path(subject: PathSubject, kind: str, book: RuleChain, place: PathContext, now: datetime) -> Unit:
-    """The unit for a path: what rules say, then what the file is."""
-    hit = book.decide(subject, now)
+def judge_claims(
+    tool: JudgedTool, args: Mapping[str, Any], chain: RuleChain, place: PathContext, now: datetime
+) -> Iterator[JudgedPart]:
+    """The parts of the paths and URLs that only bind: no allow rule is asked about them."""
+    for role, text in claimed_in(tool, args):
+        if role in PATH_ROLES:
+            part = _path_part(tool, (role, text), chain, place, now)
+        elif role == "url":
+            part = _plain_part(CallSubject(tool, {role: text}, role, is_url=True), chain, now)
+        else:
+            continue
+        yield from part.parts if isinstance(part, Judgement) else (part,)
+
+
+def bound(judgement: Judgement, claimed: Iterable[JudgedPart]) -> Judgement:
+    """The judgement after what deny and ask rules and the nature of files say to the claimed parts."""
+    binding = tuple(
+        part
+        for part in claimed
+        if part.action == "deny" or part.human_only or (part.action == "ask" and part.ruling.explicit)
+    )
+    return conclude((*judgement.parts, *binding), judgement.command) if binding else judgement
+
+
+def judge_path(
+    subject: PathSubject, kind: str, chain: RuleChain, place: PathContext, now: datetime
+) -> JudgedPart:
+    """The part for a path: what rules say, then what the file is."""
+    ruling = chain.decide(subject, now)
     names = subject.names
-    unit = Unit("write" if kind == "edit" else "read", names.given, hit.action, hit)
-    if names.uncertain is not None and unit.action != "deny":
-        floors = [HumanOnly("uncertain", names.uncertain)]
-        floors += (
+    part = JudgedPart("write" if kind == "edit" else "read", names.given, ruling.action, ruling)
+    if names.uncertain is not None and part.action != "deny":
+        human_only = [HumanOnly("uncertain", names.uncertain)]
+        human_only += (
             HumanOnly("may match", f"it may be what the rule {rule.rule.pattern} denies")
-            for rule in book.written
+            for rule in chain.written
             if rule.action == "deny"
             and any(rule.names(tool) for tool in subject.tools)
             and subject.may_be_touched_by(rule)
         )
-        unit = unit._replace(action="ask", notes=(names.uncertain,), floors=tuple(floors[1:] or floors))
-    return guarded(unit, names, place) if kind == "edit" and unit.action != "deny" else unit
+        part = part._replace(
+            action="ask", notes=(names.uncertain,), human_only=tuple(human_only[1:] or human_only)
+        )
+    return guarded(part, names, place) if kind == "edit" and part.action != "deny" else part
 
 
-def guarded(unit: Unit, names: PathNames, place: PathContext) -> Unit:
-    """The unit of an edit after the protected-path floor; only a rule that names the file passes it."""
-    floors, notes = list(unit.floors), list(unit.notes)
-    lifted = unit.action
-    rule = unit.hit.rule
+def guarded(part: JudgedPart, names: PathNames, place: PathContext) -> JudgedPart:
+    """The part of an edit after the protected-path floor; only a rule that names the file passes it."""
+    human_only, notes = list(part.human_only), list(part.notes)
+    lifted = part.action
+    rule = part.ruling.rule
     exact = rule is not None and rule.action == "allow" and rule.literal is not None
     for canonical in names.canonicals:
         level = protection(canonical, place)
-        covered = exact or (level == "build" and unit.hit.explicit and unit.action == "allow")
+        covered = exact or (level == "build" and part.ruling.explicit and part.action == "allow")
         if level is not None and not covered:
             what = (
                 "decides what runs here" if level == "authority" else "runs code at the next build or install"
             )
-            floors.append(HumanOnly("protected", f"{canonical} is protected: it {what}"))
+            human_only.append(HumanOnly("protected", f"{canonical} is protected: it {what}"))
             lifted = "ask"
-        if unit.action == "allow" and not place.inside(canonical) and hard_linked(canonical):
-            floors.append(HumanOnly("protected", f"{canonical} has another name elsewhere (a hard link)"))
+        if part.action == "allow" and not place.inside(canonical) and hard_linked(canonical):
+            human_only.append(HumanOnly("protected", f"{canonical} has another name elsewhere (a hard link)"))
             lifted = "ask"
         if lifted == "ask" and not place.inside(canonical):
-            floors.append(HumanOnly("outside", f"{canonical} is outside the workspace"))
+            human_only.append(HumanOnly("outside", f"{canonical} is outside the workspace"))
         elif lifted == "ask" and not canonical.endswith(posixpath.normpath(names.given)):
             notes.append(f"it is {canonical}")
-    return unit._replace(action=lifted, floors=tuple(floors), notes=tuple(dict.fromkeys(notes)))
+    return part._replace(action=lifted, human_only=tuple(human_only), notes=tuple(dict.fromkeys(notes)))
 
 
-def conclude(units: tuple[Unit, ...], command: Command | None = None) -> Outcome:
-    """The outcome of several units: the strictest, and why."""
-    units = tuple(_with_managed_floor(unit) for unit in units)
-    decisive = strictest(units)
-    hit = decisive.hit
-    rule = hit.rule.rule.pattern if hit.rule is not None and hit.action == decisive.action else None
-    reason = "" if decisive.action == "allow" else explain_unit(decisive)
-    return Outcome(decisive.action, reason, units, rule, command)
+def conclude(parts: tuple[JudgedPart, ...], command: ShellCommand | None = None) -> Judgement:
+    """The judgement of several parts: the strictest, and why."""
+    parts = tuple(_with_managed_floor(part) for part in parts)
+    decisive = strictest(parts)
+    ruling = decisive.ruling
+    rule = ruling.rule.rule.pattern if ruling.rule is not None and ruling.action == decisive.action else None
+    reason = "" if decisive.action == "allow" else explain_part(decisive)
+    return Judgement(decisive.action, reason, parts, rule, command)
 
 
-def explain_unit(unit: Unit) -> str:
-    """Why the unit is denied or asked about, in a sentence for the model and the person."""
-    rule = unit.hit.rule
-    what = f"`{excerpt(unit.text)}`"
-    verb = {"call": "", "command": "running ", "line": "", "write": "writing ", "read": "reading "}[unit.kind]
-    floors = [floor.text for floor in unit.floors if floor.kind not in ("managed", "rule")]
-    if unit.hit.explicit and rule is not None and unit.hit.action == unit.action:
-        verdict = "is denied" if unit.action == "deny" else "needs approval"
+def explain_part(part: JudgedPart) -> str:
+    """Why the part is denied or asked about, in a sentence for the model and the person."""
+    rule = part.ruling.rule
+    what = f"`{excerpt(part.text)}`"
+    verb = {"call": "", "command": "running ", "line": "", "write": "writing ", "read": "reading "}[part.kind]
+    human_only = [only.text for only in part.human_only if only.kind not in ("managed", "rule")]
+    if part.ruling.explicit and rule is not None and part.ruling.action == part.action:
+        verdict = "is denied" if part.action == "deny" else "needs approval"
         text = f"{verb}{what} {verdict} by the rule {rule.rule.pattern} ({rule.scope})"
         if rule.rule.reason:
             text += f": {rule.rule.reason}"
-    elif unit.action == "deny":
+    elif part.action == "deny":
         text = f"{verb}{what} is refused"
-    elif floors:
+    elif human_only:
         text = f"{verb}{what} needs approval"
     else:
         text = f"{verb}{what} is covered by no allow rule"
-    details = [*floors, *unit.notes]
+    details = [*human_only, *part.notes]
     return f"{text} ({'; '.join(dict.fromkeys(details))})" if details else text
 
 
-def unreadable(tool: str, unit: Unit, book: RuleChain) -> Unit:
-    """The unit after deny and ask rules that cannot be read: a person decides on what they may mean."""
-    for rule in book.unreadable:
-        if rule.pattern.names_tool(tool) and unit.action != "deny":
+def unreadable(tools: tuple[str, ...], part: JudgedPart, chain: RuleChain) -> JudgedPart:
+    """The part after deny and ask rules that cannot be read: a person decides on what they may mean."""
+    for rule in chain.unreadable:
+        if part.action != "deny" and any(rule.pattern.names_tool(tool) for tool in tools):
             text = f"the {rule.action} rule {rule.rule.pattern} cannot be read: {rule.pattern.problem}"
-            return unit._replace(action="ask", floors=(*unit.floors, HumanOnly("rule", text)), notes=(text,))
-    return unit
+            return part._replace(
+                action="ask", human_only=(*part.human_only, HumanOnly("rule", text)), notes=(text,)
+            )
+    return part
 
 
-def _path_unit(
-    tool: ToolSpec, value: str, book: RuleChain, place: PathContext, now: datetime
-) -> Unit | Outcome:
-    names = resolve(value, place)
+def _path_part(
+    tool: JudgedTool, path: tuple[ArgumentRole, str], chain: RuleChain, place: PathContext, now: datetime
+) -> JudgedPart | Judgement:
+    role, text = path
+    names = resolve(text, place)
     if names.refused is not None:
-        return refusal(value, f"`{excerpt(value)}` is not a path that {tool.name} takes: {names.refused}")
-    also: tuple[str, ...] = ()
-    if tool.name in EDIT_TOOLS:
-        also = tuple(name for name in EDIT_TOOLS if name != tool.name)
-    elif tool.kind == "read" and tool.name != "Read":
-        also = ("Read",)
-    return judge_path(PathSubject((tool.name, *also), names), tool.kind, book, place, now)._replace(
-        kind="call"
+        return refusal(text, f"`{excerpt(text)}` is not a path that {tool.name} takes: {names.refused}")
+    subject = PathSubject(names_for(tool.name, role), names)
+    kind = "edit" if role == "writes" else "read"
+    return judge_path(subject, kind, chain, place, now)._replace(kind="call")
+
+
+def _plain_part(subject: CallSubject, chain: RuleChain, now: datetime) -> JudgedPart | Judgement:
+    if subject.url is not None and subject.url.refused is not None:
+        return refusal(subject.main or "", f"the URL is refused: {subject.url.refused}")
+    ruling: Ruling = chain.decide(subject, now)
+    notes = ("the URL carries user information",) if subject.url is not None and subject.url.userinfo else ()
+    return JudgedPart(
+        "call",
+        subject.main or subject.tool.name,
+        ruling.action,
+        ruling,
+        notes if ruling.action == "ask" else (),
     )
 
 
-def _plain_unit(tool: ToolSpec, args: Mapping[str, Any], book: RuleChain, now: datetime) -> Unit | Outcome:
-    subject = CallSubject(tool, args)
-    if subject.url is not None and subject.url.refused is not None:
-        return refusal(subject.main or "", f"the URL is refused: {subject.url.refused}")
-    hit: Hit = book.decide(subject, now)
-    notes = ("the URL carries user information",) if subject.url is not None and subject.url.userinfo else ()
-    return Unit("call", subject.main or tool.name, hit.action, hit, notes if hit.action == "ask" else ())
-
-
-def _with_managed_floor(unit: Unit) -> Unit:
-    rule = unit.hit.rule
-    if unit.action != "ask" or rule is None or rule.scope != "managed":
-        return unit
-    return unit._replace(floors=(*unit.floors, HumanOnly("managed", f"the policy asks: {rule.rule.pattern}")))
+def _with_managed_floor(part: JudgedPart) -> JudgedPart:
+    rule = part.ruling.rule
+    if part.action != "ask" or rule is None or rule.scope != "managed":
+        return part
+    only = HumanOnly("managed", f"the policy asks: {rule.rule.pattern}")
+    return part._replace(human_only=tuple(dict.fromkeys((*part.human_only, only))))

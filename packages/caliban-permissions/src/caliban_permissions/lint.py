@@ -7,14 +7,22 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from caliban_permissions.calls import EDIT_TOOLS
-from caliban_permissions.glob import TextGlob, compile_text
-from caliban_permissions.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Pattern, Prefix, parse_pattern
-from caliban_permissions.rule import Rule
+from caliban_permissions.commands.wrappers import SHELLS, WRAPPERS, program
+from caliban_permissions.names import EDITORS, FETCHER, READER, SHELL
+from caliban_permissions.rules.glob import TextGlob, compile_text
+from caliban_permissions.rules.pattern import (
+    Anywhere,
+    ArgumentGlob,
+    Bare,
+    KeyPairs,
+    Pattern,
+    Prefix,
+    parse_pattern,
+)
+from caliban_permissions.rules.rule import Rule
+from caliban_permissions.rules.url import open_host
 from caliban_permissions.side_effects import side_effects
 from caliban_permissions.side_effects.interpreters import interpreter_evidence
-from caliban_permissions.url import open_host
-from caliban_permissions.wrappers import SHELLS, WRAPPERS, program
 
 FindingKind: TypeAlias = Literal[
     "unreadable", "duplicate", "unreachable", "grants code", "open host", "expiry", "not enforced"
@@ -35,10 +43,10 @@ class LintFinding(Struct, frozen=True, kw_only=True):
 def lint(rules: Sequence[Rule]) -> tuple[LintFinding, ...]:
     """Every finding about rules in the order of evaluation; empty when there is nothing to say."""
     patterns = [parse_pattern(rule.pattern) for rule in rules]
-    found: list[LintFinding] = []
+    findings: list[LintFinding] = []
     code = next((index for index, rule in enumerate(rules) if _runs_code(rule)), None)
     for index, (rule, pattern) in enumerate(zip(rules, patterns, strict=True)):
-        found += (
+        findings += (
             LintFinding(kind=kind, index=index, pattern=rule.pattern, message=message)
             for kind, message in _remarks(rule, pattern)
         )
@@ -46,12 +54,12 @@ def lint(rules: Sequence[Rule]) -> tuple[LintFinding, ...]:
         if earlier is not None:
             kind: FindingKind = "duplicate" if rules[earlier].pattern == rule.pattern else "unreachable"
             text = f"rule {earlier + 1} ({rules[earlier].pattern}) already decides every call that it matches"
-            found.append(LintFinding(kind=kind, index=index, pattern=rule.pattern, message=text))
+            findings.append(LintFinding(kind=kind, index=index, pattern=rule.pattern, message=text))
         if code is not None and _guards_files(rule, pattern):
             allowed = f"rule {code + 1} ({rules[code].pattern})"
             text = f"programs that {allowed} allows can open the file; only a sandbox stops them"
-            found.append(LintFinding(kind="not enforced", index=index, pattern=rule.pattern, message=text))
-    return tuple(found)
+            findings.append(LintFinding(kind="not enforced", index=index, pattern=rule.pattern, message=text))
+    return tuple(findings)
 
 
 def grants_code(rule: Rule) -> str | None:
@@ -61,9 +69,9 @@ def grants_code(rule: Rule) -> str | None:
         return None
     name = pattern.tool.prefix
     if not pattern.tool.exact:
-        covers_shell = pattern.names_tool("Bash")
+        covers_shell = pattern.names_tool(SHELL)
         return "it allows every tool" if covers_shell else "it allows tools that nobody has seen yet"
-    return _grants_commands(pattern) if name == "Bash" else None
+    return _grants_commands(pattern) if name == SHELL else None
 
 
 def describe(rule: Rule) -> str:
@@ -82,20 +90,20 @@ def describe(rule: Rule) -> str:
         case KeyPairs(_, pairs):
             fields = " and ".join(f"{'.'.join(path)} matches `{glob}`" for path, glob in pairs)
             return f"calls of {tool} whose {fields}"
-        case ArgumentGlob(text) if pattern.tool.prefix == "Bash":
+        case ArgumentGlob(text) if pattern.tool.prefix == SHELL:
             return f"commands that match `{text}`, each command of a line on its own"
         case ArgumentGlob(text):
             return f"calls of {tool} whose main argument matches `{text}`"
 
 
 def _runs_code(rule: Rule) -> bool:
-    return parse_pattern(rule.pattern).names_tool("Bash") and grants_code(rule) is not None
+    return parse_pattern(rule.pattern).names_tool(SHELL) and grants_code(rule) is not None
 
 
 def _guards_files(rule: Rule, pattern: Pattern) -> bool:
     """Whether the rule denies or asks about single files."""
     guards = rule.action != "allow" and isinstance(pattern.argument, ArgumentGlob)
-    return guards and pattern.tool.prefix in ("Read", *EDIT_TOOLS)
+    return guards and pattern.tool.prefix in (READER, *EDITORS)
 
 
 def _tool_part(pattern: Pattern) -> str:
@@ -103,22 +111,22 @@ def _tool_part(pattern: Pattern) -> str:
 
 
 def _remarks(rule: Rule, pattern: Pattern) -> list[tuple[FindingKind, str]]:
-    found: list[tuple[FindingKind, str]] = []
+    remarks: list[tuple[FindingKind, str]] = []
     if pattern.problem is not None:
-        found.append(("unreadable", f"it matches nothing: {pattern.problem}"))
-        return found
-    if isinstance(pattern.argument, Anywhere) and not pattern.names_tool("Bash"):
-        found.append(("unreadable", "`~` has a meaning for Bash only: it matches nothing"))
+        remarks.append(("unreadable", f"it matches nothing: {pattern.problem}"))
+        return remarks
+    if isinstance(pattern.argument, Anywhere) and not pattern.names_tool(SHELL):
+        remarks.append(("unreadable", "`~` has a meaning for Bash only: it matches nothing"))
     if rule.expires_at is not None and rule.granted_until() is None:
-        found.append(("expiry", f"its expiry {rule.expires_at!r} cannot be read"))
+        remarks.append(("expiry", f"its expiry {rule.expires_at!r} cannot be read"))
     grants = grants_code(rule)
     if grants is not None:
-        found.append(("grants code", f"it grants arbitrary code: {grants}"))
+        remarks.append(("grants code", f"it grants arbitrary code: {grants}"))
     argument = pattern.argument
-    fetches = rule.action == "allow" and pattern.tool.prefix == "WebFetch"
+    fetches = rule.action == "allow" and pattern.tool.prefix == FETCHER
     if fetches and isinstance(argument, ArgumentGlob) and open_host(argument.text):
-        found.append(("open host", "the end of the host is open, so that it covers hosts of anybody"))
-    return found
+        remarks.append(("open host", "the end of the host is open, so that it covers hosts of anybody"))
+    return remarks
 
 
 def _grants_commands(pattern: Pattern) -> str | None:

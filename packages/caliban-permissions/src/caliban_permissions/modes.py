@@ -1,17 +1,15 @@
-"""What a permission mode makes of an outcome. A mode never loosens a deny."""
+"""What a permission mode makes of a judgement. A mode never loosens a deny."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from caliban_common.permission import Action, PermissionMode
-from caliban_common.tool import ToolSpec
-from caliban_permissions.outcome import FloorKind, Outcome
+from caliban_permissions.facts import JudgedTool
+from caliban_permissions.judgement import HumanOnlyKind, Judgement
+from caliban_permissions.names import PLAN_LEAVER
 
-PLAN_TOOLS = frozenset({"EnterPlanMode", "ExitPlanMode", "TodoWrite"})
-"""Tools that plan mode leaves to the rules although they do more than read."""
-
-_BYPASS_KEEPS: frozenset[FloorKind] = frozenset({"catastrophic", "managed"})
+_BYPASS_KEEPS: frozenset[HumanOnlyKind] = frozenset({"catastrophic", "managed"})
 
 
 class ModeVerdict(NamedTuple):
@@ -22,43 +20,43 @@ class ModeVerdict(NamedTuple):
     note: str = ""
 
 
-def plan_refusal(tool: ToolSpec) -> str | None:
+def plan_refusal(tool: JudgedTool) -> str | None:
     """Why plan mode does not let the tool run, or `None`."""
-    if tool.kind == "read" or tool.name in PLAN_TOOLS:
+    if tool.kind == "read" or tool.harmless:
         return None
     return (
-        f"{tool.name} is not available in plan mode, which only reads; present the plan with ExitPlanMode, "
-        "and it can run once the user has approved it"
+        f"{tool.name} is not available in plan mode, which only reads; present the plan with "
+        f"{PLAN_LEAVER}, and it can run once the user has approved it"
     )
 
 
 def apply_mode(
-    outcome: Outcome, mode: PermissionMode, tool: ToolSpec, *, sandboxed: bool = False
+    judgement: Judgement, mode: PermissionMode, tool: JudgedTool, *, sandboxed: bool = False
 ) -> ModeVerdict:
-    """Apply the mode to an ask. `sandboxed` promises that this Bash call really runs in the full sandbox."""
-    if outcome.action != "ask":
-        return ModeVerdict(outcome.action, outcome.reason)
-    floors = [floor for floor in outcome.floors if floor.kind != "outside"]
+    """Apply the mode to an ask. `sandboxed` promises that a shell command really runs in the full sandbox."""
+    if judgement.action != "ask":
+        return ModeVerdict(judgement.action, judgement.reason)
+    human_only = [only for only in judgement.human_only if only.kind != "outside"]
     match mode:
-        case "bypassPermissions" if not any(floor.kind in _BYPASS_KEEPS for floor in floors):
+        case "bypassPermissions" if not any(only.kind in _BYPASS_KEEPS for only in human_only):
             return ModeVerdict("allow", "", mode)
         case "dontAsk":
-            return _unasked(outcome)
-        case "acceptEdits" if tool.kind == "edit" and not outcome.floors and not outcome.explicit:
+            return _unasked(judgement)
+        case "acceptEdits" if tool.edits and not judgement.human_only and not judgement.explicit:
             return ModeVerdict("allow", "", "acceptEdits")
         case _:
             pass
-    if sandboxed and tool.name == "Bash" and not floors and not outcome.explicit:
+    if sandboxed and tool.command is not None and not human_only and not judgement.explicit:
         return ModeVerdict("allow", "", "sandboxed")
-    return ModeVerdict("ask", outcome.reason)
+    return ModeVerdict("ask", judgement.reason)
 
 
-def _unasked(outcome: Outcome) -> ModeVerdict:
+def _unasked(judgement: Judgement) -> ModeVerdict:
     """Nobody is asked: an ask becomes an allow, unless only a person may say yes; then it is a deny."""
-    floors = [floor for floor in outcome.floors if floor.kind != "outside"]
-    if not floors:
+    human_only = [only for only in judgement.human_only if only.kind != "outside"]
+    if not human_only:
         return ModeVerdict("allow", "", "dontAsk")
-    if all(floor.kind == "managed" for floor in floors):
-        return ModeVerdict("ask", outcome.reason)
-    only = outcome.person_only
-    return ModeVerdict("deny", f"{outcome.reason}. Nobody is asked in this mode, and {only}")
+    if all(only.kind == "managed" for only in human_only):
+        return ModeVerdict("ask", judgement.reason)
+    only = judgement.human_only_reason
+    return ModeVerdict("deny", f"{judgement.reason}. Nobody is asked in this mode, and {only}")

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from caliban_permissions.gate import fold, hidden_character, lookalike, refused_text
+from caliban_permissions.characters import fold, hidden_character, lookalike, refused_text
 
 Parts: TypeAlias = tuple[str, ...]
 """The components of an absolute path, without the root."""
@@ -136,10 +136,10 @@ def folded(parts: Parts) -> Parts:
 def hard_linked(canonical: str) -> bool:
     """Whether the path is a regular file that has another name elsewhere."""
     try:
-        found = os.lstat(canonical)
+        status = os.lstat(canonical)
     except (OSError, ValueError):
         return False
-    return stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+    return stat.S_ISREG(status.st_mode) and status.st_nlink > 1
 
 
 def _refused(text: str, place: PathContext) -> str | None:

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from caliban_common.tool import ToolSpec
-from caliban_permissions.calls import EDIT_TOOLS
-from caliban_permissions.outcome import Outcome
+from caliban_permissions.facts import JudgedTool
+from caliban_permissions.judgement import Judgement
 
 _MAX_NAMED = 3
 
 
-def headless_reason(tool: ToolSpec, outcome: Outcome, suggestions: tuple[str, ...]) -> str:
+def headless_reason(tool: JudgedTool, judgement: Judgement, suggestions: tuple[str, ...]) -> str:
     """The reason of a deny that was an ask, with the least permissive remedy first."""
-    return f"{outcome.reason}. Nobody can be asked here. {_remedy(tool, outcome, suggestions)}"
+    return f"{judgement.reason}. Nobody can be asked here. {_remedy(tool, judgement, suggestions)}"
 
 
-def _remedy(tool: ToolSpec, outcome: Outcome, suggestions: tuple[str, ...]) -> str:
-    if any(floor.kind != "outside" for floor in outcome.floors):
-        return f"No option helps, {outcome.person_only}. Run caliban interactively to approve it."
+def _remedy(tool: JudgedTool, judgement: Judgement, suggestions: tuple[str, ...]) -> str:
+    if any(only.kind != "outside" for only in judgement.human_only):
+        return f"No option helps, {judgement.human_only_reason}. Run caliban interactively to approve it."
     flags = " ".join(f"--allow '{pattern}'" for pattern in suggestions[:_MAX_NAMED])
-    if tool.name in EDIT_TOOLS and not outcome.floors:
+    if tool.edits and not judgement.human_only:
         return f"To allow it, run with --permission-mode acceptEdits or a narrow rule: {flags}."
-    if tool.name == "Bash":
-        if outcome.opaque:
-            named = ", ".join(list(dict.fromkeys(outcome.opaque))[:_MAX_NAMED])
+    if tool.command is not None:
+        if judgement.opaque:
+            named = ", ".join(list(dict.fromkeys(judgement.opaque))[:_MAX_NAMED])
             return (
                 f"No wildcard rule covers a command with {named}: rewrite it without that, or run with "
                 "--auto-allow (dangerous: every ask becomes an allow)."
             )
-        narrow = flags or "--allow 'Bash(<glob>)'"
+        narrow = flags or f"--allow '{tool.name}(<glob>)'"
         return (
             f"To allow it, run with {narrow}, or with --auto-allow (dangerous: every ask becomes an allow)."
         )

@@ -5,31 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from caliban_common.tool import ToolSpec
-from caliban_permissions.calls import path_names
-from caliban_permissions.glob import escaped
-from caliban_permissions.outcome import Outcome
-from caliban_permissions.paths import PathContext
-from caliban_permissions.url import parse_url
+from caliban_common.tool import ArgumentRole
+from caliban_permissions.facts import PATH_ROLES, JudgedTool
+from caliban_permissions.judgement import Judgement
+from caliban_permissions.paths import PathContext, resolve
+from caliban_permissions.rules.glob import escaped
+from caliban_permissions.rules.url import parse_url
 
 
-def suggest(tool: ToolSpec, args: Mapping[str, Any], place: PathContext, outcome: Outcome) -> tuple[str, ...]:
+def suggest(
+    tool: JudgedTool, args: Mapping[str, Any], place: PathContext, judgement: Judgement
+) -> tuple[str, ...]:
     """Patterns, each narrow and each needed; none where no durable rule should be made.
 
     A command with anything opaque in it gets none, nor does a call that only a person may approve.
     """
-    if any(floor.kind != "outside" for floor in outcome.floors):
+    if any(only.kind != "outside" for only in judgement.human_only):
         return ()
-    if tool.name == "Bash":
-        settled = frozenset(unit.text for unit in outcome.units if unit.action == "allow")
-        return () if outcome.command is None else outcome.command.patterns(settled)
-    names = path_names(tool, args, place)
-    if names is not None:
+    if tool.command is not None:
+        settled = frozenset(part.text for part in judgement.parts if part.action == "allow")
+        return () if judgement.command is None else judgement.command.patterns(settled)
+    patterns = [_pattern(tool.name, role, args.get(name), place) for name, role in tool.roles.items()]
+    if "" in patterns:
+        return ()
+    return tuple(dict.fromkeys(pattern for pattern in patterns if pattern is not None)) or (tool.name,)
+
+
+def _pattern(tool: str, role: ArgumentRole, value: object, place: PathContext) -> str | None:
+    """The pattern that covers an argument: empty where none should last, `None` where none is needed."""
+    if not isinstance(value, str):
+        return None
+    if role in PATH_ROLES:
+        names = resolve(value, place)
         usable = names.refused is None and names.uncertain is None
-        return (f"{tool.name}:{escaped(names.canonical)}",) if usable else ()
-    main = args.get(tool.main_argument) if tool.main_argument else None
-    if tool.main_argument == "url" and isinstance(main, str):
-        url = parse_url(main)
-        port = f":{url.port}" if url.port else ""
-        return () if url.refused or url.userinfo else (f"{tool.name}:{url.scheme}://{url.host}{port}/*",)
-    return (tool.name,)
+        return f"{tool}:{escaped(names.canonical)}" if usable else ""
+    url = parse_url(value)
+    port = f":{url.port}" if url.port else ""
+    return "" if url.refused or url.userinfo else f"{tool}:{url.scheme}://{url.host}{port}/*"

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from caliban_process.output import Output, OutputLimit
+from caliban_process.output import CapturedOutput, OutputLimit
 
 EndReason: TypeAlias = Literal["exited", "timeout", "enough"]
 """It ended by itself, time ran out, or whoever read its output had enough."""
@@ -45,8 +45,8 @@ class Completed(Struct, frozen=True, kw_only=True):
 
     reason: EndReason
     exit_code: int | None
-    stdout: Output
-    stderr: Output
+    stdout: CapturedOutput
+    stderr: CapturedOutput
     stopped: int
 
     @property

@@ -13,7 +13,7 @@ class OutputLimit(Struct, frozen=True, kw_only=True):
     refuse: bool = False
 
 
-class Output(Struct, frozen=True, kw_only=True):
+class CapturedOutput(Struct, frozen=True, kw_only=True):
     """One output stream as it was kept: the whole of it, or its head and tail."""
 
     head: bytes = b""
@@ -72,8 +72,8 @@ class Capture:
         return limit.refuse and self._total_bytes > limit.head_bytes + limit.tail_bytes
 
     @property
-    def output(self) -> Output:
-        return Output(head=bytes(self._head), tail=bytes(self._tail), total_bytes=self._total_bytes)
+    def output(self) -> CapturedOutput:
+        return CapturedOutput(head=bytes(self._head), tail=bytes(self._tail), total_bytes=self._total_bytes)
 
 
 def _decoded(data: bytes) -> str:

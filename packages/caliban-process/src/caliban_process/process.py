@@ -12,7 +12,7 @@ import anyio
 from caliban_process.child import POLL_S, Child, spawn
 from caliban_process.command import Command
 from caliban_process.errors import InputClosed
-from caliban_process.output import Capture, Output
+from caliban_process.output import Capture, CapturedOutput
 from caliban_process.tree import IS_LINUX, Traces, family, limit_processes, signal_all
 from caliban_process.watchdog import Watchdog
 
@@ -41,7 +41,7 @@ class Process:
         return self._child.pid
 
     @property
-    def stderr(self) -> Output:
+    def stderr(self) -> CapturedOutput:
         return self._stderr.output
 
     async def send(self, data: bytes) -> None:

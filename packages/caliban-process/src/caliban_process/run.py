@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from caliban_process.command import Command, Completed, EndReason
 from caliban_process.errors import InputClosed, OutputTooLarge
-from caliban_process.output import Capture, Output
+from caliban_process.output import Capture, CapturedOutput
 from caliban_process.process import Process, opened
 from caliban_process.watchdog import Watchdog
 
@@ -47,7 +47,7 @@ async def feed(command: Command, watchdog: Watchdog, take: Callable[[bytes], boo
     return Completed(
         reason=reason,
         exit_code=process.exit_code if reason == "exited" else None,
-        stdout=Output(),
+        stdout=CapturedOutput(),
         stderr=process.stderr,
         stopped=process.stopped,
     )

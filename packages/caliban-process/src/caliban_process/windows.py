@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from caliban_process.child import not_started
 from caliban_process.command import Command, Completed, EndReason
 from caliban_process.errors import NotStarted, OutputTooLarge
-from caliban_process.output import Capture, Output
+from caliban_process.output import Capture, CapturedOutput
 from caliban_process.run import too_large
 
 _STEP_S = 0.1
@@ -89,7 +89,7 @@ def _outcome(
     return Completed(
         reason=reason,
         exit_code=process.returncode if reason == "exited" else None,
-        stdout=Output(),
+        stdout=CapturedOutput(),
         stderr=errors.output,
         stopped=0,
     )

@@ -103,7 +103,7 @@ class Decoder:
         """Say that the stream has ended. Raises `StreamInterrupted` when the message has not."""
         if not self.stopped:
             raise StreamInterrupted(
-                "the stream ended before the reply did", hint="The connection was lost: ask again."
+                "the stream ended before the reply did", hint="the connection was lost: ask again"
             )
         return []
 
@@ -142,7 +142,7 @@ class Decoder:
     def _start(self, message: dict[str, Any]) -> list[StreamEvent]:
         if self._started:
             raise StreamInterrupted(
-                "a second reply began inside the first", hint="The gateway lost the first one: ask again."
+                "a second reply began inside the first", hint="the gateway lost the first one: ask again"
             )
         self._started = True
         answered_as = string(message, "model")

@@ -109,7 +109,7 @@ class Encoder:
         groups = self._groups(request.messages[leading:], request.model)
         if not groups:
             raise InvalidRequest(
-                "there is no message to send", hint="Every message is empty: say something to the model."
+                "there is no message to send", hint="every message is empty: say something to the model"
             )
         budgets = row.thinking == "budget" and request.thinking_tokens is not None
         small = parameters(request, row, may_budget=budgets and _may_budget(groups))

@@ -26,7 +26,7 @@ MAX_MODELS = 1000
 
 _PAGE = 100
 _NO_LIST = (403, 404)
-_FOREIGN = "Check the base URL: something that is not the Messages API answers there."
+_FOREIGN = "check the base URL: something that is not the Messages API answers there"
 
 
 class AnthropicProvider:

@@ -109,7 +109,7 @@ class ApiTransport:
         """The models of a page as they are."""
         items = page.get("data")
         if not isinstance(items, list):
-            raise BadResponse("the list of models has no 'data'", hint="Check the base URL.")
+            raise BadResponse("the list of models has no 'data'", hint="check the base URL")
         last = page.get("last_id")
         return items, last if page.get("has_more") is True and isinstance(last, str) else ""
 
@@ -117,8 +117,8 @@ class ApiTransport:
         if self._root == DEFAULT_BASE_URL and not self._headers.keys() & {"x-api-key", "authorization"}:
             raise AuthenticationError(
                 "there is no key for Anthropic",
-                hint="Set ANTHROPIC_API_KEY, or name a key in the settings; keys are made at "
-                "https://platform.claude.com/.",
+                hint="set ANTHROPIC_API_KEY, or name a key in the settings; keys are made at "
+                "https://platform.claude.com/",
             )
 
 
@@ -136,7 +136,7 @@ def root_url(base_url: str | None) -> str:
     if not fine:
         raise InvalidRequest(
             "the base URL of Anthropic is not an http or https URL",
-            hint="Check ANTHROPIC_BASE_URL or the settings.",
+            hint="check ANTHROPIC_BASE_URL or the settings",
         )
     url = url.rstrip("/")
     for ending in _ENDINGS:
@@ -149,7 +149,7 @@ def _checked_key(key: str | None) -> str | None:
     if key and not (key.isascii() and key.isprintable() and " " not in key):
         raise AuthenticationError(
             "the key for Anthropic holds characters that a key cannot have",
-            hint="It was probably copied with something around it: set it again.",
+            hint="it was probably copied with something around it: set it again",
         )
     return key or None
 

@@ -77,7 +77,7 @@ class ChainAccess:
             raise AuthenticationError(
                 "the environment has no AWS keys and region, and botocore, which looks further, is missing",
                 hint="pip install 'caliban[bedrock]', or set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
-                "AWS_REGION.",
+                "AWS_REGION",
             ) from None
         try:
             session = self._session if self._session is not None and not refused else None
@@ -85,7 +85,7 @@ class ChainAccess:
         except (BotoCoreError, ClientError, OSError) as error:
             raise AuthenticationError(
                 f"the AWS credentials cannot be had: {clean(str(error))}",
-                hint="Log in again (`aws sso login`), or check the profile in ~/.aws/config.",
+                hint="log in again (`aws sso login`), or check the profile in ~/.aws/config",
             ) from error
         return grant
 
@@ -98,8 +98,8 @@ class ChainAccess:
         if frozen is None or not frozen.access_key or not frozen.secret_key:
             raise AuthenticationError(
                 "there are no AWS credentials",
-                hint="Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
-                "AWS_BEARER_TOKEN_BEDROCK; `aws sso login` and `aws configure` make a profile.",
+                hint="set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+                "AWS_BEARER_TOKEN_BEDROCK; `aws sso login` and `aws configure` make a profile",
             )
         passes = getattr(credentials, "_expiry_time", None)
         self._session = session if isinstance(passes, datetime) else None

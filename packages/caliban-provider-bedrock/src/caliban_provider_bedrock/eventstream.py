@@ -147,5 +147,5 @@ def _prelude(data: bytes, at: int) -> tuple[int, int]:
 def _garbled(why: str) -> BadResponse:
     return BadResponse(
         f"the answer is no AWS event stream: {why}",
-        hint="Check the base URL: something that is not Bedrock answers there, or altered the answer.",
+        hint="check the base URL: something that is not Bedrock answers there, or altered the answer",
     )

@@ -66,7 +66,7 @@ def _inner(payload: bytes) -> bytes | None:
         return None if held is None else a2b_base64(held, strict_mode=True)
     except (ValueError, TypeError, RecursionError, Base64Error) as error:
         raise BadResponse(
-            "a chunk of the answer holds no event", hint="Something between here and Bedrock altered it."
+            "a chunk of the answer holds no event", hint="something between here and Bedrock altered it"
         ) from error
 
 

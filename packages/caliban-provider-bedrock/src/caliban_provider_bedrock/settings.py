@@ -87,7 +87,7 @@ def checked_region(region: str) -> str:
     """`region`, which becomes part of a host's name. Raises `InvalidRequest` for what is none."""
     if _REGION.fullmatch(region.strip()) is None:
         raise InvalidRequest(
-            f"{region[:40]!r} is not an AWS region", hint="A region is called like `us-east-1`."
+            f"{region[:40]!r} is not an AWS region", hint="a region is called like `us-east-1`"
         )
     return region.strip()
 
@@ -109,7 +109,7 @@ def _checked_url(base_url: str | None) -> str | None:
     if url and not re.match(r"https?://[^/?#\s]+[^?#\s]*$", url):
         raise InvalidRequest(
             "the base URL of Bedrock is not an http or https URL",
-            hint="Check AWS_BEDROCK_BASE_URL or the settings.",
+            hint="check AWS_BEDROCK_BASE_URL or the settings",
         )
     return url or None
 
@@ -119,6 +119,6 @@ def _checked_token(token: str | None) -> str | None:
     if token and not (token.isascii() and token.isprintable() and " " not in token):
         raise AuthenticationError(
             "the bearer token for Bedrock holds characters that a token cannot have",
-            hint="It was probably copied with something around it: set AWS_BEARER_TOKEN_BEDROCK again.",
+            hint="it was probably copied with something around it: set AWS_BEARER_TOKEN_BEDROCK again",
         )
     return token or None

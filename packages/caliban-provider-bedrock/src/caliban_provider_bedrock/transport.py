@@ -78,7 +78,7 @@ class BedrockTransport:
         model = wire_id(json.loads(body.members["model"]), profile=settings.inference_profile)
         if model in ("", ".", ".."):
             raise InvalidRequest(
-                f"{model!r} is not the name of a model", hint="Name one, such as `claude-sonnet-5-5`."
+                f"{model!r} is not the name of a model", hint="name one, such as `claude-sonnet-5-5`"
             )
         request = Prepared(
             method="POST",
@@ -107,7 +107,7 @@ class BedrockTransport:
         """The profiles of Claude on a page. Raises `BadResponse`."""
         profiles = page.get("inferenceProfileSummaries")
         if not isinstance(profiles, list):
-            raise BadResponse("the list of inference profiles is none", hint="Check the base URL.")
+            raise BadResponse("the list of inference profiles is none", hint="check the base URL")
         models = [
             {"id": profile.get("inferenceProfileId"), "display_name": profile.get("inferenceProfileName")}
             for profile in profiles
@@ -123,7 +123,7 @@ class BedrockTransport:
             text = error_body.read(body, secrets=self.secrets).text
             return ServerError(
                 f"the model failed at {provider} (HTTP {status}): {text}"[:500],
-                hint="Try again in a moment, or use another model.",
+                hint="try again in a moment, or use another model",
                 status=status,
                 code=error_body.kind(kind) or None,
                 request_id=headers.get("x-amzn-requestid"),
@@ -143,7 +143,7 @@ class BedrockTransport:
             return request
         if access.keys is None:
             raise AuthenticationError(
-                "there are no AWS credentials", hint="Set AWS_PROFILE or AWS_ACCESS_KEY_ID."
+                "there are no AWS credentials", hint="set AWS_PROFILE or AWS_ACCESS_KEY_ID"
             )
         return signed(request, keys=access.keys, region=_region(access), service=SERVICE, at=self._now())
 
@@ -177,7 +177,7 @@ def _region(access: Access) -> str:
     if access.region is None:
         raise InvalidRequest(
             "no AWS region is known",
-            hint="Set AWS_REGION, or give the profile a region with `aws configure set region us-east-1`.",
+            hint="set AWS_REGION, or give the profile a region with `aws configure set region us-east-1`",
         )
     return checked_region(access.region)
 
@@ -195,11 +195,11 @@ def _hint(error: ProviderError) -> str | None:
     """What to do about the refusals that are this service's own."""
     text = error.message.lower()
     if "signature" in text or "request is expired" in text:
-        return "Check this machine's clock and the AWS keys: a signature is good for five minutes."
+        return "check this machine's clock and the AWS keys: a signature is good for five minutes"
     if "token" in text and "expired" in text:
-        return "The AWS session is over: log in again, for instance with `aws sso login`."
+        return "the AWS session is over: log in again, for instance with `aws sso login`"
     if error.status == 403:
-        return "Allow bedrock:InvokeModelWithResponseStream to this identity, and the model to this account."
+        return "allow bedrock:InvokeModelWithResponseStream to this identity, and the model to this account"
     if "on-demand throughput" in text or "inference profile" in text:
-        return "Call the model through an inference profile, such as `global.anthropic.claude-sonnet-5-5`."
+        return "call the model through an inference profile, such as `global.anthropic.claude-sonnet-5-5`"
     return None

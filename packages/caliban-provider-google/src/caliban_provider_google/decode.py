@@ -95,7 +95,7 @@ class Decoder:
         if self._ending is None:
             raise StreamInterrupted(
                 "the stream ended before the reply did" if self._started else "the stream held no reply",
-                hint="The connection was lost, or the model gave no answer: ask again.",
+                hint="the connection was lost, or the model gave no answer: ask again",
             )
         stop, detail = self._ending
         if stop == "end_turn" and self._calls:

@@ -83,7 +83,7 @@ class Encoder:
         contents = self._contents(request.messages[leading:], request.model, row)
         if not contents:
             raise InvalidRequest(
-                "there is no message to send", hint="Every message is empty: say something to the model."
+                "there is no message to send", hint="every message is empty: say something to the model"
             )
         members, names = self._members(request, row)
         system = self._system(request.messages[:leading])

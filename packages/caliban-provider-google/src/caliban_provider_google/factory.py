@@ -94,7 +94,7 @@ class GoogleFactory(Struct, frozen=True, kw_only=True):
         if not project and options.extra.get("location"):
             raise InvalidRequest(
                 "the option location is for Vertex, which needs a project",
-                hint="Give the option project too.",
+                hint="give the option project too",
             )
         if not project:
             version = options.extra.get("api_version") or self._env("GEMINI_API_VERSION")

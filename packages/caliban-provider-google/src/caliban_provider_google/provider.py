@@ -32,7 +32,7 @@ TRAIL_S = 10.0
 """How long at most a reply that has told its end is waited on: some servers tell it with every event."""
 
 _PAGE = 200
-_FOREIGN = "Check the base URL: something that is not the Gemini API answers there."
+_FOREIGN = "check the base URL: something that is not the Gemini API answers there"
 
 
 class GoogleProvider:
@@ -90,7 +90,7 @@ class GoogleProvider:
                 return tuple(map(_from_row, models.TABLE))
             page = parse(body)
             if "models" not in page and page:
-                raise BadResponse("the list of models has no 'models'", hint="Check the base URL.")
+                raise BadResponse("the list of models has no 'models'", hint="check the base URL")
             before = len(listed)
             infos = (_model_info(item) for item in objects(page, "models"))
             listed.update({info.id: info for info in infos if info is not None})

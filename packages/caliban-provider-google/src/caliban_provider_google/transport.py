@@ -88,8 +88,8 @@ class ApiTransport:
         if self._root == DEFAULT_BASE_URL and not self._headers.keys() & {"x-goog-api-key", "authorization"}:
             raise AuthenticationError(
                 "there is no key for Gemini",
-                hint="Set GEMINI_API_KEY, or name a key in the settings; keys are made at "
-                "https://aistudio.google.com/apikey.",
+                hint="set GEMINI_API_KEY, or name a key in the settings; keys are made at "
+                "https://aistudio.google.com/apikey",
             )
 
 
@@ -107,7 +107,7 @@ def root_url(base_url: str | None, default: str = DEFAULT_BASE_URL) -> tuple[str
     if not fine:
         raise InvalidRequest(
             "the base URL of Gemini is not an http or https URL",
-            hint="Check GEMINI_BASE_URL or the settings.",
+            hint="check GEMINI_BASE_URL or the settings",
         )
     url = url.rstrip("/").removesuffix("/models").rstrip("/")
     head, _, last = url.rpartition("/")
@@ -119,7 +119,7 @@ def checked_version(version: str | None) -> str:
     version = (version or "").strip() or API_VERSION
     if not _VERSION.fullmatch(version):
         raise InvalidRequest(
-            f"{version[:40]!r} is not a version of the Gemini API", hint="It looks like v1beta or v1."
+            f"{version[:40]!r} is not a version of the Gemini API", hint="it looks like v1beta or v1"
         )
     return version
 
@@ -130,7 +130,7 @@ def checked_key(key: str | None) -> str | None:
     if key and not (key.isascii() and key.isprintable() and " " not in key):
         raise AuthenticationError(
             "the key for Gemini holds characters that a key cannot have",
-            hint="It was probably copied with something around it: set it again.",
+            hint="it was probably copied with something around it: set it again",
         )
     return key or None
 

@@ -33,7 +33,7 @@ class GeminiVertexTransport:
         if not project.strip() or not location.strip():
             raise InvalidRequest(
                 "Vertex needs a project and a location",
-                hint="Set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION.",
+                hint="set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION",
             )
         place = quote(location.strip(), safe="")
         host = "aiplatform.googleapis.com"

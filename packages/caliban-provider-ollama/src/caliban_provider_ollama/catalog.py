@@ -75,7 +75,7 @@ class Catalog:
         """The models that the server has, with what each can do. Raises `ProviderError`."""
         listed = await self._ask(self._transport.get("/api/tags"))
         if not isinstance(listed.get("models"), list):
-            raise BadResponse("the list of models has no 'models'", hint="Check the base URL.")
+            raise BadResponse("the list of models has no 'models'", hint="check the base URL")
         rows = [row for row in objects(listed, "models") if _name(row)][:MAX_MODELS]
         limiter = anyio.CapacityLimiter(_AT_ONCE)
 

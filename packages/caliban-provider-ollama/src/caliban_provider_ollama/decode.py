@@ -95,7 +95,7 @@ class Decoder:
         if fault is not None and not self._started:
             raise fault
         raise StreamInterrupted(
-            "the stream ended before the reply did", hint="The server may have been stopped: ask again."
+            "the stream ended before the reply did", hint="the server may have been stopped: ask again"
         )
 
     def _learn(self, line: bytes, kind: _Kind) -> None:

@@ -70,7 +70,7 @@ class Encoder:
         messages = self._messages(request, known)
         if not messages:
             raise InvalidRequest(
-                "there is no message to send", hint="Every message is empty: say something to the model."
+                "there is no message to send", hint="every message is empty: say something to the model"
             )
         tools = self._tool_list(request, known)
         prompt_tokens = sum(piece.tokens for piece in messages) + (estimate_tokens(tools) if tools else 0)

@@ -82,7 +82,7 @@ def _num_ctx(text: str | None) -> int | None:
     if size is None or size < MIN_NUM_CTX:
         raise InvalidRequest(
             f"the option num_ctx must be a whole number of tokens ≥ {MIN_NUM_CTX}, not {text[:40]!r}",
-            hint="Leave it and OLLAMA_NUM_CTX out to have the window fit each request.",
+            hint="leave it and OLLAMA_NUM_CTX out to have the window fit each request",
         )
     return size
 

@@ -21,7 +21,7 @@ from caliban_provider_ollama.encode import Encoder, Wishes
 from caliban_provider_ollama.models import FAMILY, ModelFacts, capabilities
 from caliban_provider_ollama.transport import Transport
 
-_SLOW = "A large model may take long to load: try again, or allow a longer wait."
+_SLOW = "a large model may take long to load: try again, or allow a longer wait"
 
 
 class OllamaProvider:
@@ -51,7 +51,7 @@ class OllamaProvider:
             kind=StreamKind(
                 foreign=("html", "event-stream"),
                 called="a stream of JSON lines",
-                hint="Check the base URL: something that is not Ollama answers there.",
+                hint="check the base URL: something that is not Ollama answers there",
                 slow_hint=_SLOW,
             ),
         )
@@ -128,9 +128,9 @@ class OllamaProvider:
 def _advised(error: ProviderError, model: str) -> ProviderError:
     """`error` with what helps on a person's own server."""
     if isinstance(error, NetworkError) and "refused the connection" in error.message:
-        error.hint = "Is Ollama running? Start it with `ollama serve`, or say where it is in OLLAMA_BASE_URL."
+        error.hint = "is Ollama running? Start it with `ollama serve`, or say where it is in OLLAMA_BASE_URL"
     elif isinstance(error, ModelUnavailable):
-        error.hint = f"Get it with `ollama pull {model}`; `ollama list` shows what is there."
+        error.hint = f"get it with `ollama pull {model}`; `ollama list` shows what is there"
     elif isinstance(error, InvalidRequest) and "does not support" in error.message:
-        error.hint = f"`ollama show {model}` tells what the model can do: use another one for this."
+        error.hint = f"`ollama show {model}` tells what the model can do: use another one for this"
     return error

@@ -76,7 +76,7 @@ def root_url(base_url: str | None) -> str:
 def _no_address() -> InvalidRequest:
     return InvalidRequest(
         "the address of Ollama is not an http or https URL, nor a host",
-        hint="Check OLLAMA_BASE_URL, OLLAMA_HOST or the settings: http://127.0.0.1:11434 is the usual one.",
+        hint="check OLLAMA_BASE_URL, OLLAMA_HOST or the settings: http://127.0.0.1:11434 is the usual one",
     )
 
 
@@ -85,6 +85,6 @@ def _checked_key(key: str | None) -> str | None:
     if key and not (key.isascii() and key.isprintable() and " " not in key):
         raise AuthenticationError(
             "the key for Ollama holds characters that a key cannot have",
-            hint="It was probably copied with something around it: set it again.",
+            hint="it was probably copied with something around it: set it again",
         )
     return key or None

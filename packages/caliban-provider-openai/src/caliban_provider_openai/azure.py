@@ -127,7 +127,7 @@ def _headers(options: ProviderOptions, key: str | None) -> dict[str, str]:
     if not headers.keys() & {"api-key", "authorization"}:
         raise AuthenticationError(
             "there is no key for Azure OpenAI",
-            hint="Set AZURE_OPENAI_API_KEY: the resource's page in the Azure portal shows its keys.",
+            hint="set AZURE_OPENAI_API_KEY: the resource's page in the Azure portal shows its keys",
         )
     return headers
 
@@ -140,7 +140,7 @@ def _resource_url(base_url: str | None, resource: str) -> str:
     if not resource or not resource.replace("-", "").isalnum() or not resource.isascii():
         raise InvalidRequest(
             "it is not said which Azure resource to use" if not resource else "the Azure resource is no name",
-            hint="Set AZURE_OPENAI_RESOURCE to its name, or AZURE_OPENAI_BASE_URL to its address.",
+            hint="set AZURE_OPENAI_RESOURCE to its name, or AZURE_OPENAI_BASE_URL to its address",
         )
     return f"https://{resource}.openai.azure.com"
 

@@ -82,7 +82,7 @@ def instructions(messages: Sequence[Message]) -> str:
 def nothing_to_send() -> InvalidRequest:
     """The error of a request without a message."""
     return InvalidRequest(
-        "there is no message to send", hint="Every message is empty: say something to the model."
+        "there is no message to send", hint="every message is empty: say something to the model"
     )
 
 

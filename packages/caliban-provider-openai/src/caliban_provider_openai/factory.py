@@ -121,7 +121,7 @@ def build(
         case _:
             raise InvalidRequest(
                 f"the provider {name} has no interface called {api[:60]!r}",
-                hint='The option `api` is "responses" or "chat".',
+                hint='the option `api` is "responses" or "chat"',
             )
     http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
     return OpenAIProvider(service, transport, http, first_byte_s=options.first_byte_s, idle_s=options.idle_s)

@@ -27,7 +27,7 @@ from caliban_provider_openai.transport import Transport
 MAX_MODELS = 1000
 """How long a list of models may get."""
 
-_FOREIGN = "Check the base URL: something that does not speak this interface answers there."
+_FOREIGN = "check the base URL: something that does not speak this interface answers there"
 _WINDOWS = ("context_length", "context_window", "max_model_len", "max_context_length")
 
 
@@ -79,7 +79,7 @@ class OpenAIProvider:
         """The models that the server lists, at most `MAX_MODELS`, with the windows it tells."""
         page = parse(await self._caller.page(self._transport.prepare_models) or b"")
         if not isinstance(page.get("data"), list):
-            raise BadResponse("the list of models has no 'data'", hint="Check the base URL.")
+            raise BadResponse("the list of models has no 'data'", hint="check the base URL")
         infos = (self._info(item) for item in objects(page, "data"))
         return tuple({info.id: info for info in infos if info is not None}.values())[:MAX_MODELS]
 

@@ -94,6 +94,6 @@ def _changes(text: str) -> dict[str, Any]:
         elif part:
             raise InvalidRequest(
                 f"the quirk {part[:60]!r} is not known",
-                hint=f"Known are: {', '.join(kinds)}; write NAME=VALUE, with true or false for a switch.",
+                hint=f"known are: {', '.join(kinds)}; write NAME=VALUE, with true or false for a switch",
             )
     return out

@@ -55,8 +55,8 @@ class ApiTransport:
         if vendor and "authorization" not in self._headers:
             raise AuthenticationError(
                 "there is no key for OpenAI",
-                hint="Set OPENAI_API_KEY (keys are made at https://platform.openai.com/), or set "
-                "OPENAI_BASE_URL to a server that needs none.",
+                hint="set OPENAI_API_KEY (keys are made at https://platform.openai.com/), or set "
+                "OPENAI_BASE_URL to a server that needs none",
             )
 
     @property
@@ -97,7 +97,7 @@ def checked_url(url: str, *, variable: str) -> str:
         fine = False
     if not fine:
         raise InvalidRequest(
-            "the provider's base URL is not an http or https URL", hint=f"Check {variable} or the settings."
+            "the provider's base URL is not an http or https URL", hint=f"check {variable} or the settings"
         )
     return url
 
@@ -119,7 +119,7 @@ def checked_key(key: str | None) -> str | None:
     if key and not (key.isascii() and key.isprintable() and " " not in key):
         raise AuthenticationError(
             "the key holds characters that a key cannot have",
-            hint="It was probably copied with something around it: set it again.",
+            hint="it was probably copied with something around it: set it again",
         )
     return key or None
 

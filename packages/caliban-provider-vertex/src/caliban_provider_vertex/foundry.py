@@ -82,7 +82,7 @@ def _address(resource: str) -> str:
             "no Foundry resource is named"
             if not resource
             else f"{resource[:40]!r} is not a Foundry resource",
-            hint="Set ANTHROPIC_FOUNDRY_RESOURCE or ANTHROPIC_FOUNDRY_BASE_URL.",
+            hint="set ANTHROPIC_FOUNDRY_RESOURCE or ANTHROPIC_FOUNDRY_BASE_URL",
         )
     return f"https://{resource.strip()}.services.ai.azure.com/anthropic"
 

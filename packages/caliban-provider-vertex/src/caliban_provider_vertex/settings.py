@@ -99,7 +99,7 @@ def _checked_url(base_url: str | None) -> str:
     if url and not re.match(r"https?://[^/?#\s]+[^?#\s]*$", url):
         raise InvalidRequest(
             "the base URL of Vertex is not an http or https URL",
-            hint="Check ANTHROPIC_VERTEX_BASE_URL or the settings.",
+            hint="check ANTHROPIC_VERTEX_BASE_URL or the settings",
         )
     return url
 
@@ -109,6 +109,6 @@ def _checked_token(token: str) -> str:
     if token and not (token.isascii() and token.isprintable() and " " not in token):
         raise AuthenticationError(
             "the token for Vertex holds characters that a token cannot have",
-            hint="It was probably copied with something around it: set ANTHROPIC_VERTEX_TOKEN again.",
+            hint="it was probably copied with something around it: set ANTHROPIC_VERTEX_TOKEN again",
         )
     return token

@@ -63,11 +63,11 @@ class VertexTransport:
         if not project:
             raise InvalidRequest(
                 "no Google Cloud project is known",
-                hint="Set ANTHROPIC_VERTEX_PROJECT_ID, or `project` for this provider in the settings.",
+                hint="set ANTHROPIC_VERTEX_PROJECT_ID, or `project` for this provider in the settings",
             )
         model = wire_id(json.loads(body.members["model"]))
         if not model:
-            raise InvalidRequest("no model is named", hint="Name one, such as `claude-sonnet-4-6`.")
+            raise InvalidRequest("no model is named", hint="name one, such as `claude-sonnet-4-6`")
         place = f"projects/{quote(project, safe=':')}/locations/{self._settings.region}"
         path = f"{place}/publishers/anthropic/models/{quote(model, safe='@')}:streamRawPredict"
         return Prepared(
@@ -91,7 +91,7 @@ class VertexTransport:
         """The models on a page, dated ones with their date. Raises `BadResponse`."""
         models = page.get("publisherModels", [])
         if not isinstance(models, list):
-            raise BadResponse("the list of models is none", hint="Check the base URL.")
+            raise BadResponse("the list of models is none", hint="check the base URL")
         rows = [{"id": _listed(model)} for model in models if isinstance(model, dict)]
         token = page.get("nextPageToken")
         return rows, token if isinstance(token, str) else ""
@@ -101,16 +101,16 @@ class VertexTransport:
         error = error_for(status, headers, body, provider=provider, secrets=self.secrets)
         match error:
             case AuthenticationError() if error.status == 401:
-                error.hint = "The token is over or wrong: run `gcloud auth application-default login`."
+                error.hint = "the token is over or wrong: run `gcloud auth application-default login`"
             case AuthenticationError():
                 error.hint = (
-                    "Enable the Vertex AI API and the model in the project's Model Garden, and give this "
-                    "identity the role Vertex AI User."
+                    "enable the Vertex AI API and the model in the project's Model Garden, and give this "
+                    "identity the role Vertex AI User"
                 )
             case ModelUnavailable():
                 error.hint = (
-                    f"Check the model's name, and that it is offered in {self._settings.region} and enabled "
-                    "in Model Garden."
+                    f"check the model's name, and that it is offered in {self._settings.region} and enabled "
+                    "in Model Garden"
                 )
         return error
 

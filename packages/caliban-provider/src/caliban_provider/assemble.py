@@ -16,6 +16,7 @@ from caliban_common.message import (
     TextBlock,
     ThinkingBlock,
     ToolUseBlock,
+    new_id,
 )
 from caliban_common.stop import StopReason
 from caliban_common.usage import Usage
@@ -95,14 +96,17 @@ class Assembler:
                 assert_never(event)
         return None
 
-    def message(self, family: str, model: str) -> Message:
+    def message(self, family: str, model: str, *, id: str | None = None) -> Message:
         """The reply as far as it was received; `model` and `family` stand in where nobody named any.
 
-        Left out are empty text, thinking without text and signature, and calls without id and name.
+        Without `id`, which is ours and not the provider's, it gets a new one each time it is asked for. Left
+        out are empty text, thinking without text and signature, and calls without id and name.
         """
         family = self.family or family
         content = tuple(block for entry in self._blocks if (block := _finished(entry, family)) is not None)
-        return Message(role="assistant", content=content, family=family, model=self.model or model)
+        return Message(
+            role="assistant", content=content, id=id or new_id(), family=family, model=self.model or model
+        )
 
     def _note(self, event: MessageStart | MessageDelta | MessageStop) -> None:
         """Keep what an event says about the whole reply."""

@@ -43,8 +43,8 @@ class StreamKind(Struct, frozen=True, kw_only=True):
 
     foreign: tuple[str, ...] = ("json", "html")
     called: str = "a stream of events"
-    hint: str = "Check the base URL: something else answers there."
-    slow_hint: str = "The provider is silent: try again, or allow a longer wait."
+    hint: str = "check the base URL: something else answers there"
+    slow_hint: str = "the provider is silent: try again, or allow a longer wait"
 
 
 def _nothing(body: bytes) -> ProviderError | None:

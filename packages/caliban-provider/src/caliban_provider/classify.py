@@ -244,12 +244,12 @@ def _message(kind: type[ProviderError], provider: str, where: str, words: str) -
 def _hint(kind: type[ProviderError], status: int, told_s: float | None) -> str | None:
     if issubclass(kind, RateLimited | Overloaded | ServerError):
         if told_s is not None and told_s > _LONG_WAIT_S:
-            return f"The provider asks to wait {_spell(told_s)}: try again then, or use another model."
-        return "Try again in a moment, or use another model."
+            return f"the provider asks to wait {_spell(told_s)}: try again then, or use another model"
+        return "try again in a moment, or use another model"
     if kind is AuthenticationError and status == 403:
-        return "The key is known but not allowed to do this, or it is wrong: check the account and the key."
+        return "the key is known but not allowed to do this, or it is wrong: check the account and the key"
     if kind is InvalidRequest and (status in (404, 405) or 300 <= status < 400):
-        return "Check the base URL."
+        return "check the base URL"
     return {
         AuthenticationError: "The key is missing or wrong: set the provider's API key.",
         BillingError: "Check the account's plan and balance, or use another provider.",

@@ -147,7 +147,7 @@ class CredentialCache(Generic[T]):
         if scope.cancelled_caught:
             raise AuthenticationError(
                 f"no credentials came within {FETCH_S:g} s",
-                hint="Check the profile or the service that gives them out.",
+                hint="check the profile or the service that gives them out",
             )
         self._failures = 0
         self._fetched_at_s = self._clock()
@@ -175,6 +175,6 @@ def duration_s(text: str) -> float:
     parts = _DURATION.fullmatch(text.strip())
     if parts is None:
         raise InvalidRequest(
-            f"{text[:40]!r} is not a duration", hint="Write a number of seconds, or `90s`, `5m`, `1h`."
+            f"{text[:40]!r} is not a duration", hint="write a number of seconds, or `90s`, `5m`, `1h`"
         )
     return float(parts[1]) * _UNITS_S[parts[2]]

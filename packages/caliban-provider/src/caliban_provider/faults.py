@@ -17,18 +17,18 @@ def unconnected(error: BaseException, host: str) -> NetworkError:
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         failed = NetworkError(
             f"the certificate of {host} is not trusted: {line(error)}",
-            hint="Behind an intercepting proxy, name its certificate in SSL_CERT_FILE.",
+            hint="behind an intercepting proxy, name its certificate in SSL_CERT_FILE",
         )
         failed.retryable = False
         return failed
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return NetworkError(
             f"the name {host} does not resolve: {line(error)}",
-            hint="Check the network and the host in the base URL.",
+            hint="check the network and the host in the base URL",
         )
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
         return NetworkError(
-            f"{host} refused the connection", hint="Check that the server runs and that the port is right."
+            f"{host} refused the connection", hint="check that the server runs and that the port is right"
         )
     if any(isinstance(cause, ssl.SSLError | anyio.EndOfStream) for cause in causes):
         why = next(
@@ -36,10 +36,10 @@ def unconnected(error: BaseException, host: str) -> NetworkError:
         )
         return NetworkError(
             f"no encrypted connection to {host}: {why}",
-            hint="Check the port: is it a server for http:// and not for https://?",
+            hint="check the port: is it a server for http:// and not for https://?",
         )
     return NetworkError(
-        f"no connection to {host}: {line(error)}", hint="Check the network, the proxy and the base URL."
+        f"no connection to {host}: {line(error)}", hint="check the network, the proxy and the base URL"
     )
 
 
@@ -47,7 +47,7 @@ def connect_timeout(host: str, connect_s: float) -> NetworkError:
     """A connection that took too long to make."""
     return NetworkError(
         f"no connection to {host} within {connect_s:g} s",
-        hint="Check the network, the proxy and the base URL.",
+        hint="check the network, the proxy and the base URL",
     )
 
 
@@ -56,26 +56,26 @@ def read_timeout(what: str, limit_s: float) -> StreamIdle:
     return StreamIdle(
         f"{what} within {limit_s:g} s",
         idle_s=limit_s,
-        hint="The provider is silent: try again, or allow a longer wait.",
+        hint="the provider is silent: try again, or allow a longer wait",
     )
 
 
 def broken(error: BaseException, host: str) -> NetworkError:
     """A connection that broke before the head of an answer."""
-    return NetworkError(f"the connection to {host} broke before an answer: {line(error)}", hint="Try again.")
+    return NetworkError(f"the connection to {host} broke before an answer: {line(error)}", hint="try again")
 
 
 def truncated(error: BaseException, host: str) -> StreamInterrupted:
     """A connection that broke in the body of an answer."""
     return StreamInterrupted(
-        f"the connection to {host} broke in the middle of the answer: {line(error)}", hint="Try again."
+        f"the connection to {host} broke in the middle of the answer: {line(error)}", hint="try again"
     )
 
 
 def not_http(error: BaseException, host: str) -> BadResponse:
     """An answer that is not HTTP."""
     return BadResponse(
-        f"{host} does not answer in HTTP: {line(error)}", hint="Check the base URL and its port."
+        f"{host} does not answer in HTTP: {line(error)}", hint="check the base URL and its port"
     )
 
 

@@ -93,7 +93,7 @@ class DefaultTokens:
         except ImportError:
             raise AuthenticationError(
                 "there is no token for Vertex, and google-auth, which gets one, is not installed",
-                hint=f"pip install '{self._package}', or set {self._variable}.",
+                hint=f"pip install '{self._package}', or set {self._variable}",
             ) from None
         request = LoopRequest(self._http)
         try:
@@ -110,8 +110,8 @@ class DefaultTokens:
                 raise _unreached(error) from None
             raise AuthenticationError(
                 f"there is no token for Vertex: {clean(str(error))}",
-                hint="Run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS or "
-                f"{self._variable}.",
+                hint="run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS or "
+                f"{self._variable}",
             ) from error
         return self._fetched()
 

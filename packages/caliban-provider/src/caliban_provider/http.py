@@ -149,6 +149,6 @@ def _check(url: str, headers: Mapping[str, str]) -> None:
     """Refuse early, in words that hold no header's value, what cannot be sent."""
     if not url[:8].lower().startswith(("http://", "https://")) or _host(url) == "the server":
         raise InvalidRequest(
-            "the provider's address is not an http or https URL", hint="Check the base URL in the settings."
+            "the provider's address is not an http or https URL", hint="check the base URL in the settings"
         )
     check_headers(headers)

@@ -191,11 +191,11 @@ def _useless(error: Exception) -> InvalidRequest:
     if isinstance(error, ImportError):
         return InvalidRequest(
             "the environment names a SOCKS proxy, which needs the package socksio",
-            hint="Install it (pip install socksio), or name an HTTP proxy in HTTPS_PROXY or ALL_PROXY.",
+            hint="install it (pip install socksio), or name an HTTP proxy in HTTPS_PROXY or ALL_PROXY",
         )
     return InvalidRequest(
         f"the environment names a proxy that cannot be used: {faults.line(error)}",
-        hint="Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY.",
+        hint="check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY",
     )
 
 
@@ -211,13 +211,13 @@ def _failed(error: Exception, host: str, limits: HttpTimeouts, *, proxied: bool)
         case httpx.ProxyError():
             return NetworkError(
                 f"the proxy refused the connection to {host}: {faults.line(error)}",
-                hint="Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.",
+                hint="check HTTPS_PROXY, HTTP_PROXY and NO_PROXY",
             )
         case httpx.ConnectError():
             return faults.unconnected(error, f"{host} (or the proxy before it)" if proxied else host)
         case httpx.UnsupportedProtocol() | httpx.InvalidURL() | httpx.LocalProtocolError():
             return InvalidRequest(
-                f"the request to {host} cannot be sent", hint="Check the base URL and the configured headers."
+                f"the request to {host} cannot be sent", hint="check the base URL and the configured headers"
             )
         case httpx.RemoteProtocolError() if "disconnected" not in str(error):
             return faults.not_http(error, host)

@@ -43,5 +43,5 @@ class NDJSONDecoder:
         if size_bytes > self._max_line_bytes:
             raise BadResponse(
                 f"a line of the stream is larger than {self._max_line_bytes} bytes",
-                hint="The server does not speak the expected protocol; check the base URL.",
+                hint="the server does not speak the expected protocol; check the base URL",
             )

@@ -81,12 +81,12 @@ def check_headers(headers: Mapping[str, str]) -> None:
         if name.lower() in _FRAMING:
             raise InvalidRequest(
                 f"the header {name!r} is not for settings: each request says itself how long it is",
-                hint="Leave it out of the configured headers.",
+                hint="leave it out of the configured headers",
             )
         if re.fullmatch(_HEADER_NAME, name) is None or not (value.isascii() and value.isprintable()):
             raise InvalidRequest(
                 f"the header {_shown(name)} holds characters that HTTP does not allow",
-                hint="Look for a line break or a typographic character in the key or the configured headers.",
+                hint="look for a line break or a typographic character in the key or the configured headers",
             )
 
 

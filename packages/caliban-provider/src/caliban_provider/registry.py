@@ -36,7 +36,7 @@ def find(name: str, builtin: Mapping[str, str]) -> ProviderFactory:
         offered = ", ".join(names(builtin))
         raise UnknownProvider(
             f"no provider is called {name!r}",
-            hint=f"Installed are: {offered}." if offered else "No provider is installed.",
+            hint=f"installed are: {offered}" if offered else "no provider is installed",
         )
     return _load(name, reference)
 
@@ -51,7 +51,7 @@ def connect(name: str, *, environ: Mapping[str, str] | None = None) -> Provider:
     key = first_set(given, factory.key_env)
     if factory.needs_key and key is None:
         raise AuthenticationError(
-            f"there is no API key for {name}", hint=f"Set the environment variable {factory.key_env[0]}."
+            f"there is no API key for {name}", hint=f"set the environment variable {factory.key_env[0]}"
         )
     return factory.create(ProviderOptions(api_key=key, base_url=first_set(given, factory.base_url_env)))
 
@@ -106,5 +106,5 @@ def _is(factory: object, fact: str, kinds: tuple[type, ...]) -> bool:
 def _broken(name: str, reference: str, why: str) -> UnknownProvider:
     return UnknownProvider(
         f"the provider {name!r} ({reference}) does not load: {' '.join(why.split())[:300]}",
-        hint="Reinstall or remove the package that offers it.",
+        hint="reinstall or remove the package that offers it",
     )

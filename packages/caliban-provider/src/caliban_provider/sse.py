@@ -83,7 +83,7 @@ class SSEDecoder:
         if size_bytes > self._max_event_bytes:
             raise BadResponse(
                 f"an event of the stream is larger than {self._max_event_bytes} bytes",
-                hint="The server does not speak the expected protocol; check the base URL.",
+                hint="the server does not speak the expected protocol; check the base URL",
             )
 
 

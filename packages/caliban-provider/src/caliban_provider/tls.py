@@ -31,7 +31,7 @@ def _trusting() -> ssl.SSLContext:
         except OSError as error:  # an `SSLError` is one
             raise InvalidRequest(
                 f"the certificates of SSL_CERT_FILE or SSL_CERT_DIR cannot be read: {faults.line(error)}",
-                hint="Name a file of certificates (PEM), or unset the variable.",
+                hint="name a file of certificates (PEM), or unset the variable",
             ) from None
     if (hashed := _hashed_directory()) is not None:
         return ssl.create_default_context(capath=hashed)

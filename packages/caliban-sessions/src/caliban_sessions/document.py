@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from caliban_common.codec import usage_from_json, usage_to_json
+from msgspec import to_builtins
+
+from caliban_common.codec import nearest, usage_to_json
 from caliban_common.errors import DataError
 from caliban_common.text import clean, one_line
+from caliban_common.usage import Usage
 from caliban_sessions import stamp
 from caliban_sessions.entry import StoredMessage, entry_from_json, nested_beyond
 from caliban_sessions.errors import SessionCorrupt
 from caliban_sessions.log import SessionLog
-from caliban_sessions.origin import origin_from_json, origin_to_json
+from caliban_sessions.record import SessionFile, session_file_of
 
 PREVIEW_CHARS = 80
 _HEAD_DEPTH = 20
-_OWN = frozenset(
-    (
-        "name",
-        "id",
-        "created_at",
-        "updated_at",
-        "provider",
-        "model",
-        "forked_from",
-        "total_usage",
-        "plan_mode",
-        "message_count",
-        "preview",
-        "journal_seq",
-        "prefix",
-        "todos",
-        "messages",
-    )
-)
+_HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
+"""An escape that may be half of a surrogate pair."""
+_OWN = frozenset(SessionFile.__struct_fields__)
 
 
 def encode(ledger: SessionLog) -> bytes:
@@ -49,7 +37,7 @@ def encode(ledger: SessionLog) -> bytes:
         "updated_at": stamp.to_text(ledger.updated_at),
         "provider": ledger.provider,
         "model": ledger.model,
-        **({"forked_from": origin_to_json(ledger.forked_from)} if ledger.forked_from else {}),
+        **({"forked_from": to_builtins(ledger.forked_from)} if ledger.forked_from else {}),
         "total_usage": usage_to_json(ledger.usage),
         "plan_mode": ledger.plan_mode,
         "message_count": len(ledger.entries),
@@ -71,37 +59,37 @@ def decode(data: bytes, *, path: Path, name: str, fallback_time: datetime) -> Se
     only a file without a list of messages is refused.
     """
     document = _object(data, path)
-    messages = document.get("messages")
-    if not isinstance(messages, list):
+    stored, remarks = session_file_of(document)
+    if stored.messages is None:
         raise _corrupt(path, "it has no list of messages")
     ledger = SessionLog(
         name=name,
-        id=_text(document, "id") or name,
-        created_at=stamp.from_text(document.get("created_at")) or fallback_time,
+        id=stored.id or name,
+        created_at=stamp.from_text(stored.created_at) or fallback_time,
     )
-    ledger.updated_at = stamp.from_text(document.get("updated_at")) or fallback_time
-    ledger.note(document)
-    ledger.forked_from = origin_from_json(document.get("forked_from"))
-    ledger.sequence = _sequence(document)
+    ledger.updated_at = stamp.from_text(stored.updated_at) or fallback_time
+    ledger.note(stored)
+    ledger.forked_from = stored.forked_from
+    ledger.sequence = stored.journal_seq or 0
+    ledger.usage = stored.total_usage or Usage()
     ledger.extra = {key: value for key, value in document.items() if key not in _OWN}
     if nested_beyond([ledger.extra, list(ledger.todos)], _HEAD_DEPTH):
         raise _corrupt(path, f"it is nested more than {_HEAD_DEPTH} levels deep")
-    try:
-        ledger.usage = usage_from_json(document.get("total_usage") or {})
-    except DataError as error:
-        ledger.warnings.append(f"{path}: {error.message}; the count starts again")
-    _fill(ledger, messages, path)
+    ledger.warnings.extend(f"{path}: {remark}" for remark in remarks)
+    _fill(ledger, stored.messages, path)
     return ledger
 
 
 def _object(data: bytes, path: Path) -> Mapping[str, Any]:
     try:
         document = json.loads(data.decode("utf-8").removeprefix("\ufeff"))
+        if _HALF_PAIR.search(data):
+            document = nearest(document)  # what cannot be written again is not shown to a model first
     except UnicodeDecodeError as error:
         raise _corrupt(path, f"it is not UTF-8 text (byte {error.start:,})") from error
     except ValueError as error:
         raise _corrupt(path, f"it is not JSON ({error})") from error
-    except RecursionError as error:
+    except (RecursionError, DataError) as error:
         raise _corrupt(path, "it is nested too deeply") from error
     if not isinstance(document, dict):
         raise _corrupt(path, "it is not a JSON object")
@@ -111,7 +99,7 @@ def _object(data: bytes, path: Path) -> Mapping[str, Any]:
 def _fill(ledger: SessionLog, messages: list[Any], path: Path) -> None:
     seen: set[str] = set()
     for number, raw in enumerate(messages, 1):
-        if isinstance(raw, dict) and raw.get("id") in seen:
+        if isinstance(raw, dict) and isinstance(raw.get("id"), str) and raw["id"] in seen:
             ledger.warnings.append(f"{path}: message {number} repeats the id of another one and got its own")
             raw = {key: value for key, value in raw.items() if key != "id"}
         try:
@@ -136,16 +124,6 @@ def _preview(entries: list[StoredMessage]) -> str:
         if entry.message.role == "user" and entry.message.text.strip():
             return one_line(entry.message.text[: 8 * PREVIEW_CHARS], max_chars=PREVIEW_CHARS)
     return ""
-
-
-def _sequence(document: Mapping[str, Any]) -> int:
-    number = document.get("journal_seq")
-    return number if isinstance(number, int) and not isinstance(number, bool) else 0
-
-
-def _text(document: Mapping[str, Any], name: str) -> str:
-    value = document.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def _corrupt(path: Path, reason: str) -> SessionCorrupt:

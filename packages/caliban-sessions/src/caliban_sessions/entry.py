@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from caliban_common.codec import message_from_json, message_to_json
 from caliban_common.errors import DataError
 from caliban_common.message import Message
+from caliban_common.typed import shown
 
 MAX_DEPTH = 100
 """Nesting of one stored message, far above what a tool call may have; deeper data is somebody's attack."""
@@ -53,7 +54,7 @@ def entry_from_json(raw: object, *, parent: str | None, fallback_id: str) -> tup
     Raises `DataError` when it is no message at all.
     """
     if not isinstance(raw, dict):
-        raise DataError(f"a message must be a JSON object, not {type(raw).__name__}")
+        raise DataError(f"a message must be an object, not {shown(raw)}")
     if nested_beyond(raw, MAX_DEPTH):
         raise DataError(f"a message is nested more than {MAX_DEPTH} levels deep")
     id = raw.get("id")
@@ -62,17 +63,25 @@ def entry_from_json(raw: object, *, parent: str | None, fallback_id: str) -> tup
     known = raw.get("parent", parent)
     parent = known if isinstance(known, str) else None
     message, warning = _message(raw)
+    if message.id != id:
+        message = replace(message, id=id)
     stored = {"id": id, "parent": parent, **raw, **({} if raw.get("id") == id else {"id": id})}
-    return StoredMessage(id=id, parent=parent, message=replace(message, id=id), raw=stored), warning
+    return StoredMessage(id=id, parent=parent, message=message, raw=stored), warning
 
 
-def nested_beyond(value: object, levels: int) -> bool:
+def nested_beyond(value: dict[str, Any] | list[Any], levels: int) -> bool:
     """Whether JSON data has containers inside each other more than `levels` deep."""
-    if isinstance(value, dict):
-        return levels <= 0 or any(nested_beyond(item, levels - 1) for item in value.values())
-    if isinstance(value, list):
-        return levels <= 0 or any(nested_beyond(item, levels - 1) for item in value)
-    return False
+    containers: list[Any] = [value]
+    for _ in range(levels):
+        containers = [
+            item
+            for container in containers
+            for item in (container.values() if isinstance(container, dict) else container)
+            if isinstance(item, (dict, list))
+        ]
+        if not containers:
+            return False
+    return True
 
 
 def _message(raw: dict[str, Any]) -> tuple[Message, str | None]:

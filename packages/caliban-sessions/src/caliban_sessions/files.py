@@ -96,11 +96,12 @@ class SessionFiles:
 
     def _replay(self, journal: bytes, ledger: SessionLog) -> None:
         records, damaged = records_in(journal)
-        for record in records:
+        for number, record in records:
             try:
-                ledger.apply(record)
+                remarks = ledger.apply(record)
             except DataError as error:
-                ledger.warnings.append(f"{self.journal}: {error.message}; it is passed over")
+                remarks = [f"{error.message}; it is passed over"]
+            ledger.warnings.extend(f"{self.journal}:{number}: {remark}" for remark in remarks)
         if damaged:
             lines = ", ".join(str(number) for number in damaged[:10])
             more = f" and {len(damaged) - 10} more" if len(damaged) > 10 else ""

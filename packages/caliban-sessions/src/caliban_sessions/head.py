@@ -9,17 +9,16 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from caliban_common.codec import usage_from_json
-from caliban_common.errors import DataError
 from caliban_common.files import BINARY, NOFOLLOW, NONBLOCK
 from caliban_common.text import one_line
 from caliban_common.usage import Usage
 from caliban_sessions import stamp
 from caliban_sessions.files import SessionFiles
-from caliban_sessions.origin import origin_from_json
+from caliban_sessions.record import session_file_of
 from caliban_sessions.state import SessionHead
 
 END_BYTES = 4096
+MAX_CHARS = 200
 _KEY = re.compile(r'[\s,]*"([a-z_]+)"\s*:\s*')
 _DECODER = json.JSONDecoder()
 
@@ -38,20 +37,21 @@ def read_head(files: SessionFiles) -> SessionHead | None:
             facts.update(_facts(*ends[:2]))
             seconds = max(seconds, ends[2].st_mtime)
             size_bytes += ends[2].st_size
+    stored, _ = session_file_of(facts)
     touched = stamp.from_seconds(seconds)
-    updated = stamp.from_text(facts.get("updated_at"))
+    updated = stamp.from_text(stored.updated_at)
     if journal is not None or updated is None:
         updated = touched
     return SessionHead(
         name=files.name,
-        created_at=stamp.from_text(facts.get("created_at")) or updated,
+        created_at=stamp.from_text(stored.created_at) or updated,
         updated_at=updated,
-        provider=_text(facts, "provider"),
-        model=_text(facts, "model"),
-        total_usage=_usage(facts.get("total_usage")),
-        message_count=_count(facts.get("message_count")),
-        forked_from=origin_from_json(facts.get("forked_from")),
-        preview=_text(facts, "preview"),
+        provider=_line(stored.provider),
+        model=_line(stored.model),
+        total_usage=stored.total_usage or Usage(),
+        message_count=stored.message_count,
+        forked_from=stored.forked_from,
+        preview=_line(stored.preview),
         size_bytes=size_bytes,
     )
 
@@ -89,8 +89,8 @@ def _facts(head: str, tail: str) -> dict[str, Any]:
             break
         facts[match[1]] = value
     if "total_usage" not in facts:
-        found = tail.rfind('"total_usage"')
-        match = _KEY.match(tail, found) if found >= 0 else None
+        position = tail.rfind('"total_usage"')
+        match = _KEY.match(tail, position) if position >= 0 else None
         if match is not None:
             facts["total_usage"] = _value(tail, match.end())[0]
     return facts
@@ -103,17 +103,5 @@ def _value(text: str, position: int) -> tuple[Any, int]:
         return None, -1
 
 
-def _text(facts: dict[str, Any], name: str) -> str:
-    value = facts.get(name)
-    return one_line(value, max_chars=200) if isinstance(value, str) else ""
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _usage(value: object) -> Usage:
-    try:
-        return usage_from_json(value)
-    except DataError:
-        return Usage()
+def _line(text: str | None) -> str:
+    return one_line(text or "", max_chars=MAX_CHARS)

@@ -12,7 +12,10 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from caliban_common.codec import dumps
+from msgspec.json import decode as _decode
+
+from caliban_common.codec import dumps, nearest
+from caliban_common.errors import DataError
 from caliban_common.files import BINARY, NOFOLLOW, NONBLOCK
 
 _sync = getattr(os, "fdatasync", os.fsync)
@@ -64,18 +67,22 @@ def line_of(record: dict[str, Any]) -> bytes:
     return dumps(record) + b"\n"
 
 
-def records_in(data: bytes) -> tuple[list[dict[str, Any]], list[int]]:
-    """The records in a journal's bytes, in order, and the numbers (from 1) of the lines that were damaged.
+def records_in(data: bytes) -> tuple[list[tuple[int, dict[str, Any]]], list[int]]:
+    """The records in a journal's bytes, in order and with their lines' numbers, and those of damaged lines.
 
     A fragment at the end, or before a blank line, does not count as damaged: it is what was being written
-    when a process died or the disk was full, and its `append` never returned.
+    when a process died or the disk was full, and its `append` never returned. Lines count from 1.
     """
-    records: list[dict[str, Any]] = []
+    records: list[tuple[int, dict[str, Any]]] = []
     damaged: list[int] = []
     lines = data.split(b"\n")
     for number, line in enumerate(lines, 1):
         line = line.strip(_BLANK)
-        if line and not _take(line.decode("utf-8", "replace"), records) and any(lines[number : number + 1]):
+        if not line:
+            continue
+        of_line, whole = _records_of(line)
+        records.extend((number, record) for record in of_line)
+        if not whole and any(lines[number : number + 1]):
             damaged.append(number)
     return records, damaged
 
@@ -96,20 +103,31 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def _take(text: str, records: list[dict[str, Any]]) -> bool:
-    """Append the records of one line, more than one where lines were glued; whether all was understood."""
+def _records_of(line: bytes) -> tuple[list[dict[str, Any]], bool]:
+    """The records of one line, and whether that was all of it."""
+    try:
+        values, whole = [_decode(line)], True  # three times as fast as the way below, which every line can go
+    except (ValueError, RecursionError):
+        values, whole = _values_of(line.decode("utf-8", "replace"))
+    for position, value in enumerate(values):
+        sequence = value.get("seq") if isinstance(value, dict) else None
+        if isinstance(sequence, bool) or not isinstance(sequence, int):
+            return values[:position], False
+    return values, whole
+
+
+def _values_of(text: str) -> tuple[list[Any], bool]:
+    """The JSON values in `text`, more than one where lines were glued, and whether that was all of it."""
     decoder = json.JSONDecoder()
+    values: list[Any] = []
     while text:
         try:
             value, end = decoder.raw_decode(text)
-        except (ValueError, RecursionError):
-            return False
+            values.append(nearest(value))
+        except (ValueError, RecursionError, DataError):
+            return values, False
         text = text[end:].lstrip()
-        sequence = value.get("seq") if isinstance(value, dict) else None
-        if isinstance(sequence, bool) or not isinstance(sequence, int):
-            return False
-        records.append(value)
-    return True
+    return values, True
 
 
 def _open_to_append(path: Path) -> tuple[int, bool]:

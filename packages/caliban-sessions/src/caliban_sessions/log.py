@@ -5,22 +5,24 @@ Both go through the same methods, so what is read back from disk is what was in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, TypeGuard
+from typing import Any, assert_never
 
-from caliban_common.codec import usage_from_json
-from caliban_common.errors import DataError
 from caliban_common.message import Message
 from caliban_common.usage import Usage
 from caliban_sessions import stamp
 from caliban_sessions.entry import StoredMessage, entry_from_json
-from caliban_sessions.origin import origin_from_json
+from caliban_sessions.record import (
+    MessageRecord,
+    NoteRecord,
+    Record,
+    ReplaceRecord,
+    SessionFacts,
+    SessionRecord,
+    record_of,
+)
 from caliban_sessions.state import ForkOrigin, SessionState
-
-MAX_PARTS: Final = 1000
-MAX_PART_CHARS: Final = 300
-"""Of the table of what prompts begin with: a larger one is not ours."""
 
 
 class SessionLog:
@@ -90,29 +92,26 @@ class SessionLog:
         made.swap(self.entries)
         return made
 
-    def note(self, facts: Mapping[str, Any]) -> None:
-        """Take over provider, model, prefix, plan mode and todos where `facts` has them in their shape."""
-        for name in ("provider", "model"):
-            if isinstance(facts.get(name), str):
-                setattr(self, name, facts[name])
-        if _are_digests(prefix := facts.get("prefix")):
-            self.prefix = prefix
-        if isinstance(facts.get("plan_mode"), bool):
-            self.plan_mode = facts["plan_mode"]
-        if isinstance(facts.get("todos"), list):
-            self.todos = tuple(todo for todo in facts["todos"] if isinstance(todo, dict))
+    def note(self, facts: SessionFacts) -> None:
+        """Take over what `facts` says."""
+        for name in SessionFacts.__struct_fields__:
+            value = getattr(facts, name)
+            if value is not None:
+                setattr(self, name, value)
 
-    def apply(self, record: Mapping[str, Any]) -> None:
-        """Fold in one record of a journal, once. Raises `DataError` for one of a form that is not ours.
+    def apply(self, data: Mapping[str, Any]) -> list[str]:
+        """Fold in one record of a journal, once, and say what of it was left out.
 
-        Records count by `seq`: one at or below the ledger's own was folded before and changes nothing.
+        Records count by `seq`, a whole number: one at or below the log's own was folded before and changes
+        nothing. Raises `DataError` for one of a form that is not ours.
         """
-        sequence = record["seq"]
-        if sequence <= self.sequence:
-            return
-        self.sequence = sequence
-        self._fold(record)
-        self.updated_at = stamp.from_text(record.get("at")) or self.updated_at
+        if data["seq"] <= self.sequence:
+            return []
+        self.sequence = data["seq"]
+        record, remarks = record_of(data)
+        remarks.extend(self._fold(record))
+        self.updated_at = stamp.from_text(record.at) or self.updated_at
+        return remarks
 
     def state(self) -> SessionState:
         """The session at this moment, frozen."""
@@ -132,60 +131,53 @@ class SessionLog:
             warnings=tuple(self.warnings),
         )
 
-    def _fold(self, record: Mapping[str, Any]) -> None:
-        match record.get("type"):
-            case "session":
-                self.id = str(record.get("id") or self.id)
-                self.created_at = stamp.from_text(record.get("created_at")) or self.created_at
-                self.forked_from = origin_from_json(record.get("forked_from")) or self.forked_from
+    def _fold(self, record: Record) -> list[str]:
+        match record:
+            case SessionRecord():
+                self.id = record.id or self.id
+                self.created_at = stamp.from_text(record.created_at) or self.created_at
+                self.forked_from = record.forked_from or self.forked_from
                 self.note(record)
-            case "message":
-                self.add(self._entry(record.get("message"), record["seq"]))
-                self._count(record)
-            case "replace":
-                self.swap(tuple(self._kept_or_new(record)))
-            case "note":
+                return []
+            case MessageRecord():
+                entry, remarks = self._entry(record.message, f"m{record.seq}")
+                self.add(entry)
+                self._count(record.usage)
+                return remarks
+            case ReplaceRecord():
+                return self._replace(record)
+            case NoteRecord():
                 self.note(record)
-                self._count(record)
-            case other:
-                raise DataError(f"record {record['seq']} has the unknown type {other!r:.60}")
+                self._count(record.usage)
+                return []
+            case _:
+                assert_never(record)
 
-    def _count(self, record: Mapping[str, Any]) -> None:
-        if "usage" in record:
-            self.usage += usage_from_json(record["usage"])
+    def _count(self, usage: Usage | None) -> None:
+        if usage is not None:
+            self.usage += usage
 
-    def _kept_or_new(self, record: Mapping[str, Any]) -> Iterable[StoredMessage]:
-        items = record.get("messages")
-        if not isinstance(items, list):
-            raise DataError(f"record {record['seq']} replaces the history by something that is no list")
-        for position, item in enumerate(items):
-            if isinstance(item, str):
-                if item in self._by_id:
-                    yield self._by_id[item]
-                else:
-                    self.warnings.append(f"record {record['seq']} keeps message {item:.40}, which is lost")
+    def _replace(self, record: ReplaceRecord) -> list[str]:
+        entries: list[StoredMessage] = []
+        remarks: list[str] = []
+        for position, item in enumerate(record.messages):
+            if not isinstance(item, str):
+                entry, of_entry = self._entry(item, f"m{record.seq}.{position}")
+                entries.append(entry)
+                remarks.extend(of_entry)
+            elif item in self._by_id:
+                entries.append(self._by_id[item])
             else:
-                yield self._entry(item, f"{record['seq']}.{position}")
+                remarks.append(f"record {record.seq} keeps message {item:.40}, which is lost")
+        self.swap(entries)
+        return remarks
 
-    def _entry(self, raw: object, number: object) -> StoredMessage:
-        entry, warning = entry_from_json(raw, parent=self.leaf, fallback_id=f"m{number}")
-        if warning is not None:
-            self.warnings.append(f"message {entry.id}: {warning}")
-        return entry
+    def _entry(self, raw: object, fallback_id: str) -> tuple[StoredMessage, list[str]]:
+        entry, warning = entry_from_json(raw, parent=self.leaf, fallback_id=fallback_id)
+        return entry, [] if warning is None else [f"message {entry.id}: {warning}"]
 
     def _index(self, entry: StoredMessage) -> None:
         self._by_id[entry.id] = entry
         self._by_object[id(entry.message)] = entry
         if entry.source is not None:
             self._by_object[id(entry.source)] = entry
-
-
-def _are_digests(value: object) -> TypeGuard[dict[str, str]]:
-    """Whether `value` is a small table of texts."""
-    return (
-        isinstance(value, dict)
-        and len(value) <= MAX_PARTS
-        and all(
-            isinstance(text, str) and len(text) <= MAX_PART_CHARS for pair in value.items() for text in pair
-        )
-    )

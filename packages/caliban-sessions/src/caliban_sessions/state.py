@@ -22,7 +22,7 @@ class ForkOrigin(Struct, frozen=True, kw_only=True):
 
     session: str
     id: str
-    entry: str | None = None
+    entry: str | None
 
 
 class SessionState(Struct, frozen=True, kw_only=True):

@@ -117,8 +117,8 @@ class SessionStore:
     def list(self) -> tuple[SessionHead, ...]:
         """All sessions, the one updated last first. Reads a few KiB of each, and passes over what is none."""
         heads = [read_head(SessionFiles(self.directory, name)) for name in self._names()]
-        found = [head for head in heads if head is not None]
-        return tuple(sorted(found, key=lambda head: (head.updated_at, head.name), reverse=True))
+        listed = [head for head in heads if head is not None]
+        return tuple(sorted(listed, key=lambda head: (head.updated_at, head.name), reverse=True))
 
     def latest(self) -> str | None:
         """The name of the session updated last, `None` when there is none."""

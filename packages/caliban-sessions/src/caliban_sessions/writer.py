@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +19,7 @@ from caliban_sessions.files import SessionFiles
 from caliban_sessions.journal import Journal, line_of
 from caliban_sessions.lock import Lock
 from caliban_sessions.log import SessionLog
+from caliban_sessions.record import SessionFacts
 from caliban_sessions.state import SessionState
 
 
@@ -107,15 +108,6 @@ class SessionWriter:
             self._ledger.usage += usage
             self._write("note", {"usage": usage_to_json(usage)})
 
-    def set_plan_mode(self, on: bool) -> None:
-        """Remember whether plan mode is on. Raises `SessionWriteError`."""
-        self._note({"plan_mode": on}, changed=on != self._ledger.plan_mode)
-
-    def set_todos(self, todos: Iterable[Mapping[str, Any]]) -> None:
-        """Remember the whole list of todos, as plain JSON data. Raises `SessionWriteError`."""
-        items = [dict(todo) for todo in todos]
-        self._note({"todos": items}, changed=items != list(self._ledger.todos))
-
     def note(
         self,
         *,
@@ -125,10 +117,12 @@ class SessionWriter:
     ) -> None:
         """Remember who answers from now on, and what prompts begin with. Raises `SessionWriteError`."""
         asked = {"provider": provider, "model": model, "prefix": None if prefix is None else dict(prefix)}
-        facts = {
+        facts: dict[str, Any] = {
             key: value for key, value in asked.items() if value not in (None, getattr(self._ledger, key))
         }
-        self._note(facts, changed=bool(facts))
+        if facts:
+            self._ledger.note(SessionFacts(**facts))
+            self._write("note", facts)
 
     def close(self) -> None:
         """Fold the journal into the session file and let the next writer in. Does nothing the second time.
@@ -169,11 +163,6 @@ class SessionWriter:
             taken.add(entry.id)
             entries.append(entry)
         return entries
-
-    def _note(self, facts: dict[str, Any], *, changed: bool) -> None:
-        if changed:
-            self._ledger.note(facts)
-            self._write("note", facts)
 
     def _write(self, type: str, body: Mapping[str, Any]) -> None:
         lines = b""

@@ -88,8 +88,10 @@ def read_leaves(source: Source, tree: Node) -> tuple[dict[LeafPath, SettingValue
         raise SettingsError("\n".join(reader.problems[:MAX_PROBLEMS] + _more(reader.problems, MAX_PROBLEMS)))
     if {("permissions", "allow"), ("permissions", "rules")} <= reader.leaves.keys():
         reader.warn(("permissions", "allow"), "does not count beside `permissions.rules`")
-    said = [*source.warnings, *reader.warnings[:MAX_WARNINGS]]
-    return reader.leaves, said + [f"{source.name}: {text}" for text in _more(reader.warnings, MAX_WARNINGS)]
+    warnings = [*source.warnings, *reader.warnings[:MAX_WARNINGS]]
+    return reader.leaves, warnings + [
+        f"{source.name}: {text}" for text in _more(reader.warnings, MAX_WARNINGS)
+    ]
 
 
 def dotted(path: KeyPath) -> str:
@@ -136,10 +138,10 @@ class _Reader:
         if path[0] == "permissions" and isinstance(value, list):
             value = self._rules(path[-1], given, value)
         else:
-            found = list(problems(key.form, value))
-            for below, text in found:
+            wrong = list(problems(key.form, value))
+            for below, text in wrong:
                 self._problem((*given, *below), text)
-            if found:
+            if wrong:
                 return
         self._add(path, key, value)
 
@@ -164,12 +166,12 @@ class _Reader:
 
     def warn(self, path: KeyPath, text: str) -> None:
         """Say something about the value at `path`."""
-        self.warnings.append(self._said(path, text) if len(self.warnings) < MAX_WARNINGS else "")
+        self.warnings.append(self._placed(path, text) if len(self.warnings) < MAX_WARNINGS else "")
 
     def _problem(self, path: KeyPath, text: str) -> None:
-        self.problems.append(self._said(path, text) if len(self.problems) < MAX_PROBLEMS else "")
+        self.problems.append(self._placed(path, text) if len(self.problems) < MAX_PROBLEMS else "")
 
-    def _said(self, path: KeyPath, text: str) -> str:
+    def _placed(self, path: KeyPath, text: str) -> str:
         line = line_of(self._source.text, path, toml=self._source.toml)
         place = self._source.name if line is None else f"{self._source.name}:{line}"
         return f"{place}: `{one_line(dotted(path), max_chars=120)}` {text}"

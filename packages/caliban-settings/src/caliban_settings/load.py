@@ -39,16 +39,16 @@ def load_settings(
     Raises `SettingsError`: an unknown scope, a file that cannot be read or parsed, a key of a wrong form.
     """
     wanted = _wanted(sources)
-    found = _read_all(wanted, workspace, config_dir, managed_dir)
+    given = _read_all(wanted, workspace, config_dir, managed_dir)
     if overlay is not None:
-        found["cli"] = read_overlay(overlay)
-    if not found:
+        given["cli"] = read_overlay(overlay)
+    if not given:
         return Settings(merged={}, leaves={}, layers={}, rules={}, raw={}, withheld=(), warnings=())
-    layers, warnings = _checked(found)
+    layers, warnings = _checked(given)
     if "managed" in layers and "managed" not in wanted:
         layers["managed"] = floor(layers["managed"])
         if not layers["managed"]:
-            del layers["managed"], found["managed"]
+            del layers["managed"], given["managed"]
     layers, withheld = _restrained(layers, workspace, trusted)
     leaves = merge(layers.values())
     return Settings(
@@ -56,7 +56,7 @@ def load_settings(
         leaves=leaves,
         layers={scope: nested(layer) for scope, layer in layers.items()},
         rules=_rules(layers),
-        raw={scope: source.data for scope, source in found.items()},
+        raw={scope: source.data for scope, source in given.items()},
         withheld=withheld,
         warnings=(*warnings, *_about(withheld)),
     )
@@ -84,22 +84,22 @@ def _read_all(
         ("project", workspace / ".caliban", "settings"),
         ("local", workspace / ".caliban", "settings.local"),
     )
-    found: dict[Scope, Source] = {}
+    read: dict[Scope, Source] = {}
     for scope, directory, stem in places:
         if scope in wanted or scope == "managed":
             source = read_scope(scope, directory, stem)
             if source is not None:
-                found[scope] = source
-    return found
+                read[scope] = source
+    return read
 
 
-def _checked(found: Mapping[Scope, Source]) -> tuple[dict[Scope, Leaves], list[str]]:
+def _checked(sources: Mapping[Scope, Source]) -> tuple[dict[Scope, Leaves], list[str]]:
     tree = schema_tree(SCHEMA)
     layers: dict[Scope, Leaves] = {}
     warnings: list[str] = []
-    for scope, source in found.items():
-        layers[scope], said = read_leaves(source, tree)
-        warnings.extend(said)
+    for scope, source in sources.items():
+        layers[scope], of_scope = read_leaves(source, tree)
+        warnings.extend(of_scope)
     return layers, warnings
 
 
@@ -134,15 +134,15 @@ def _servers(layers: Mapping[Scope, Leaves]) -> dict[str, frozenset[LeafPath]]:
 
 
 def _rules(layers: Mapping[Scope, Leaves]) -> dict[str, tuple[dict[str, Any], ...]]:
-    found: dict[str, tuple[dict[str, Any], ...]] = {}
+    by_scope: dict[str, tuple[dict[str, Any], ...]] = {}
     for scope, leaves in layers.items():
         own: dict[str, SettingValue] = {
             path[1]: leaf for path, leaf in leaves.items() if path[0] == "permissions"
         }
         rules = rules_of({name: leaf.value for name, leaf in own.items()})
         if rules:
-            found[scope] = tuple(rules)
-    return found
+            by_scope[scope] = tuple(rules)
+    return by_scope
 
 
 def _about(withheld: tuple[Withheld, ...]) -> list[str]:

@@ -71,9 +71,9 @@ def _toml(text: str, name: str) -> Any:
         raise _too_deep(name) from error
     except ValueError as error:
         message = str(error)
-        found = re.search(_AT, message)
-        place = f"{name}:{found[1]}:{found[2]}" if found is not None and found[1] else name
-        ending = " at the end of the file" if found is not None and not found[1] else ""
+        at = re.search(_AT, message)
+        place = f"{name}:{at[1]}:{at[2]}" if at is not None and at[1] else name
+        ending = " at the end of the file" if at is not None and not at[1] else ""
         raise SettingsError(f"{place}: not TOML: {re.sub(_AT, '', message)}{ending}") from error
 
 

@@ -25,9 +25,9 @@ def _toml_line(text: str, names: tuple[str, ...], path: tuple[str | int, ...]) -
     seen: dict[tuple[str, ...], int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         line = line[:MAX_LINE_CHARS]
-        found = re.match(_HEADER, line)
-        if found is not None:
-            header = _parts(found[1])
+        section = re.match(_HEADER, line)
+        if section is not None:
+            header = _parts(section[1])
             if line.lstrip().startswith("[["):
                 seen[header] = seen.get(header, -1) + 1
             given = header
@@ -54,10 +54,10 @@ def _same_element(
 def _json_line(text: str, names: tuple[str, ...]) -> int | None:
     position = -1
     for name in names:
-        found = re.compile(rf'"{re.escape(name)}"\s*:').search(text, position + 1)
-        if found is None:
+        match = re.compile(rf'"{re.escape(name)}"\s*:').search(text, position + 1)
+        if match is None:
             break
-        position = found.start()
+        position = match.start()
     return text.count("\n", 0, position) + 1 if position >= 0 else None
 
 

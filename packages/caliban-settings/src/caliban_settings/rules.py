@@ -47,8 +47,8 @@ def clean_rules(items: list[Any]) -> tuple[list[dict[str, Any]], list[RuleFindin
     kept: list[dict[str, Any]] = []
     findings: list[RuleFinding] = []
     for index, item in enumerate(items):
-        rule, found = _clean(index, item)
-        findings.extend(found)
+        rule, of_rule = _clean(index, item)
+        findings.extend(of_rule)
         if rule is not None:
             kept.append(rule)
     return kept, findings

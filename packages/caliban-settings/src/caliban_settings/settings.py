@@ -48,22 +48,22 @@ class Settings(Struct, frozen=True, kw_only=True):
     def origins(self, path: str) -> tuple[ValueOrigin, ...]:
         """Everybody who had a part in the value, or in the table, at a dotted path; lowest first."""
         names: LeafPath = tuple(path.split("."))
-        found = (leaf.origins for own, leaf in self.leaves.items() if own[: len(names)] == names)
-        return tuple(dict.fromkeys(origin for origins in found for origin in origins))
+        origins_below = (leaf.origins for own, leaf in self.leaves.items() if own[: len(names)] == names)
+        return tuple(dict.fromkeys(origin for origins in origins_below for origin in origins))
 
     def origin(self, path: str) -> ValueOrigin | None:
         """Whose value it is at a dotted path: the last who had a part in it; `None` when nobody set it."""
-        found = [leaf.origins[-1] for own, leaf in self.leaves.items() if _within(own, path)]
-        return max(found, key=lambda origin: self._rank(origin.scope), default=None)
+        origins = [leaf.origins[-1] for own, leaf in self.leaves.items() if _within(own, path)]
+        return max(origins, key=lambda origin: self._rank(origin.scope), default=None)
 
     def scopes(self) -> dict[str, Scope]:
         """The scope behind each top-level key, as `config print` shows it under `_sources`."""
-        found: dict[str, Scope] = {}
+        scopes: dict[str, Scope] = {}
         for name in self.merged:
             origin = self.origin(name)
             if origin is not None:
-                found[name] = origin.scope
-        return found
+                scopes[name] = origin.scope
+        return scopes
 
     @property
     def sources(self) -> tuple[Scope, ...]:

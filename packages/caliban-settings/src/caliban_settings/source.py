@@ -114,11 +114,11 @@ def _with_features(source: Source | None, scope: Scope, directory: Path) -> Sour
         feature = _read(directory / name, scope)
         if feature is None:
             continue
-        said = source.data if source is not None else {}
-        new = {key: feature.data[key] for key in keys if key in feature.data and key not in said}
+        given = source.data if source is not None else {}
+        new = {key: feature.data[key] for key in keys if key in feature.data and key not in given}
         if new:
             warning = f"{feature.name} is deprecated: `caliban config migrate` moves it into settings.toml"
-            source = _warned(source or feature, warning, {**said, **new})
+            source = _warned(source or feature, warning, {**given, **new})
     permissions = _read(directory / "permissions.toml", scope)
     return source if permissions is None else _with_permissions(source, permissions)
 

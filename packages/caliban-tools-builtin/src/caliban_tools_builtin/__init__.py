@@ -10,6 +10,7 @@ from caliban_tools_builtin.errors import (
     ShellFailed,
     ToolFailed,
 )
+from caliban_tools_builtin.specs import builtin_specs
 
 __all__ = [
     "EditRefused",
@@ -20,5 +21,6 @@ __all__ = [
     "ShellFailed",
     "ToolFailed",
     "ToolOptions",
+    "builtin_specs",
     "builtin_tools",
 ]

@@ -1,6 +1,7 @@
 """The built-in tools and what they are built from.
 
-Specs are data and leave with the first request; what does the work is loaded when a tool is first called.
+Specs are data and leave with the first request; what does the work is loaded when a tool is first called: all
+of it together would add 28 ms to the start.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from msgspec import Struct, field
 
 from caliban_common.tool import Tool, ToolContext, ToolOutput, ToolSpec
 from caliban_process import Runner
-from caliban_tools_builtin.specs import NAMES, spec_of
+from caliban_tools_builtin.specs import builtin_specs
 
 if TYPE_CHECKING:
     from caliban_tools_builtin.fence import Fence
@@ -48,7 +49,7 @@ def builtin_tools(options: ToolOptions) -> tuple[Tool, ...]:
     They share one fence, and one ledger of what the session's model has read: make a set per session.
     """
     parts = _Parts(options)
-    return tuple(_LazyTool(spec_of(name), parts) for name in NAMES)
+    return tuple(_LazyTool(spec, parts) for spec in builtin_specs())
 
 
 class _Work(Protocol):

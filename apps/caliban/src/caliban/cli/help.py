@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NoReturn
 
@@ -44,7 +44,6 @@ EXAMPLES: Final = (
     'caliban --provider local -p "Name three colours."',
 )
 UNRECOGNISED: Final = "unrecognized arguments: "
-_WIDTH: Final = 34
 
 
 class Parser(argparse.ArgumentParser):
@@ -116,10 +115,10 @@ def _epilog(groups: Sequence[Group], commands: Sequence[Subcommand]) -> str:
     return "\n".join(
         (
             "commands:",
-            *(f"  {f'caliban {row.line}':{_WIDTH}}  {row.summary}" for row in commands),
+            *_columns({f"caliban {row.line}": row.summary for row in commands}),
             "",
             "environment:",
-            *(f"  {name:{_WIDTH}}  {meaning}" for name, meaning in variables(groups).items()),
+            *_columns(variables(groups)),
             "",
             "exit codes:",
             *(f"  {'   '.join(exits[place : place + 3])}" for place in range(0, len(exits), 3)),
@@ -129,3 +128,8 @@ def _epilog(groups: Sequence[Group], commands: Sequence[Subcommand]) -> str:
             "",
         )
     )
+
+
+def _columns(rows: Mapping[str, str]) -> Iterator[str]:
+    width = max(map(len, rows), default=0)
+    return (f"  {name:{width}}  {meaning}" for name, meaning in rows.items())

@@ -10,7 +10,7 @@ from typing import Final
 from caliban.cli.invocation import Invocation
 from caliban.compose.catalog import BUILTIN, EXTRAS, find_provider, provider_tables
 from caliban.compose.choice import choose_model
-from caliban.compose.keys import find_place
+from caliban.compose.keys import locate_key
 from caliban.compose.keystore import remove_key, write_key
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
@@ -39,7 +39,7 @@ def login(invocation: Invocation) -> int:
     except KeyboardInterrupt:
         raise CommandCancelled("cancelled; nothing was stored") from None
     lines = [f"stored the key of {provider} in {write_key(provider, key)}"]
-    place = find_place(provider, variables, settings, os.environ)
+    place = locate_key(provider, variables, settings, os.environ)
     if place is not None and place[0] != "stored":
         lines.append(f"a run takes {place[1]} first")
     return _say(lines)
@@ -50,7 +50,7 @@ def logout(invocation: Invocation) -> int:
     provider, variables, settings = _named("logout", invocation)
     places = remove_key(provider)
     lines = [f"removed the key of {provider} from {place}" for place in places]
-    left = find_place(provider, variables, settings, os.environ)
+    left = locate_key(provider, variables, settings, os.environ)
     if left is not None:
         lines.append(f"a run still takes {left[1]}")
     return _say(lines or [f"there is no stored key of {provider}"])

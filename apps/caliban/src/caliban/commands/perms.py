@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -19,20 +18,12 @@ from caliban.errors import UsageError
 from caliban.stdio import write_out
 from caliban_common.permission import Action
 from caliban_common.text import clean
-from caliban_common.tool import ToolKind, ToolSpec
+from caliban_common.tool import ToolSpec
 from caliban_permissions import Engine, Explanation
-from caliban_tools_builtin import ToolOptions, builtin_tools
+from caliban_permissions.names import guide_spec
+from caliban_tools_builtin import builtin_specs
 
 EXITS: Final[Mapping[Action, int]] = MappingProxyType({"allow": 0, "deny": 1, "ask": 2})
-OTHER_TOOLS: Final[Mapping[str, tuple[ToolKind, str]]] = MappingProxyType(
-    {
-        "MultiEdit": ("edit", "path"),
-        "NotebookEdit": ("edit", "path"),
-        "WebFetch": ("network", "url"),
-        "WebSearch": ("network", "query"),
-    }
-)
-"""Tools of the guide that rules may speak of before they are built: their kind and main argument."""
 
 
 def perms(invocation: Invocation) -> int:
@@ -45,14 +36,17 @@ def perms(invocation: Invocation) -> int:
     )
     workspace = build_workspace(invocation.options.workspace.workspace)
     settings = build_settings(sources, workspace)
+    known = _known(values["tool"])
     engine = Engine(
         build_rules(options, settings, trusted=sources.trust_project),
         mode=resolve_mode(options, settings),
         workspace=workspace,
         interactive=True,
         roots=roots_of(settings, workspace),
+        vouched=known.values(),
     )
-    explanation = engine.explain(_spec(values["tool"], workspace), _arguments(values["input"]))
+    tool = known.get(values["tool"]) or ToolSpec(name=values["tool"], description="", input_schema={})
+    explanation = engine.explain(tool, _arguments(values["input"]))
     text = _full(explanation) if values["verb"] == "explain" else _line(explanation)
     return write_out(clean(text).encode()) or EXITS[explanation.verdict]
 
@@ -67,14 +61,13 @@ def _arguments(text: str) -> Mapping[str, Any]:
     return value
 
 
-def _spec(name: str, workspace: Path) -> ToolSpec:
-    for tool in builtin_tools(ToolOptions(workspace=workspace)):
-        if tool.spec.name == name:
-            return tool.spec
-    if name not in OTHER_TOOLS:
-        return ToolSpec(name=name, description="", input_schema={})
-    kind, main_argument = OTHER_TOOLS[name]
-    return ToolSpec(name=name, description="", input_schema={}, kind=kind, main_argument=main_argument)
+def _known(name: str) -> dict[str, ToolSpec]:
+    """The tools that rules are about, and one of the guide that is not built yet as it will be."""
+    known = {spec.name: spec for spec in builtin_specs()}
+    to_come = guide_spec(name)
+    if to_come is not None:
+        known.setdefault(name, to_come)
+    return known
 
 
 def _line(explanation: Explanation) -> str:
@@ -89,6 +82,6 @@ def _full(explanation: Explanation) -> str:
         lines.append(f"  {part.action:5} {part.kind} {part.text}   [{part.rule or 'default'}, {part.scope}]")
         lines.extend(f"        {note}" for note in part.notes)
     lines.extend(f"cannot be read off the text: {text}" for text in explanation.opaque)
-    lines.extend(f"a person must decide: {text}" for text in explanation.person)
+    lines.extend(f"a person must decide: {text}" for text in explanation.human_only)
     lines.extend(f"a rule that would allow it: {text}" for text in explanation.suggestions)
     return "\n".join(lines) + "\n"

@@ -8,7 +8,7 @@ from caliban.cli.invocation import Invocation
 from caliban.commands.scope import report
 from caliban.compose.catalog import find_provider, provider_tables
 from caliban.compose.choice import choose_model
-from caliban.compose.keys import find_place
+from caliban.compose.keys import locate_key
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.stdio import write_out
@@ -24,7 +24,7 @@ def status(invocation: Invocation) -> int:
         report(Notice(subtype="warning", message=warning))
     choice = choose_model(options.model, settings)
     entry = find_provider(choice.provider, provider_tables(settings))
-    place = find_place(entry.name, entry.key_variables, settings, os.environ)
+    place = locate_key(entry.name, entry.key_variables, settings, os.environ)
     if place is not None:
         key = f"from {place[1]}"
     else:

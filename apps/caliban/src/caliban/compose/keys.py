@@ -71,7 +71,7 @@ def find_key(
     return first_set(environ, variables) or read_key(provider)
 
 
-def find_place(
+def locate_key(
     provider: str, variables: tuple[str, ...], settings: Settings, environ: Mapping[str, str]
 ) -> tuple[KeySource, str] | None:
     """Where `find_key` would take the key from, in a word and in words. Raises as it does."""

@@ -62,6 +62,7 @@ def build_permissions(
 
     def make() -> Engine:
         from caliban_permissions import Engine
+        from caliban_tools_builtin import builtin_specs
 
         return Engine(
             build_rules(options, settings, trusted=trusted),
@@ -70,6 +71,7 @@ def build_permissions(
             interactive=False,
             auto_allow=options.auto_allow,
             roots=roots_of(settings, workspace),
+            vouched=builtin_specs(),
         )
 
     return Permissions(mode, make, ruled=ruled)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 
 from caliban.cli.formats import OutputFormat, input_format, output_format
-from caliban.cli.options import Options, OutputOptions
+from caliban.cli.options import Options
 from caliban.compose.app import App, open_app
 from caliban.early_signals import EarlySignals
 from caliban.faces.cancel_target import CancelTarget, alone
@@ -67,7 +67,7 @@ async def _drive(options: Options, target: CancelTarget) -> int:
             row.load()(options.output),
             Output(),
             init=_init(app, session),
-            notices=_notices(options.output, row),
+            notices=_notices(app, row),
             schema=schema,
         )
         target.stops(driver.cancel)
@@ -122,7 +122,7 @@ def _init(app: App, session: Session) -> Init:
     )
 
 
-def _notices(options: OutputOptions, row: OutputFormat) -> Notices:
+def _notices(app: App, row: OutputFormat) -> Notices:
     """Words for a person go to standard error, except those that stand in the output."""
-    announce = not row.is_data and not options.quiet and sys.stderr is not None
-    return Notices(announce=announce, framed=row.holds_notices)
+    announce = not row.is_data and not app.options.output.quiet and sys.stderr is not None
+    return Notices(announce=announce, framed=row.holds_notices, tools=app.tools)

@@ -6,7 +6,7 @@ prefix from there on: worth it only when a compaction would be due otherwise, so
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -16,18 +16,9 @@ from caliban_common.codec import dumps, nearest
 from caliban_common.errors import DataError
 from caliban_common.message import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from caliban_common.text import one_line
+from caliban_common.tool import RepeatKey, ToolSpec
 
 LABEL_CHARS = 200
-ARGUMENTS: Mapping[str, tuple[str, ...] | None] = {
-    "Read": ("path", "offset", "limit"),
-    "Grep": None,
-    "Glob": None,
-    "WebFetch": ("url",),
-}
-"""Tool → the arguments that make two of its calls the same question; `None` is all. The first one names it.
-
-Bash is not here: the same command asks something else each time.
-"""
 
 
 class ResultRef(Struct, frozen=True, kw_only=True):
@@ -39,14 +30,16 @@ class ResultRef(Struct, frozen=True, kw_only=True):
     label: str
 
 
-def supersede(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+def supersede(messages: tuple[Message, ...], tools: Iterable[ToolSpec]) -> tuple[Message, ...]:
     """`messages` with each result replaced that a later successful call of the same question has superseded.
 
-    The same object comes back when nothing changes. A result that is no longer than its note stays.
+    What the same question is says the `repeat_key` of each of the `tools`. The same object comes back when
+    nothing changes. A result that is no longer than its note stays.
     """
+    keys = {tool.name: tool.repeat_key for tool in tools if tool.repeat_key is not None}
     answered: set[bytes] = set()
     stale: dict[int, dict[int, str]] = {}
-    for place in reversed(_places(messages)):
+    for place in reversed(_places(messages, keys)):
         block = messages[place.message].content[place.block]
         assert isinstance(block, ToolResultBlock)
         if place.question not in answered:
@@ -62,7 +55,7 @@ def supersede(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     )
 
 
-def _places(messages: tuple[Message, ...]) -> list[ResultRef]:
+def _places(messages: tuple[Message, ...], keys: Mapping[str, RepeatKey]) -> list[ResultRef]:
     """The results of calls that ask a question, in order; ids count for the reply just before only."""
     places: list[ResultRef] = []
     calls: dict[str, ToolUseBlock] = {}
@@ -72,18 +65,17 @@ def _places(messages: tuple[Message, ...]) -> list[ResultRef]:
             continue
         for index, block in enumerate(message.content):
             call = calls.get(block.tool_use_id) if isinstance(block, ToolResultBlock) else None
-            if call is not None and call.name in ARGUMENTS and call.raw_input is None:
-                question, label = _question(call)
+            if call is not None and call.name in keys and call.raw_input is None:
+                question, label = _question(call, keys[call.name])
                 places.append(ResultRef(message=number, block=index, question=question, label=label))
     return places
 
 
-def _question(call: ToolUseBlock) -> tuple[bytes, str]:
+def _question(call: ToolUseBlock, names: RepeatKey) -> tuple[bytes, str]:
     """What makes another call the same question, and the note on a result that it supersedes."""
-    names = ARGUMENTS[call.name]
     chosen = _writable(call.input)
     shown: object = chosen
-    if names is not None:
+    if names != "all":
         chosen = {name: chosen[name] for name in names if chosen.get(name) is not None}
         shown = chosen.get(names[0])
     key = dumps([call.name, sorted(chosen.items(), key=lambda item: item[0])])

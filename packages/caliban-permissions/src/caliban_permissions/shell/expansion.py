@@ -70,11 +70,11 @@ def dollar(text: str, index: int) -> tuple[int, Opacity] | None:
 
 def backtick(text: str, index: int) -> tuple[int, Opacity] | None:
     """The end of a backtick substitution, or `None` when it is not closed."""
-    found = _BACKTICK.match(text, index)
-    if found is None:
+    closing = _BACKTICK.match(text, index)
+    if closing is None:
         return None
-    script = _IN_BACKTICKS.sub(r"\1", found.group()[1:-1])
-    return found.end(), Opacity("command substitution", found.group(), False, script)
+    script = _IN_BACKTICKS.sub(r"\1", closing.group()[1:-1])
+    return closing.end(), Opacity("command substitution", closing.group(), False, script)
 
 
 def process(text: str, index: int) -> tuple[int, Opacity]:
@@ -84,8 +84,8 @@ def process(text: str, index: int) -> tuple[int, Opacity]:
 
 def ansi_c(text: str, index: int) -> tuple[int, str] | None:
     """The end and the decoded text of `$'...'`, or `None` when it is not closed."""
-    found = _ANSI_C.match(text, index)
-    return None if found is None else (found.end(), _ESCAPE.sub(_decoded, found.group()[2:-1]))
+    literal = _ANSI_C.match(text, index)
+    return None if literal is None else (literal.end(), _ESCAPE.sub(_decoded, literal.group()[2:-1]))
 
 
 def _decoded(match: re.Match[str]) -> str:
@@ -103,10 +103,10 @@ def _extent(text: str, index: int, pair: str, what: str, *, runs: bool) -> tuple
     interesting = _BRACKETS[pair]
     depth, at, quote = 0, index + 1, ""
     while True:
-        found = interesting.search(text, at)
-        if found is None:
+        mark = interesting.search(text, at)
+        if mark is None:
             return len(text), Opacity("unclosed " + what, text[index:], runs=True)
-        char, at = found.group(), found.end()
+        char, at = mark.group(), mark.end()
         if char == "\\":
             at += quote != "'"
         elif quote:

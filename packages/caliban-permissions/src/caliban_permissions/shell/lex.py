@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from caliban_permissions.gate import disguised
+from caliban_permissions.characters import disguised
 from caliban_permissions.shell import expansion
 from caliban_permissions.shell.line import HOLE, Opacity, Word
 
@@ -76,8 +76,8 @@ class Lexer:
         return self
 
     def _operator(self) -> None:
-        found = _OPERATOR.match(self.text, self.position)
-        operator = found.group() if found else self.text[self.position]
+        longest = _OPERATOR.match(self.text, self.position)
+        operator = longest.group() if longest else self.text[self.position]
         start = self.position
         self.position += len(operator)
         if operator not in _REDIRECTS:
@@ -206,10 +206,10 @@ class _WordReader:
         self.opaque.append(Opacity("brace expansion", self.text[self.start : self.start + 40]))
         self.parts.append(HOLE)
 
-    def _hole(self, found: tuple[int, Opacity] | None) -> None:
-        if found is None:
-            found = len(self.text), Opacity("unclosed quote", self.text[self.position :], runs=True)
-        self.position, opacity = found
+    def _hole(self, hole: tuple[int, Opacity] | None) -> None:
+        if hole is None:
+            hole = len(self.text), Opacity("unclosed quote", self.text[self.position :], runs=True)
+        self.position, opacity = hole
         self.opaque.append(opacity)
         self.parts.append(HOLE)
 
@@ -240,12 +240,12 @@ class _WordReader:
             elif char == "`":
                 self._hole(expansion.backtick(text, self.position))
             else:
-                found = expansion.dollar(text, self.position)
-                if found is None:
+                expanded = expansion.dollar(text, self.position)
+                if expanded is None:
                     self._literal("$")
                     self.position += 1
                 else:
-                    self._hole(found)
+                    self._hole(expanded)
         self._hole(None)
 
     def _quoted_backslash(self) -> None:
@@ -284,9 +284,9 @@ class _WordReader:
             self.position += 2
             self._double_quotes()
         else:
-            found = expansion.dollar(self.text, self.position)
-            if found is None:
+            expanded = expansion.dollar(self.text, self.position)
+            if expanded is None:
                 self._literal("$")
                 self.position += 1
             else:
-                self._hole(found)
+                self._hole(expanded)

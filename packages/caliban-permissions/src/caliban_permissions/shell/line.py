@@ -1,4 +1,4 @@
-"""What the reader of shell commands gives: a line is leaves, a leaf is words and redirects."""
+"""What the reader of shell commands gives: lines of simple commands, those of words and redirects."""
 
 from __future__ import annotations
 
@@ -83,18 +83,18 @@ class SimpleCommand(NamedTuple):
 class ParsedLine(NamedTuple):
     """A whole command. `redirects` are those of groups; `opaque` holds the doubts about the structure.
 
-    With doubts the leaves are a guess.
+    With doubts the simple commands are a guess.
     """
 
     text: str
-    leaves: tuple[SimpleCommand, ...]
+    simple_commands: tuple[SimpleCommand, ...]
     redirects: tuple[Redirect, ...] = ()
     opaque: tuple[Opacity, ...] = ()
 
     @property
     def clear(self) -> bool:
         """Whether the line says exactly what it runs."""
-        return not self.opaque and not any(leaf.opaque for leaf in self.leaves)
+        return not self.opaque and not any(simple.opaque for simple in self.simple_commands)
 
 
 def excerpt(text: str) -> str:

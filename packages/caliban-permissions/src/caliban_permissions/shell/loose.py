@@ -28,7 +28,7 @@ def dequoted(text: str) -> str:
     """The text with quotes, escapes and line continuations removed, blanks collapsed, variables as holes."""
     text = text.replace("\\\n", "")
     if "$" in text:
-        text = _ANSI_C.sub(lambda found: _decode(found.group()), text)
+        text = _ANSI_C.sub(lambda mark: _decode(mark.group()), text)
         text = _FIELD_SEPARATOR.sub(" ", text)
         text = _VARIABLE.sub(HOLE, text)
     return _BLANKS.sub(" ", text.translate(_QUOTES))
@@ -36,7 +36,7 @@ def dequoted(text: str) -> str:
 
 def loose_commands(text: str) -> tuple[str, ...]:
     """The candidate commands in a text, blanks collapsed, assignments and reserved words cut off."""
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     braces = "{" in text
     plain = dequoted(text)
     parts = _CUT.split(plain)
@@ -46,10 +46,10 @@ def loose_commands(text: str) -> tuple[str, ...]:
         leading = _LEADING.match(part)
         command = part[leading.end() :].strip(" ") if leading else part.strip(" ")
         if command:
-            found.setdefault(command)
+            texts.setdefault(command)
             if braces and "," in command:
-                found.setdefault(command.replace(",", " "))
-    return tuple(found)
+                texts.setdefault(command.replace(",", " "))
+    return tuple(texts)
 
 
 def _decode(quoted: str) -> str:

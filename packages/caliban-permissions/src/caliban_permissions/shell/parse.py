@@ -1,7 +1,7 @@
 """The grammar: lists, pipelines, subshells and groups of simple commands with redirects.
 
 Loops, conditions, functions, arithmetic and whatever else bash knows are doubts about the whole line. The
-leaves of a doubtful line are a best guess, good enough for deny rules only.
+simple commands of a doubtful line are a best guess, good enough for deny rules only.
 """
 
 # ruff: noqa: SIM905 - a table of words reads best as words
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from caliban_permissions.gate import MAX_CHECKED_CHARS, hidden_character
+from caliban_permissions.characters import MAX_CHECKED_CHARS, hidden_character
 from caliban_permissions.shell.lex import Lexer, LexToken
 from caliban_permissions.shell.line import HOLE, Opacity, ParsedLine, Redirect, SimpleCommand, Word
 
@@ -50,7 +50,7 @@ class _Parser:
     def __init__(self, lexer: Lexer, doubts: list[Opacity]) -> None:
         self.lexer = lexer
         self.doubts = doubts + lexer.doubts
-        self.leaves: list[SimpleCommand] = []
+        self.simple_commands: list[SimpleCommand] = []
         self.group_redirects: list[Redirect] = []
         self.groups: list[str] = []
         self._required: str | None = None
@@ -76,10 +76,10 @@ class _Parser:
             self._doubt("nothing follows", self._required)
         if self.groups:
             self._doubt("unclosed group", self.groups[-1])
-        if not self.leaves and not self.doubts:
+        if not self.simple_commands and not self.doubts:
             self._doubt("no command")
         return ParsedLine(
-            self.lexer.text, tuple(self.leaves), tuple(self.group_redirects), tuple(self.doubts)
+            self.lexer.text, tuple(self.simple_commands), tuple(self.group_redirects), tuple(self.doubts)
         )
 
     def _doubt(self, what: str, text: str = "", *, runs: bool = True) -> None:
@@ -174,7 +174,7 @@ class _Parser:
         """End the simple command, if there is one."""
         if self._draft.empty:
             return False
-        self.leaves.append(self._draft.leaf(self.lexer.text))
+        self.simple_commands.append(self._draft.simple(self.lexer.text))
         self._draft = _Draft()
         self._required = None
         return True
@@ -197,7 +197,7 @@ class _Draft:
         self.start = start if self.start < 0 else min(self.start, start)
         self.end = end
 
-    def leaf(self, text: str) -> SimpleCommand:
+    def simple(self, text: str) -> SimpleCommand:
         opaque = [opacity for word in (*self.assigns, *self.words) for opacity in word.opaque]
         opaque += [opacity for redirect in self.redirects for opacity in _target_opacity(redirect)]
         opaque += [

@@ -63,8 +63,8 @@ def prints_only(program: str) -> bool:
                 continue
             if previous in _BEFORE_REGEX or previous == ")" or previous in _KEYWORDS or previous == "/":
                 return False
-        found = _TOKEN.match(program, at)
-        token = found.group() if found else char
+        longest = _TOKEN.match(program, at)
+        token = longest.group() if longest else char
         at += len(token)
         depth += (token == "(") - (token == ")")
         if token in ("print", "printf"):

@@ -113,66 +113,66 @@ _CONFIG_READS = frozenset(
 
 def git_evidence(argv: tuple[str, ...]) -> list[Evidence]:
     """What in a git command runs, writes or loads more than its sub-command does every day."""
-    found, index = _globals(argv)
+    items, index = _globals(argv)
     if index >= len(argv):
-        return found
+        return items
     sub = argv[index]
     if sub in _RUNNING_SUBCOMMANDS:
-        found.append(whole(argv, index, RUNS))
+        items.append(whole(argv, index, RUNS))
     elif sub == "config":
-        found += _config(argv, index)
+        items += _config(argv, index)
     elif sub not in _KNOWN:
-        found.append(whole(argv, index, "may be an alias for any command"))
-    found += _options(argv, index)
-    found += [
+        items.append(whole(argv, index, "may be an alias for any command"))
+    items += _options(argv, index)
+    items += [
         whole(argv, place, RUNS) for place in range(index + 1, len(argv)) if _remote_helper(argv[place])
     ]
     if sub in ("init", "clone"):
-        found += _elsewhere(argv, index)
-    return found
+        items += _elsewhere(argv, index)
+    return items
 
 
 def _globals(argv: tuple[str, ...]) -> tuple[list[Evidence], int]:
-    found: list[Evidence] = []
+    items: list[Evidence] = []
     index = 1
     while index < len(argv) and argv[index].startswith("-"):
         word = argv[index]
         name = word.partition("=")[0] if word.startswith("--") else word[:2]
         if name == "-C":
-            found.append(whole(argv, index + (word == "-C" and index + 1 < len(argv)), ELSEWHERE))
+            items.append(whole(argv, index + (word == "-C" and index + 1 < len(argv)), ELSEWHERE))
             index += word == "-C"
         elif name in _GLOBALS and word != "--exec-path":
-            found.append(Evidence(index, len(name), _GLOBALS[name], word))
+            items.append(Evidence(index, len(name), _GLOBALS[name], word))
             separate = word == "-c" or (name in _VALUED_GLOBALS and "=" not in word)
             if separate and index + 1 < len(argv):
                 index += 1
-                found.append(whole(argv, index, _GLOBALS[name]))
+                items.append(whole(argv, index, _GLOBALS[name]))
             elif "=" in word:
-                found.append(whole(argv, index, _GLOBALS[name]))
+                items.append(whole(argv, index, _GLOBALS[name]))
         index += 1
-    return found, index
+    return items, index
 
 
 def _options(argv: tuple[str, ...], start: int) -> list[Evidence]:
     sub = argv[start]
     short, words, takes = _SHORT.get(sub, {}), _WORDS.get(sub, {}), _TAKES.get(sub, "")
-    found: list[Evidence] = []
+    items: list[Evidence] = []
     index = start + 1
     while index < len(argv) and argv[index] != "--":
         word = argv[index]
         if word in words:
-            found.append(whole(argv, index, words[word]))
+            items.append(whole(argv, index, words[word]))
         if word.startswith("--"):
-            found += _long(index, word, sub)
+            items += _long(index, word, sub)
         elif word.startswith("-"):
             for place, letter in enumerate(word[1:], start=2):
                 if short.get(letter):
-                    found.append(Evidence(index, place, short[letter], word))
+                    items.append(Evidence(index, place, short[letter], word))
                 if letter in takes:
                     index += place == len(word)
                     break
         index += 1
-    return found
+    return items
 
 
 def _long(index: int, word: str, sub: str) -> list[Evidence]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from caliban_permissions.commands.wrappers import SHELLS, WRAPPERS, inner_start, program
 from caliban_permissions.side_effects.row import RUNS, Evidence, everything, whole
-from caliban_permissions.wrappers import SHELLS, WRAPPERS, inner_start, program
 
 
 class Grammar(NamedTuple):
@@ -93,10 +93,10 @@ def _code(argv: tuple[str, ...], grammar: Grammar) -> Evidence:
         elif not word.startswith("-") or word == "-":
             return whole(argv, index, RUNS)
         else:
-            found = _cluster(argv, index, grammar)
-            if isinstance(found, Evidence):
-                return found
-            index += found
+            code = _cluster(argv, index, grammar)
+            if isinstance(code, Evidence):
+                return code
+            index += code
         index += 1
     return everything(argv, RUNS)
 

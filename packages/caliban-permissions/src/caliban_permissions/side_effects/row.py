@@ -17,7 +17,7 @@ LOADS = "loads code or configuration"
 
 
 class Evidence(NamedTuple):
-    """Why a leaf does more than its name says.
+    """Why a simple command does more than its name says.
 
     An allow rule must name the arguments up to `word` (an index), of that word the first `size` characters; a
     size beyond the word's end is named by no prefix, only by a rule without wildcards.
@@ -104,24 +104,24 @@ def evidence(row: ArgumentRule, scanned: Scanned) -> list[Evidence]:
     sub = argv[scanned.operands[0]] if scanned.operands else ""
     if row.subs and sub not in row.subs.split():
         return []
-    found = [
+    items = [
         Evidence(option.word, option.size, row.why, argv[option.word])
         for option in scanned.options
         if (_names(option.name, row.long) if option.long else option.name in row.short)
     ]
     if row.match:
-        found += [
+        items += [
             whole(argv, option.word + 1, row.why)
             for option in scanned.options
             if option.value and re.search(row.match, f"-{option.name}{option.value}")
         ]
     if row.words or row.match:
-        found += [whole(argv, index, row.why) for index in range(1, len(argv)) if _is(argv[index], row)]
+        items += [whole(argv, index, row.why) for index in range(1, len(argv)) if _is(argv[index], row)]
     if row.operands and len(scanned.operands) >= row.operands:
-        found.append(whole(argv, scanned.operands[row.operands - 1], row.why))
+        items.append(whole(argv, scanned.operands[row.operands - 1], row.why))
     if row.unless and sub and sub not in row.unless.split():
-        found.append(whole(argv, scanned.operands[0], row.why))
-    return found
+        items.append(whole(argv, scanned.operands[0], row.why))
+    return items
 
 
 def whole(argv: tuple[str, ...], index: int, why: str) -> Evidence:

@@ -24,7 +24,7 @@ _LONG_SAFE = frozenset(
 
 def sed_evidence(argv: tuple[str, ...]) -> list[Evidence]:
     """Evidence for in-place editing, script files, and scripts that do more than edit the stream."""
-    found: list[Evidence] = []
+    items: list[Evidence] = []
     scripts: list[int | tuple[int, str]] = []
     operands: list[int] = []
     index = 1
@@ -34,9 +34,9 @@ def sed_evidence(argv: tuple[str, ...]) -> list[Evidence]:
             operands.extend(range(index + 1, len(argv)))
             break
         if word.startswith("--"):
-            index += _long(argv, index, found, scripts)
+            index += _long(argv, index, items, scripts)
         elif word.startswith("-") and len(word) > 1:
-            index += _short(argv, index, found, scripts)
+            index += _short(argv, index, items, scripts)
         else:
             operands.append(index)
         index += 1
@@ -45,12 +45,12 @@ def sed_evidence(argv: tuple[str, ...]) -> list[Evidence]:
     for script in scripts:
         place, text = script if isinstance(script, tuple) else (script, argv[script])
         if not prints_only(text):
-            found.append(whole(argv, place, _DOES_MORE))
-    return found
+            items.append(whole(argv, place, _DOES_MORE))
+    return items
 
 
 def _long(
-    argv: tuple[str, ...], index: int, found: list[Evidence], scripts: list[int | tuple[int, str]]
+    argv: tuple[str, ...], index: int, items: list[Evidence], scripts: list[int | tuple[int, str]]
 ) -> int:
     name, equals, value = argv[index][2:].partition("=")
     matches = [full for full in (*_LONG_SAFE, "file", "in-place") if full.startswith(name)] if name else []
@@ -59,12 +59,12 @@ def _long(
         return int(not equals)
     if matches and not {"file", "in-place"} & set(matches):
         return int(name == "line-length" and not equals)
-    found.append(Evidence(index, len(name) + 2, WRITES if "in-place" in matches else LOADS, argv[index]))
+    items.append(Evidence(index, len(name) + 2, WRITES if "in-place" in matches else LOADS, argv[index]))
     return 0
 
 
 def _short(
-    argv: tuple[str, ...], index: int, found: list[Evidence], scripts: list[int | tuple[int, str]]
+    argv: tuple[str, ...], index: int, items: list[Evidence], scripts: list[int | tuple[int, str]]
 ) -> int:
     word = argv[index]
     for place, letter in enumerate(word[1:], start=2):
@@ -75,7 +75,7 @@ def _short(
         if letter == "l":
             return int(not glued)
         if letter in "if" or letter not in "nErszu":
-            found.append(Evidence(index, place, WRITES if letter == "i" else LOADS, word))
+            items.append(Evidence(index, place, WRITES if letter == "i" else LOADS, word))
             return int(letter == "f" and not glued)
     return 0
 
@@ -118,9 +118,9 @@ class _Reader:
 
     def _address(self) -> bool:
         """Skip one address, or nothing; false for one that cannot be read."""
-        found = _ADDRESS.match(self.script, self.at)
-        if found is not None:
-            self.at = found.end()
+        address = _ADDRESS.match(self.script, self.at)
+        if address is not None:
+            self.at = address.end()
         elif self.script.startswith("/", self.at):
             return self._delimited("/", 1) and self._address_flags()
         elif self.script.startswith("\\", self.at):

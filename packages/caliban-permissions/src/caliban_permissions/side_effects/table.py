@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from caliban_permissions.commands.wrappers import program
 from caliban_permissions.side_effects import development, network, packages, text_tools
 from caliban_permissions.side_effects.awk import awk_evidence
 from caliban_permissions.side_effects.builtins import builtin_evidence
@@ -22,7 +23,6 @@ from caliban_permissions.side_effects.row import (
     whole,
 )
 from caliban_permissions.side_effects.sed import sed_evidence
-from caliban_permissions.wrappers import program
 
 ROWS: tuple[ArgumentRule, ...] = (*text_tools.ROWS, *network.ROWS, *development.ROWS, *packages.ROWS)
 """Every row; the readers of git, sed, awk, interpreters and builtins are code."""
@@ -59,23 +59,23 @@ _INDEX = _indexed()
 
 def side_effects(argv: tuple[str, ...]) -> tuple[Evidence, ...]:
     """Everything in the arguments that a wildcard allow rule does not cover, inner commands included."""
-    found: list[Evidence] = []
+    items: list[Evidence] = []
     offset = 0
     for _ in range(_MAX_NESTING):
         inner = argv[offset:]
         wrapping, start = wrapper_start(inner)
-        found += [_moved(item, offset) for item in wrapping or _own(inner)]
+        items += [_moved(item, offset) for item in wrapping or _own(inner)]
         if start is None:
-            return tuple(found)
+            return tuple(items)
         offset += start
-    found.append(whole(argv, len(argv) - 1, RUNS))
-    return tuple(found)
+    items.append(whole(argv, len(argv) - 1, RUNS))
+    return tuple(items)
 
 
 def _own(argv: tuple[str, ...]) -> list[Evidence]:
-    found = builtin_evidence(argv) or interpreter_evidence(argv)
-    if found:
-        return found
+    items = builtin_evidence(argv) or interpreter_evidence(argv)
+    if items:
+        return items
     name = program(argv[0])
     if name == "git":
         return git_evidence(argv)
@@ -85,9 +85,9 @@ def _own(argv: tuple[str, ...]) -> list[Evidence]:
         return awk_evidence(argv)
     scanned = scan(argv, _TAKES.get(name, ""), _TAKES_LONG.get(name, frozenset()))
     for row in _INDEX.get(name, ()):
-        found += evidence(row, scanned)
-    found += [item for option in scanned.options if (item := _generic(argv, option)) is not None]
-    return found
+        items += evidence(row, scanned)
+    items += [item for option in scanned.options if (item := _generic(argv, option)) is not None]
+    return items
 
 
 def _generic(argv: tuple[str, ...], option: Option) -> Evidence | None:

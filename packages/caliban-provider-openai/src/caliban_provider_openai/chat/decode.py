@@ -130,7 +130,7 @@ class ChatDecoder:
             return []
         if self._finish is None:
             raise StreamInterrupted(
-                "the stream ended before the reply did", hint="The connection was lost: ask again."
+                "the stream ended before the reply did", hint="the connection was lost: ask again"
             )
         return self._stop()
 
@@ -258,7 +258,7 @@ class ChatDecoder:
     def _stop(self) -> list[StreamEvent]:
         if not self._started:
             raise StreamInterrupted(
-                "the stream ended before a reply began", hint="Ask again, or check the base URL."
+                "the stream ended before a reply began", hint="ask again, or check the base URL"
             )
         self.stopped = True
         out = [*self._close(), *self._calls.end()]

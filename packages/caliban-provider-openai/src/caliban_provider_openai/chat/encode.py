@@ -141,7 +141,7 @@ def _effort(request: CompletionRequest, row: ModelFacts, quirks: Quirks) -> Leve
     if "none" not in row.efforts:
         raise InvalidRequest(
             f"{request.model} takes tools through the Responses interface only",
-            hint='Leave out the option api = "chat", or use another model.',
+            hint='leave out the option api = "chat", or use another model',
         )
     return "none"
 

@@ -89,7 +89,7 @@ class ResponsesDecoder:
         """Say that the stream has ended. Raises `StreamInterrupted` when the reply has not."""
         if not self.stopped:
             raise StreamInterrupted(
-                "the stream ended before the reply did", hint="The connection was lost: ask again."
+                "the stream ended before the reply did", hint="the connection was lost: ask again"
             )
         return []
 

@@ -90,7 +90,7 @@ def _cut(data: bytes, at: list[int]) -> list[bytes]:
 def _result(call_id: str) -> st.SearchStrategy[Block]:
     content = st.lists(
         st.builds(TextBlock, text=texts())
-        | st.builds(ImageBlock, media_type=st.just("image/png"), data=st.just("iVBORw0KGgo=")),
+        | st.builds(ImageBlock.of, media_type=st.just("image/png"), data=st.just("iVBORw0KGgo=")),
         min_size=1,
         max_size=2,
     )

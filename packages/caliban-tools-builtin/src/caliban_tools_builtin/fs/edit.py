@@ -53,15 +53,15 @@ class Edit:
             raise FileMissing(f"{place.shown} does not exist", hint="create it with Write")
         if old == new:
             raise EditRefused("old_string and new_string are identical: there is nothing to change")
-        data, found = edited(place, file.data, old, new, replace_all=replace_all)
+        data, matches = edited(place, file.data, old, new, replace_all=replace_all)
         if data == file.data:
             raise EditRefused(f"{place.shown} already has this text: there is nothing to change")
         store(place, data, old=file)
         self._ledger.saw(place, data)
-        count = len(found.spans)
+        count = len(matches.spans)
         return ToolOutput.of(
             f"→ Edited {place.shown} ({plural(count, 'replacement')})",
-            details={"path": str(place.path), "tier": found.tier, "replacements": count},
+            details={"path": str(place.path), "tier": matches.tier, "replacements": count},
         )
 
     def _fill(self, place: AdmittedPath, file: Snapshot | None, new: str) -> ToolOutput:
@@ -83,30 +83,30 @@ def edited(
     """The file's bytes after the edit, and what was found. Raises `EditRefused` and `FileRefused`."""
     decoded = decode(data, place.shown)
     try:
-        found = find(decoded.text, old, new)
+        matches = find(decoded.text, old, new)
     except TooMany as error:
         raise EditRefused(str(error), hint="use a command for changes of this size") from error
-    if found is None:
+    if matches is None:
         raise _not_found(place, decoded.text, old)
-    several = len(found.spans) > 1 or found.overlapping
-    if found.mixed or (several and not replace_all):
-        raise _ambiguous(place, decoded.text, found)
-    result = encode(apply(decoded.text, found.spans), decoded.format, place.shown)
+    several = len(matches.spans) > 1 or matches.overlapping
+    if matches.mixed or (several and not replace_all):
+        raise _ambiguous(place, decoded.text, matches)
+    result = encode(apply(decoded.text, matches.spans), decoded.format, place.shown)
     if len(result) > MAX_RESULT_BYTES:
         raise EditRefused(f"the result would be above {MAX_RESULT_BYTES:,} bytes; nothing was changed")
-    return result, found
+    return result, matches
 
 
-def _ambiguous(place: AdmittedPath, whole: str, found: Matches) -> EditRefused:
-    ranges = (line_range(whole, span) for span in found.spans[:_SHOWN_RANGES])
+def _ambiguous(place: AdmittedPath, whole: str, matches: Matches) -> EditRefused:
+    ranges = (line_range(whole, span) for span in matches.spans[:_SHOWN_RANGES])
     lines = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in ranges)
-    if len(found.spans) > _SHOWN_RANGES:
+    if len(matches.spans) > _SHOWN_RANGES:
         lines += ", …"
-    if found.overlapping:
+    if matches.overlapping:
         lines += ", overlapping itself"
-    count = 2 if found.overlapping else len(found.spans)
+    count = 2 if matches.overlapping else len(matches.spans)
     hint = "add surrounding lines to name one of them, or set replace_all"
-    if found.mixed:
+    if matches.mixed:
         hint = "they differ in indentation: edit them one by one, each with its own indentation"
     return EditRefused(
         f"old_string is ambiguous: {count} matches in {place.shown} (lines {lines})", hint=hint

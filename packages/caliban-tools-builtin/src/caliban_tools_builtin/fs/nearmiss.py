@@ -31,10 +31,10 @@ def nearest(text: str, old: str) -> NearMiss | None:
     if not lines or not any(line.strip(BLANKS) for line in wanted):
         return None
     stripped = [line.text.strip(BLANKS) for line in lines]
-    found = _anchor(stripped, [line.strip(BLANKS) for line in wanted])
-    if found is None:
+    anchor = _anchor(stripped, [line.strip(BLANKS) for line in wanted])
+    if anchor is None:
         return None
-    first = min(max(found, 0), len(lines) - 1)
+    first = min(max(anchor, 0), len(lines) - 1)
     window = lines[first : first + len(wanted)]
     diff = _diff(wanted[:SHOWN_LINES], [line.text for line in window][:SHOWN_LINES])
     return NearMiss(line=first + 1, diff=diff, reason=_indent_reason(window, wanted))

@@ -80,7 +80,7 @@ def _picture(place: AdmittedPath, snapshot: Snapshot) -> ToolOutput | None:
     from base64 import b64encode
 
     title = TextBlock(text=f"→ Read {place.shown}, {media}, {len(data)} bytes")
-    picture = ImageBlock(media_type=media, data=b64encode(data).decode("ascii"))
+    picture = ImageBlock.of(media_type=media, data=b64encode(data).decode("ascii"))
     return ToolOutput(content=(title, picture), details={"path": str(place.path), "media_type": media})
 
 

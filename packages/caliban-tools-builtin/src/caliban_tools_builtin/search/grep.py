@@ -52,20 +52,20 @@ class Grep:
         wanted = given.integer("max_matches", DEFAULT_MATCHES, low=1, high=MAX_MATCHES)
         query, fits = _narrowed(Query(pattern=pattern, hidden=True, lines_per_file=wanted + 1), include)
         if place.path.is_dir():
-            found = await self._below(place, query, fits, wanted)
+            matches = await self._below(place, query, fits, wanted)
         elif place.path.exists():
-            found = await self._within(place, query, fits, wanted)
+            matches = await self._within(place, query, fits, wanted)
         else:
             raise FileMissing(f"{place.shown} does not exist")
-        return _report(pattern, found, wanted)
+        return _report(pattern, matches, wanted)
 
     async def _below(self, place: AdmittedPath, query: Query, fits: Fits, wanted: int) -> MatchCollector:
         with handles.directory(place) as handle:
             cwd = handles.working_directory(place, handle)
-            found = await self._search(query, cwd, place, fits, wanted)
-            if not found.rows and found.complete and await all_ignored(self._engine, query, cwd):
+            matches = await self._search(query, cwd, place, fits, wanted)
+            if not matches.rows and matches.complete and await all_ignored(self._engine, query, cwd):
                 return await self._search(replace(query, parents=False), cwd, place, fits, wanted)
-            return found
+            return matches
 
     async def _within(self, place: AdmittedPath, query: Query, fits: Fits, wanted: int) -> MatchCollector:
         """Search one file, from the directory that holds it."""
@@ -86,15 +86,15 @@ class Grep:
                 return None
             return self._fence.show(whole_path) if fits is None or fits(path) else None
 
-        found = MatchCollector(wanted=wanted, shown=shown)
+        matches = MatchCollector(wanted=wanted, shown=shown)
         completed = await self._engine.search(
-            query, cwd=cwd, deadline_s=self._engine.deadline_s, feed=found.feed
+            query, cwd=cwd, deadline_s=self._engine.deadline_s, feed=matches.feed
         )
         errors = completed.stderr.text()
-        if completed.exit_code not in (None, 0, 1) and not found.rows and errors:
+        if completed.exit_code not in (None, 0, 1) and not matches.rows and errors:
             raise SearchFailed(_explained(errors))
-        found.complete = not completed.timed_out
-        return found
+        matches.complete = not completed.timed_out
+        return matches
 
 
 Fits = Callable[[str], object] | None
@@ -180,9 +180,9 @@ def _explained(errors: str) -> str:
     return kept.removeprefix("rg: ")
 
 
-def _report(pattern: str, found: MatchCollector, wanted: int) -> ToolOutput:
-    rows = sorted(found.rows[:wanted])
-    more = len(found.rows) > wanted
+def _report(pattern: str, matches: MatchCollector, wanted: int) -> ToolOutput:
+    rows = sorted(matches.rows[:wanted])
+    more = len(matches.rows) > wanted
     if not rows:
         lines = [f"→ Grep '{pattern}': no matches"]
     else:
@@ -190,8 +190,8 @@ def _report(pattern: str, found: MatchCollector, wanted: int) -> ToolOutput:
         lines += (row[2] for row in rows)
     if more:
         lines.append(f"[stopped at {wanted} matches, there are more: narrow the pattern, path or include]")
-    if not found.complete:
+    if not matches.complete:
         lines.append("[the search was stopped at its deadline: give a narrower path or include]")
     return ToolOutput.of(
-        clean("\n".join(lines)), details={"matches": len(rows), "complete": found.complete and not more}
+        clean("\n".join(lines)), details={"matches": len(rows), "complete": matches.complete and not more}
     )

@@ -41,13 +41,13 @@ def main(arguments: dict[str, Any], write: Callable[[bytes], object]) -> int:
     fits = _name_filter(arguments["name"])
     files = (path for path in _targets(arguments) if fits(path.rpartition("/")[2]))
     if arguments["pattern"] is None:
-        found = 1
+        exit_code = 1
         for path in files:
             write(os.fsencode(path) + b"\0")
-            found = 0
+            exit_code = 0
             if arguments["probe"]:
                 break
-        return found
+        return exit_code
     try:
         expression = re.compile(arguments["pattern"])
     except re.error as error:
@@ -63,13 +63,13 @@ def _grep(
     write: Callable[[bytes], object],
 ) -> int:
     explicit = not arguments["target"].endswith("/")
-    found = 1
+    exit_code = 1
     for path in files:
         data = _data(path)
         if b"\0" in data:
             if explicit and expression.search(data.decode("utf-8", "replace")):
                 write(os.fsencode(path) + b': binary file matches (found "\\0")\n')
-                found = 0
+                exit_code = 0
             continue
         count = 0
         for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
@@ -79,10 +79,10 @@ def _grep(
             if len(text) > arguments["columns"]:
                 text = text[: arguments["columns"]] + CUT
             write(os.fsencode(path) + b"\0%d:" % number + text.encode("utf-8", "surrogateescape") + b"\n")
-            found, count = 0, count + 1
+            exit_code, count = 0, count + 1
             if count >= arguments["lines_per_file"]:
                 break
-    return found
+    return exit_code
 
 
 def _targets(arguments: dict[str, Any]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from caliban_common.arguments import ArgumentError, Arguments
 from caliban_common.text import clean
 from caliban_common.tool import ToolContext, ToolOutput
-from caliban_process import Command, Completed, NotStarted, Output, ProcessError, Runner
+from caliban_process import CapturedOutput, Command, Completed, NotStarted, ProcessError, Runner
 from caliban_process.environ import shell_environment
 from caliban_tools_builtin import handles
 from caliban_tools_builtin.answer import answered
@@ -132,5 +132,5 @@ def _report(command: str, timeout_s: int, completed: Completed) -> ToolOutput:
     )
 
 
-def _shown(stream: Output) -> str:
+def _shown(stream: CapturedOutput) -> str:
     return stream.text().removesuffix("\n") or ("(empty)" if not stream.total_bytes else "")

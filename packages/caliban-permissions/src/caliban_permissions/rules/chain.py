@@ -1,20 +1,22 @@
 """The walk over the rules: first match wins within the order, floors hold whatever comes before them.
 
-Pure: rules and a subject in, a hit out. What a subject is (a call, a leaf of a command, a path that a command
-writes) is the subject's own business.
+Pure: rules and a subject in, a ruling out. What a subject is (a call, a simple command, a path that a command
+writes) is its own business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from caliban_common.permission import Action
-from caliban_permissions.compiled import CompiledRule
-from caliban_permissions.defaults import DEFAULT_RULES
+from caliban_permissions.facts import JudgedTool
+from caliban_permissions.names import READER
 from caliban_permissions.paths import PathContext
-from caliban_permissions.rule import Rule, RuleSet, Scope
+from caliban_permissions.rules.compiled import CompiledRule
+from caliban_permissions.rules.defaults import default_rules
+from caliban_permissions.rules.rule import Rule, RuleSet, Scope
 
 STRICTNESS: Mapping[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
 
@@ -36,7 +38,7 @@ class Subject(Protocol):
         ...
 
 
-class Hit(NamedTuple):
+class Ruling(NamedTuple):
     """The outcome for one subject.
 
     `order` is the place of the rule in the order; `floor` says that it holds in spite of an earlier one.
@@ -59,9 +61,12 @@ class Hit(NamedTuple):
 
 
 class RuleChain:
-    """All rules of an engine in the order of evaluation, with their floors."""
+    """All rules of an engine in the order of evaluation, with their floors.
 
-    def __init__(self, rules: RuleSet, place: PathContext) -> None:
+    The last of them are made for the `tools` that somebody vouches for.
+    """
+
+    def __init__(self, rules: RuleSet, place: PathContext, tools: Iterable[JudgedTool] = ()) -> None:
         ordered: list[CompiledRule] = []
         for scope, layer in rules.layers():
             for rule in layer:
@@ -70,7 +75,7 @@ class RuleChain:
         self.written = tuple(ordered)
         self.defaults = tuple(
             CompiledRule(rule, "default", len(ordered) + number, place)
-            for number, rule in enumerate(DEFAULT_RULES)
+            for number, rule in enumerate(default_rules(tools))
         )
         self.all = (*self.written, *self.defaults)
         self.managed = tuple(rule for rule in ordered if rule.scope == "managed")
@@ -80,7 +85,7 @@ class RuleChain:
         )
 
         self.guards_reads = any(
-            rule.action != "allow" and not rule.bare and rule.names("Read") for rule in ordered
+            rule.action != "allow" and not rule.bare and rule.names(READER) for rule in ordered
         )
 
     def layers(self) -> tuple[tuple[Scope, tuple[Rule, ...]], ...]:
@@ -90,41 +95,42 @@ class RuleChain:
             (scope, tuple(rule.rule for rule in self.all if rule.scope == scope)) for scope in scopes
         )
 
-    def decide(self, subject: Subject, now: datetime) -> Hit:
-        """The hit for a subject: the first match, made stricter by the floors above its scope."""
+    def decide(self, subject: Subject, now: datetime) -> Ruling:
+        """The ruling for a subject: the first match, made stricter by the floors above its scope."""
         return self.raised(self.first(self.all, subject, now), subject, now)
 
-    def raised(self, hit: Hit, subject: Subject, now: datetime) -> Hit:
-        """The hit after the floors: managed rules always, user rules against the project."""
-        if hit.scope == "project" and self.user:
-            hit = raised_to(hit, self.first(self.user, subject, now))
-        if hit.scope != "managed" and self.managed:
-            hit = raised_to(hit, self.first(self.managed, subject, now))
-        return hit
+    def raised(self, ruling: Ruling, subject: Subject, now: datetime) -> Ruling:
+        """The ruling after the floors: managed rules always, user rules against the project."""
+        if ruling.scope == "project" and self.user:
+            ruling = raised_to(ruling, self.first(self.user, subject, now))
+        if ruling.scope != "managed" and self.managed:
+            ruling = raised_to(ruling, self.first(self.managed, subject, now))
+        return ruling
 
-    def first(self, rules: Sequence[CompiledRule], subject: Subject, now: datetime) -> Hit:
+    def first(self, rules: Sequence[CompiledRule], subject: Subject, now: datetime) -> Ruling:
         """The first rule that matches; without one, an allow by no rule."""
         tools = subject.tools
         for rule in rules:
             if rule.action == "allow":
                 if rule.names(tools[0]) and rule.in_force(now) and subject.covered_by(rule):
-                    return Hit("allow", rule, rule.order)
-            elif _named(rule, tools) and subject.touched_by(rule):
-                return Hit(rule.action, rule, rule.order)
-        return Hit("allow", None, len(self.all))
+                    return Ruling("allow", rule, rule.order)
+            elif means(rule, tools) and subject.touched_by(rule):
+                return Ruling(rule.action, rule, rule.order)
+        return Ruling("allow", None, len(self.all))
 
 
-def _named(rule: CompiledRule, tools: tuple[str, ...]) -> bool:
+def means(rule: CompiledRule, tools: tuple[str, ...]) -> bool:
+    """Whether a deny or ask rule is about one of the names; about the tool by a bare one of its own only."""
     if rule.names(tools[0]):
         return True
     return not rule.bare and any(rule.names(tool) for tool in tools[1:])
 
 
-def raised_to(hit: Hit, floor: Hit) -> Hit:
-    """The hit, or the floor where that is stricter; an ask of the policy counts even beside another ask."""
+def raised_to(ruling: Ruling, floor: Ruling) -> Ruling:
+    """The ruling, or the floor where that is stricter; an ask of the policy counts beside another ask."""
     if floor.rule is None:
-        return hit
-    stricter = STRICTNESS[floor.action] - STRICTNESS[hit.action]
+        return ruling
+    stricter = STRICTNESS[floor.action] - STRICTNESS[ruling.action]
     if stricter > 0 or (stricter == 0 and floor.action == "ask" and floor.scope == "managed"):
         return floor._replace(floor=True)
-    return hit
+    return ruling

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from caliban_permissions.bash import Command
-from caliban_permissions.effects import operands_of
-from caliban_permissions.forms import Forms, text_forms
+from caliban_permissions.commands.command import ShellCommand
+from caliban_permissions.commands.files import operands_of
+from caliban_permissions.commands.forms import Forms, text_forms
+from caliban_permissions.commands.wrappers import program
 from caliban_permissions.paths import PathContext, split
 from caliban_permissions.shell import HOLE
-from caliban_permissions.wrappers import program
 
 _DELETERS = frozenset("rm find chmod chown chgrp dd tee shred cp fdisk sfdisk parted sgdisk wipefs".split())
 _FORMATTERS = ("mkfs", "mke2fs", "mkswap", "wipefs", "fdisk", "sfdisk", "parted", "sgdisk", "blkdiscard")
@@ -42,7 +42,7 @@ class Danger(NamedTuple):
     certain: bool
 
 
-def dangers(command: Command) -> Iterator[Danger]:
+def dangers(command: ShellCommand) -> Iterator[Danger]:
     """The destructive commands in a command, under any wrapper."""
     place, base = command.place, command.cwd
     for forms in (*command.forms, *_with_home(command)):
@@ -85,11 +85,11 @@ def catastrophic(argv: tuple[str, ...], place: PathContext, base: str) -> str | 
     return None
 
 
-def _with_home(command: Command) -> Iterator[Forms]:
-    """The forms of leaves that name the home by its variable, with the home in its place."""
-    for leaf in command.leaves:
-        if _HOME.search(leaf.leaf.raw):
-            words = (_HOME.sub(command.place.home, word.raw).strip("\"'") for word in leaf.leaf.words)
+def _with_home(command: ShellCommand) -> Iterator[Forms]:
+    """The forms of simple commands that name the home by its variable, with the home in its place."""
+    for simple in command.simple_commands:
+        if _HOME.search(simple.parsed.raw):
+            words = (_HOME.sub(command.place.home, word.raw).strip("\"'") for word in simple.parsed.words)
             yield text_forms(" ".join(words), command.cwd, command.place.home)
 
 
@@ -111,7 +111,7 @@ def _is_recursive(word: str) -> bool:
 
 def _vital(word: str, place: PathContext, base: str, *, on_disk: bool) -> bool:
     """Whether a path, trailing `/*` and the like removed, is a root that nobody deletes in passing."""
-    if HOLE in word:  # an empty variable before `/*` leaves the root
+    if HOLE in word:  # an empty variable before `/*` simple commands the root
         return set(word) <= {HOLE, "/", "*", "."} and "/" in word
     path = place.home + word[1:] if word == "~" or word.startswith("~/") else word
     joined = posixpath.normpath(posixpath.join(base, path))

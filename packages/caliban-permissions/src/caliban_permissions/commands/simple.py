@@ -10,19 +10,20 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from caliban_permissions.calls import EDIT_TOOLS, PathSubject
-from caliban_permissions.compiled import CompiledRule
-from caliban_permissions.effects import read_candidates, shared_device, write_targets
-from caliban_permissions.filenames import Directories, expand
-from caliban_permissions.forms import Forms, leaf_forms
-from caliban_permissions.glob import TextGlob
+from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
+from caliban_permissions.commands.forms import Forms, simple_forms
+from caliban_permissions.commands.wildcards import Directories, expand
+from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND
 from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, resolve
-from caliban_permissions.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Prefix
+from caliban_permissions.rules.compiled import CompiledRule
+from caliban_permissions.rules.glob import TextGlob
+from caliban_permissions.rules.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Prefix
 from caliban_permissions.shell import HOLE, Opacity, SimpleCommand
 from caliban_permissions.shell.loose import dequoted
 from caliban_permissions.side_effects import Evidence, side_effects
 from caliban_permissions.side_effects.git import ELSEWHERE
 from caliban_permissions.side_effects.row import RUNS, WRITES, whole
+from caliban_permissions.subjects import PathSubject
 
 _BLANKS = re.compile(r"[ \t]+")
 _FUSED = str.maketrans({" ": "\x01", "\t": "\x01", "\n": "\x01"})
@@ -31,9 +32,10 @@ _INSTALLED = frozenset("usr bin sbin opt nix gnu snap Applications Library Syste
 
 
 class CommandContext(Protocol):
-    """What a leaf needs of the command it stands in."""
+    """What a simple command needs of the command it stands in."""
 
     text: str
+    tools: tuple[str, ...]
     place: PathContext
     directories: Directories
 
@@ -44,7 +46,7 @@ class CommandContext(Protocol):
 
 
 class View(NamedTuple):
-    """A leaf as text for allow rules, with where each word starts in it."""
+    """A simple command as text for allow rules, with where each word starts in it."""
 
     text: str
     starts: tuple[int, ...]
@@ -55,21 +57,20 @@ class View(NamedTuple):
         return self.starts[item.word] + (item.size if canonical else len(self.words[item.word]))
 
 
-class LeafSubject:
+class SimpleSubject:
     """One simple command. `bases` are the directories it may run in, as far as they are `known`."""
 
-    tools = ("Bash",)
-
     def __init__(
-        self, command: CommandContext, leaf: SimpleCommand, bases: tuple[str, ...], known: bool
+        self, command: CommandContext, simple: SimpleCommand, bases: tuple[str, ...], known: bool
     ) -> None:
+        self.tools = command.tools
         self.command = command
-        self.leaf = leaf
+        self.parsed = simple
         self.bases = bases
         self.known = known
 
     def covered_by(self, rule: CompiledRule) -> bool:
-        """Whether an allow rule covers the leaf; within an opaque command only one that spells it out."""
+        """Whether an allow rule covers the command; within an opaque one only a rule that spells it out."""
         argument = rule.pattern.argument
         if rule.spells_out(self.command.text):
             return True
@@ -89,16 +90,19 @@ class LeafSubject:
             case Anywhere():
                 return rule.start_glob.matches(self.views[0].text)
             case KeyPairs():
-                return all(path == ("command",) for path, _ in rule.keys) and self._matching(rule) is not None
+                return (
+                    all(path == (SHELL_COMMAND,) for path, _ in rule.keys)
+                    and self._matching(rule) is not None
+                )
             case ArgumentGlob() | Prefix():
                 return self._matching(rule) is not None
 
     def unnamed(self, rule: CompiledRule) -> tuple[Evidence, ...]:
-        """What the leaf does beyond the text that the rule spells out."""
-        found = self._matching(rule)
-        if found is None or isinstance(rule.pattern.argument, Anywhere):
+        """What the simple command does beyond the text that the rule spells out."""
+        best = self._matching(rule)
+        if best is None or isinstance(rule.pattern.argument, Anywhere):
             return self.evidence
-        glob, view = found
+        glob, view = best
         if glob.exact and rule.literal is not None:
             return ()
         canonical = view is self.views[0]
@@ -106,7 +110,7 @@ class LeafSubject:
         return tuple(item for item in self.evidence if view.reaches(item, canonical=canonical) > reach)
 
     def touched_by(self, rule: CompiledRule) -> bool:
-        """Whether a deny or ask rule means any form of the leaf."""
+        """Whether a deny or ask rule means any form of the simple command."""
         if rule.pattern.problem is not None:
             return False
         texts = (*self.forms.texts, *self.raw_texts)
@@ -122,91 +126,93 @@ class LeafSubject:
     @cached_property
     def views(self) -> tuple[View, ...]:
         """The canonical text, then the text as typed when it differs."""
-        canonical = tuple(word.text.translate(_FUSED) for word in self.leaf.words)
-        typed = tuple(word.raw for word in self.leaf.words)
+        canonical = tuple(word.text.translate(_FUSED) for word in self.parsed.words)
+        typed = tuple(word.raw for word in self.parsed.words)
         return (_view(canonical),) if typed == canonical else (_view(canonical), _view(typed))
 
     @cached_property
     def raw_texts(self) -> tuple[str, ...]:
-        """The leaf as typed, redirects included, and without its quotes."""
-        return (_BLANKS.sub(" ", self.leaf.raw), dequoted(self.leaf.raw))
+        """The simple command as typed, redirects included, and without its quotes."""
+        return (_BLANKS.sub(" ", self.parsed.raw), dequoted(self.parsed.raw))
 
     @cached_property
     def forms(self) -> Forms:
-        """Every command that the leaf is or may run, as text for deny and ask rules."""
-        return leaf_forms(self.leaf, self.bases[0], self.command.place.home)
+        """Every command that the simple command is or may run, as text for deny and ask rules."""
+        return simple_forms(self.parsed, self.bases[0], self.command.place.home)
 
     @cached_property
     def expanded(self) -> tuple[tuple[int, str], ...] | None:
         """The arguments after file-name expansion, each with the word it came from; `None` if unknown."""
-        found: list[tuple[int, str]] = []
-        for index, word in enumerate(self.leaf.words):
+        words: list[tuple[int, str]] = []
+        for index, word in enumerate(self.parsed.words):
             if word.glob is None:
-                found.append((index, word.text))
+                words.append((index, word.text))
                 continue
             for base in self.bases:
                 names = expand(word.glob, base, self.command.directories) if self.known else None
                 if names is None:
                     return None
-                found += ((index, name) for name in names)
-        return tuple(found)
+                words += ((index, name) for name in names)
+        return tuple(words)
 
     @cached_property
     def opaque(self) -> tuple[Opacity, ...]:
-        """The doubts about the leaf: those of its text, and those that the directories raise."""
-        found = list(self.leaf.opaque)
+        """The doubts about the simple command: those of its text, and those that the directories raise."""
+        doubts = list(self.parsed.opaque)
         if self.expanded is None:
-            found.append(Opacity("wildcard that cannot be looked up", self.leaf.raw))
+            doubts.append(Opacity("wildcard that cannot be looked up", self.parsed.raw))
         else:
-            found += (
+            doubts += (
                 Opacity("file name that reads as an option", name)
                 for index, name in self.expanded
-                if name.startswith("-") and self.leaf.words[index].glob is not None
+                if name.startswith("-") and self.parsed.words[index].glob is not None
             )
-        found += (
+        doubts += (
             Opacity("file name that reads as an option", redirect.target.text)
-            for redirect in self.leaf.redirects
+            for redirect in self.parsed.redirects
             if redirect.writes and _like_an_option(redirect.target.text)
         )
         away = next((base for base in self.bases[1:] if not self.command.place.inside(base)), None)
-        if away is not None and self.leaf.argv[:1] != ("cd",):
-            found.append(Opacity("change to a directory outside the workspace", away))
-        return tuple(found)
+        if away is not None and self.parsed.argv[:1] != ("cd",):
+            doubts.append(Opacity("change to a directory outside the workspace", away))
+        return tuple(doubts)
 
     @cached_property
     def evidence(self) -> tuple[Evidence, ...]:
-        """What the leaf does that its program's name does not say, in terms of its own words."""
+        """What the simple command does that its program's name does not say, in terms of its own words."""
         expanded = self.expanded
-        if not self.leaf.words or expanded is None:
+        if not self.parsed.words or expanded is None:
             return ()
         argv = self._arguments
         place = self.command.place
-        found = []
+        items = []
         for item in (*side_effects(argv), *self._outside(argv), *self._local_program(argv)):
             index = expanded[item.word][0]
-            globbed = self.leaf.words[index].glob is not None
-            size = max(item.size, len(self.leaf.words[index].text)) if globbed else item.size
+            globbed = self.parsed.words[index].glob is not None
+            size = max(item.size, len(self.parsed.words[index].text)) if globbed else item.size
             if item.why != ELSEWHERE or resolve(item.text, place, self.bases[0]).canonicals != (
                 place.workspace,
             ):
-                found.append(Evidence(index, size, item.why, item.text))
-        return tuple(found)
+                items.append(Evidence(index, size, item.why, item.text))
+        return tuple(items)
 
     def reads(self) -> Iterator[PathSubject]:
-        """The files that the leaf may read, by its arguments and its input redirects."""
+        """The files that the simple command may read, by its arguments and its input redirects."""
         candidates = dict.fromkeys(read_candidates(self._arguments)) if self._arguments else {}
-        candidates.update((item.target.text, None) for item in self.leaf.redirects if item.op in ("<", "<>"))
-        yield from self._subjects(candidates, ("Read",))
+        candidates.update(
+            (item.target.text, None) for item in self.parsed.redirects if item.op in ("<", "<>")
+        )
+        yield from self._subjects(candidates, (READER,))
 
     def written(self) -> Iterator[PathSubject]:
         """The files that a known command writes by its arguments."""
         if self._arguments:
-            yield from self._subjects((target for _, target in write_targets(self._arguments)), EDIT_TOOLS)
+            yield from self._subjects((target for _, target in write_targets(self._arguments)), EDITORS)
 
     def redirected(self) -> Iterator[PathSubject]:
-        """The files that the leaf's redirects write."""
-        targets = (item.target.text for item in self.leaf.redirects if item.writes)
-        yield from self._subjects((target for target in targets if not shared_device(target)), EDIT_TOOLS)
+        """The files that the simple command's redirects write."""
+        targets = (item.target.text for item in self.parsed.redirects if item.writes)
+        yield from self._subjects((target for target in targets if not shared_device(target)), EDITORS)
 
     def _subjects(self, paths: Iterable[str], tools: tuple[str, ...]) -> Iterator[PathSubject]:
         """A subject for each path; beyond a bound, one that may be any file."""
@@ -219,20 +225,20 @@ class LeafSubject:
             names = self._names(path)
             if names.refused is None:
                 yield PathSubject(tools, names)
-            elif tools[0] != "Read":
+            elif tools[0] != READER:
                 yield PathSubject(tools, PathNames(path, uncertain=names.refused))
 
     @cached_property
     def _arguments(self) -> tuple[str, ...]:
         """The arguments after file-name expansion, as far as it is known."""
-        return self.leaf.argv if self.expanded is None else tuple(text for _, text in self.expanded)
+        return self.parsed.argv if self.expanded is None else tuple(text for _, text in self.expanded)
 
     def _names(self, text: str) -> PathNames:
         if HOLE in text:
             return PathNames(text.replace(HOLE, "?"), uncertain="its name is known only when it runs")
-        found = [resolve(text, self.command.place, base) for base in self.bases]
-        names = found[0]
-        for other in found[1:]:
+        readings = [resolve(text, self.command.place, base) for base in self.bases]
+        names = readings[0]
+        for other in readings[1:]:
             names = names._replace(
                 names=tuple(dict.fromkeys((*names.names, *other.names))),
                 canonicals=tuple(dict.fromkeys((*names.canonicals, *other.canonicals))),
@@ -262,10 +268,10 @@ class LeafSubject:
 
     def _matching(self, rule: CompiledRule) -> tuple[TextGlob, View] | None:
         """The glob and the view that match and leave the least unnamed."""
-        found = [
+        matches = [
             (glob, view) for view in self.views for glob in rule.command_globs if glob.matches(view.text)
         ]
-        return max(found, key=lambda pair: (pair[0].exact, len(pair[0].prefix)), default=None)
+        return max(matches, key=lambda pair: (pair[0].exact, len(pair[0].prefix)), default=None)
 
 
 def _like_an_option(path: str) -> bool:

@@ -182,8 +182,8 @@ def _at(piece: Piece, text: str, index: int) -> bool:
 def _find(piece: Piece, text: str, start: int) -> int:
     """The end of the leftmost match at or after `start`, or -1."""
     if isinstance(piece, str):
-        found = text.find(piece, start)
-        return -1 if found < 0 else found + len(piece)
+        position = text.find(piece, start)
+        return -1 if position < 0 else position + len(piece)
     match = piece.search(text, start)
     return -1 if match is None else match.end()
 

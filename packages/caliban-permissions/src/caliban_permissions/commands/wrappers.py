@@ -128,15 +128,15 @@ def inner_start(argv: tuple[str, ...]) -> int | None:
 
 def inner_commands(argv: tuple[str, ...], limit: int) -> tuple[tuple[str, ...], ...]:
     """Every tail of a wrapper's arguments that may be the command it runs, at most `limit` of them."""
-    found: list[tuple[str, ...]] = []
+    commands: list[tuple[str, ...]] = []
     for index in range(1, len(argv)):
         word = argv[index]
         if not word or word.startswith("-") or _ASSIGNMENT.match(word) or _DURATION.fullmatch(word):
             continue
-        if len(found) == limit:
+        if len(commands) == limit:
             break
-        found.append(argv[index:])
-    return tuple(found)
+        commands.append(argv[index:])
+    return tuple(commands)
 
 
 def without_leading_options(argv: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -149,19 +149,19 @@ def without_leading_options(argv: tuple[str, ...]) -> tuple[tuple[str, ...], ...
 
 def scripts(argv: tuple[str, ...]) -> tuple[str, ...]:
     """Every argument of a wrapper or shell that may be shell text, an option glued to it cut off."""
-    found: list[str] = []
+    texts: list[str] = []
     for word in argv[1:]:
         if _SHELL_TEXT.search(word) is None:
             continue
         if word.startswith("--"):
-            found.append(word.partition("=")[2] or word)
+            texts.append(word.partition("=")[2] or word)
         elif word.startswith("-"):
-            found.extend(word[size:] for size in (2, 3, 4))
+            texts.extend(word[size:] for size in (2, 3, 4))
         else:
-            found.append(word)
+            texts.append(word)
     if program(argv[0]) == "eval":
-        found.append(" ".join(argv[1:]))
-    return tuple(found)
+        texts.append(" ".join(argv[1:]))
+    return tuple(texts)
 
 
 def evaluated(argv: tuple[str, ...]) -> tuple[str, ...]:

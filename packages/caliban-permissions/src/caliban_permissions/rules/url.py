@@ -11,8 +11,8 @@ import unicodedata
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from caliban_permissions.gate import hidden_character
-from caliban_permissions.glob import TextGlob, compile_text
+from caliban_permissions.characters import hidden_character
+from caliban_permissions.rules.glob import TextGlob, compile_text
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://)?(.*)", re.DOTALL)
 _AUTHORITY_END = re.compile(r"[/?#]")
@@ -81,10 +81,10 @@ def parse_url(text: str) -> Url:
         return Url(text, refused="it contains a blank or a character that does not show")
     if "\\" in text:
         return Url(text, refused="it contains a backslash")
-    found = _URL.fullmatch(text)
-    if found is None:
+    parsed = _URL.fullmatch(text)
+    if parsed is None:
         return Url(text, refused="it has no scheme")
-    scheme, after = found.group(1).lower(), found.group(2)
+    scheme, after = parsed.group(1).lower(), parsed.group(2)
     cut = _AUTHORITY_END.search(after)
     authority = after[: cut.start()] if cut else after
     rest = after[cut.start() :] if cut else ""

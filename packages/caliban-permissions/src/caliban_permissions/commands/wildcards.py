@@ -47,7 +47,7 @@ def expand(pattern: str, base: str, directories: Directories) -> tuple[str, ...]
     look through, or the pattern is one that shells read differently.
     """
     absolute = pattern.startswith("/")
-    found = [("/" if absolute else "", "/" if absolute else base)]
+    reached = [("/" if absolute else "", "/" if absolute else base)]
     components = [part for part in pattern.split("/") if part]
     for place, component in enumerate(components):
         following: list[tuple[str, str]] = []
@@ -55,14 +55,14 @@ def expand(pattern: str, base: str, directories: Directories) -> tuple[str, ...]
             name = _unescaped(component)
             following = [
                 (shown + name, path)
-                for shown, directory in found
+                for shown, directory in reached
                 if os.path.lexists(path := join(directory, name))
             ]
         else:
             matcher = _matcher(component)
             if matcher is None:
                 return None
-            for shown, directory in found:
+            for shown, directory in reached:
                 entries = directories.names(directory)
                 if entries is None:
                     return None
@@ -75,8 +75,8 @@ def expand(pattern: str, base: str, directories: Directories) -> tuple[str, ...]
             following = [(shown + "/", path) for shown, path in following]
         if len(following) > _MAX_NAMES:
             return None
-        found = following
-    return tuple(sorted(shown for shown, _ in found)) or (_unescaped(pattern),)
+        reached = following
+    return tuple(sorted(shown for shown, _ in reached)) or (_unescaped(pattern),)
 
 
 def _matcher(component: str) -> re.Pattern[str] | None:

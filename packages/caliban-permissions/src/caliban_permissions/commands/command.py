@@ -1,4 +1,4 @@
-"""A shell command as subjects for rules: its leaves, the line as a whole, and the files it names."""
+"""A shell command as subjects for rules: its simple commands, the line as a whole, and the files it names."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 
-from caliban_permissions.compiled import CompiledRule
-from caliban_permissions.filenames import Directories
-from caliban_permissions.forms import Forms, doubt_forms, text_forms
-from caliban_permissions.leaf import LeafSubject
+from caliban_permissions.commands.forms import Forms, doubt_forms, text_forms
+from caliban_permissions.commands.simple import SimpleSubject
+from caliban_permissions.commands.suggest import simple_patterns
+from caliban_permissions.commands.wildcards import Directories
 from caliban_permissions.paths import PathContext, resolve
-from caliban_permissions.pattern import Anywhere, Bare
+from caliban_permissions.rules.compiled import CompiledRule
+from caliban_permissions.rules.pattern import Anywhere, Bare
 from caliban_permissions.shell import (
     HOLE,
     Opacity,
@@ -22,62 +23,65 @@ from caliban_permissions.shell import (
     parse_line,
 )
 from caliban_permissions.shell.loose import dequoted
-from caliban_permissions.suggest_bash import leaf_patterns
 
 _BLANKS = re.compile(r"[ \t]+")
 _WORD_START = re.compile(" ")
 _NETWORK = ("/dev/tcp/", "/dev/udp/")
-_MAX_LEAVES = 128
+_MAX_COMMANDS = 128
 _MAX_BASES = 4
 
 
-class Command:
-    """One shell command, read once, and everything rules may ask about it."""
+class ShellCommand:
+    """One shell command, read once, and everything rules may ask about it.
 
-    def __init__(self, text: str, place: PathContext, cwd: str) -> None:
+    `tools` are the names under which rules may speak of it.
+    """
+
+    def __init__(self, text: str, place: PathContext, cwd: str, tools: tuple[str, ...]) -> None:
         self.text = text
+        self.tools = tools
         self.place = place
         self.cwd = cwd
         self.line: ParsedLine = parse_line(text)
         self.directories = Directories()
 
     @cached_property
-    def leaves(self) -> tuple[LeafSubject, ...]:
-        """The leaves in order. A `cd` adds a directory in which later leaves may run."""
-        found = []
+    def simple_commands(self) -> tuple[SimpleSubject, ...]:
+        """The simple commands in order. A `cd` adds a directory in which later simple commands may run."""
+        subjects = []
         bases: tuple[str, ...] = (self.cwd,)
         known = True
-        for leaf in self.line.leaves[:_MAX_LEAVES]:
-            found.append(LeafSubject(self, leaf, bases, known))
-            moves = leaf.argv[0] if leaf.argv else ""
-            if moves in ("pushd", "popd") or (moves == "cd" and not _cd_target(leaf)):
+        for simple in self.line.simple_commands[:_MAX_COMMANDS]:
+            subjects.append(SimpleSubject(self, simple, bases, known))
+            moves = simple.argv[0] if simple.argv else ""
+            if moves in ("pushd", "popd") or (moves == "cd" and not _cd_target(simple)):
                 known = False
             elif moves == "cd" and known:
-                bases = tuple(dict.fromkeys((*bases, *self._moved(leaf, bases))))
+                bases = tuple(dict.fromkeys((*bases, *self._moved(simple, bases))))
                 known = len(bases) <= _MAX_BASES
-        return tuple(found)
+        return tuple(subjects)
 
     @cached_property
     def opaque(self) -> tuple[Opacity, ...]:
         """Everything in the command whose effect cannot be read off its text."""
-        found = [*self.line.opaque]
-        for leaf in self.leaves:
-            found += leaf.opaque
-        if len(self.line.leaves) > _MAX_LEAVES:
-            found.append(Opacity(f"more than {_MAX_LEAVES} commands", runs=True))
-        found += (
+        doubts = [*self.line.opaque]
+        for simple in self.simple_commands:
+            doubts += simple.opaque
+        if len(self.line.simple_commands) > _MAX_COMMANDS:
+            doubts.append(Opacity(f"more than {_MAX_COMMANDS} commands", runs=True))
+        doubts += (
             Opacity("network redirect", redirect.target.text, runs=True)
             for redirect in self.redirects
             if redirect.target.text.startswith(_NETWORK)
         )
         if not self.place.inside(self.cwd):
-            found.append(Opacity("working directory outside the workspace", self.cwd))
-        return tuple(found)
+            doubts.append(Opacity("working directory outside the workspace", self.cwd))
+        return tuple(doubts)
 
     @cached_property
     def doubtful(self) -> bool:
-        """Whether the leaves are not all that the line may run."""
-        return not self.line.clear or len(self.line.leaves) > _MAX_LEAVES
+        """Whether the simple commands are not all that the line may run."""
+        return not self.line.clear or len(self.line.simple_commands) > _MAX_COMMANDS
 
     @cached_property
     def unsure(self) -> bool:
@@ -86,14 +90,14 @@ class Command:
 
     @cached_property
     def forms(self) -> tuple[Forms, ...]:
-        """Every form of every leaf, of the doubts about the line, and of what a doubtful line may run."""
-        own = tuple(leaf.forms for leaf in self.leaves)
+        """Every form of every simple command, of doubts about the line, and of what that may run."""
+        own = tuple(simple.forms for simple in self.simple_commands)
         return (*own, doubt_forms(self.line.opaque, self.cwd, self.place.home), *self.loose)
 
     @cached_property
     def redirects(self) -> tuple[Redirect, ...]:
         """All redirects, those of groups included."""
-        own = (redirect for leaf in self.line.leaves for redirect in leaf.redirects)
+        own = (redirect for simple in self.line.simple_commands for redirect in simple.redirects)
         return (*own, *self.line.redirects)
 
     @cached_property
@@ -110,12 +114,12 @@ class Command:
         """The forms of every candidate command of a doubtful line, inner commands included."""
         if not self.doubtful:
             return ()
-        texts = loose_commands(self.text)[:_MAX_LEAVES]
+        texts = loose_commands(self.text)[:_MAX_COMMANDS]
         return tuple(text_forms(text, self.cwd, self.place.home) for text in texts)
 
     def patterns(self, settled: frozenset[str]) -> tuple[str, ...]:
         """The rules that "always allow" would write for what is not `settled`; none for an opaque command."""
-        return () if self.opaque else leaf_patterns(self.leaves, settled)
+        return () if self.opaque else simple_patterns(self.tools[0], self.simple_commands, settled)
 
     def may_match(self, rule: CompiledRule) -> bool:
         """Whether the command, of which one is unsure, may do what the rule is about when it runs."""
@@ -127,18 +131,17 @@ class Command:
         anywhere = isinstance(rule.pattern.argument, Anywhere)
         return any(_may_begin(rule, text, anywhere=anywhere) for text in texts)
 
-    def _moved(self, leaf: SimpleCommand, bases: tuple[str, ...]) -> Iterator[str]:
-        target = _cd_target(leaf)
+    def _moved(self, simple: SimpleCommand, bases: tuple[str, ...]) -> Iterator[str]:
+        target = _cd_target(simple)
         for base in bases:
             yield from resolve(target, self.place, base).canonicals
 
 
 class LineSubject:
-    """The whole command: for rules whose pattern spans commands, and for what no leaf shows."""
+    """The whole command: for rules whose pattern spans commands, and for what no simple command shows."""
 
-    tools = ("Bash",)
-
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: ShellCommand) -> None:
+        self.tools = command.tools
         self.command = command
 
     def covered_by(self, rule: CompiledRule) -> bool:
@@ -160,11 +163,11 @@ class LineSubject:
                 return any(glob.matches(text) for glob in rule.wide_globs for text in self.command.raw_texts)
 
 
-def _cd_target(leaf: SimpleCommand) -> str:
+def _cd_target(simple: SimpleCommand) -> str:
     """The literal directory of a `cd`; empty when it has none or several readings."""
-    operands = [word for word in leaf.argv[1:] if word not in ("-P", "-L", "--", "-e", "-@")]
-    plain = len(operands) == 1 and operands[0] not in ("-", "") and not leaf.opaque
-    return operands[0] if plain and leaf.words[-1].glob is None else ""
+    operands = [word for word in simple.argv[1:] if word not in ("-P", "-L", "--", "-e", "-@")]
+    plain = len(operands) == 1 and operands[0] not in ("-", "") and not simple.opaque
+    return operands[0] if plain and simple.words[-1].glob is None else ""
 
 
 def _may_begin(rule: CompiledRule, text: str, *, anywhere: bool) -> bool:
@@ -175,5 +178,5 @@ def _may_begin(rule: CompiledRule, text: str, *, anywhere: bool) -> bool:
     if rule.may_begin(head, 0):
         return True
     return anywhere and any(
-        rule.may_begin(head, found.end()) for found in _WORD_START.finditer(head) if found.end() < len(head)
+        rule.may_begin(head, start.end()) for start in _WORD_START.finditer(head) if start.end() < len(head)
     )

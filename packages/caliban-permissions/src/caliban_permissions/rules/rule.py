@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from caliban_common.permission import Action
 from caliban_permissions.errors import RuleError
-from caliban_permissions.pattern import parse_pattern
+from caliban_permissions.rules.pattern import parse_pattern
 
 Scope: TypeAlias = Literal["runtime", "cli", "project", "user", "managed", "default"]
 """Where a rule came from; `default` is the built-in table."""
@@ -77,8 +77,8 @@ class RuleSet(Struct, frozen=True, kw_only=True):
 
     def problems(self) -> tuple[tuple[Scope, Rule, str], ...]:
         """Every rule whose pattern cannot be read, with the reason."""
-        found = ((scope, rule, rule.problem) for scope, rules in self.layers() for rule in rules)
-        return tuple((scope, rule, problem) for scope, rule, problem in found if problem is not None)
+        problems = ((scope, rule, rule.problem) for scope, rules in self.layers() for rule in rules)
+        return tuple((scope, rule, problem) for scope, rule, problem in problems if problem is not None)
 
 
 def parse_rules(data: object, *, source: str = "") -> tuple[Rule, ...]:

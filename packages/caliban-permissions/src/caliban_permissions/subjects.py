@@ -1,7 +1,5 @@
 """Calls of every tool but the shell, as subjects for rules: paths, URLs, plain text, named fields."""
 
-# ruff: noqa: SIM905 - a table of words reads best as words
-
 from __future__ import annotations
 
 import re
@@ -9,20 +7,15 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from caliban_common.tool import ToolSpec
-from caliban_permissions.compiled import CompiledRule
-from caliban_permissions.gate import fold
-from caliban_permissions.glob import PathGlob, TextGlob
-from caliban_permissions.paths import PathContext, PathNames, folded, resolve, split
-from caliban_permissions.pattern import ArgumentGlob, Bare, KeyPairs
-from caliban_permissions.url import Url, parse_url
+from caliban_permissions.characters import fold
+from caliban_permissions.facts import JudgedTool
+from caliban_permissions.names import names_for
+from caliban_permissions.paths import PathNames, folded, split
+from caliban_permissions.rules.compiled import CompiledRule
+from caliban_permissions.rules.glob import PathGlob, TextGlob
+from caliban_permissions.rules.pattern import ArgumentGlob, Bare, KeyPairs
+from caliban_permissions.rules.url import Url, parse_url
 
-EDIT_TOOLS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
-"""The file tools of the guide; a redirect of the shell counts as the first."""
-
-_PATH_ARGUMENTS = frozenset(
-    "path file_path notebook_path file filename directory dir folder root target destination".split()
-)
 _PLAIN_TEXT = re.compile(r"[A-Za-z0-9_./:=,@%+ -]*")
 _CLIMBS = re.compile(r"(?:^|[/\\])\.{1,2}(?:[/\\]|$)|%2[ef]", re.IGNORECASE)
 
@@ -76,21 +69,20 @@ class PathSubject:
 
 
 class CallSubject:
-    """A call whose main argument, if it has one, is a URL or plain text; or whose fields rules name."""
+    """A call by one argument, a URL or plain text, or by fields that rules name.
 
-    def __init__(self, tool: ToolSpec, args: Mapping[str, Any]) -> None:
-        self.tools = (tool.name,)
+    `argument` is the one that the argument part of a rule matches; it may be missing from the call.
+    """
+
+    def __init__(
+        self, tool: JudgedTool, args: Mapping[str, Any], argument: str | None, *, is_url: bool
+    ) -> None:
+        self.tools = names_for(tool.name, "url") if is_url else (tool.name,)
         self.tool = tool
         self.args = args
-        main = args.get(tool.main_argument) if tool.main_argument else None
+        main = args.get(argument) if argument else None
         self.main = main if isinstance(main, str) else None
-
-    @cached_property
-    def url(self) -> Url | None:
-        """The main argument as a URL, when that is what it is."""
-        if self.main is None or self.tool.main_argument != "url":
-            return None
-        return parse_url(self.main)
+        self.url: Url | None = parse_url(self.main) if is_url and self.main is not None else None
 
     def covered_by(self, rule: CompiledRule) -> bool:
         """Whether an allow rule covers the call."""
@@ -146,27 +138,9 @@ class CallSubject:
         )
 
 
-def path_argument(tool: ToolSpec) -> str | None:
-    """The input field that names the file or directory a tool works on, if it works on one."""
-    if tool.kind not in ("read", "edit"):
-        return None
-    if tool.main_argument in _PATH_ARGUMENTS:
-        return tool.main_argument
-    if tool.kind == "edit" and tool.name in EDIT_TOOLS:
-        return tool.main_argument
-    return "path" if tool.kind == "read" and tool.name in ("Grep", "Glob", "LS") else None
-
-
-def path_names(tool: ToolSpec, args: Mapping[str, Any], place: PathContext) -> PathNames | None:
-    """The names of the path that a file tool is asked for; `None` when the call names none."""
-    key = path_argument(tool)
-    value = args.get(key) if key else None
-    return resolve(value, place) if isinstance(value, str) else None
-
-
 def _values(args: Mapping[str, Any], path: tuple[str, ...], *, wide: bool) -> list[str]:
     """The scalar that a dotted key leads to, as text; for deny rules every scalar of a list, too."""
-    found: list[str] = []
+    texts: list[str] = []
     value: Any = args
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
@@ -175,10 +149,10 @@ def _values(args: Mapping[str, Any], path: tuple[str, ...], *, wide: bool) -> li
         items = [*items, args[".".join(path)]]
     for item in items:
         if isinstance(item, bool):
-            found.append("true" if item else "false")
+            texts.append("true" if item else "false")
         elif isinstance(item, (str, int)):
-            found.append(str(item))
-    return found
+            texts.append(str(item))
+    return texts
 
 
 def _covered(globs: tuple[PathGlob, ...], names: tuple[tuple[str, ...], ...]) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping
 
-from caliban_permissions.wrappers import program
+from caliban_permissions.commands.wrappers import program
 
 _READS_NOTHING = frozenset(
     "echo printf true false : mkdir rmdir rm unlink touch ls dir stat test [ cd pwd basename dirname "

@@ -12,16 +12,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from caliban_permissions.shell import (
-    HOLE,
-    Opacity,
-    ParsedLine,
-    SimpleCommand,
-    loose_commands,
-    names_a_loader,
-    parse_line,
-)
-from caliban_permissions.wrappers import (
+from caliban_permissions.commands.wrappers import (
     SHELLS,
     WRAPPERS,
     evaluated,
@@ -30,6 +21,15 @@ from caliban_permissions.wrappers import (
     reads_commands,
     scripts,
     without_leading_options,
+)
+from caliban_permissions.shell import (
+    HOLE,
+    Opacity,
+    ParsedLine,
+    SimpleCommand,
+    loose_commands,
+    names_a_loader,
+    parse_line,
 )
 
 _REBINDS = frozenset({"hash", "alias", "enable", "bind"})
@@ -48,10 +48,10 @@ class Forms(NamedTuple):
     unknown: bool = False
 
 
-def leaf_forms(leaf: SimpleCommand, base: str, home: str) -> Forms:
-    """The forms of a leaf that would run in `base`."""
+def simple_forms(simple: SimpleCommand, base: str, home: str) -> Forms:
+    """The forms of a simple command that would run in `base`."""
     explorer = _Explorer(base, home)
-    explorer.add_leaf(leaf, 0)
+    explorer.add_simple(simple, 0)
     return explorer.explored()
 
 
@@ -96,23 +96,23 @@ class _Explorer:
             self._inner(words, depth)
         return Forms(tuple(self.texts), self.unknown)
 
-    def add_leaf(self, leaf: SimpleCommand, depth: int) -> None:
-        argv = leaf.argv
+    def add_simple(self, simple: SimpleCommand, depth: int) -> None:
+        argv = simple.argv
         if argv:
             self.queue.append((argv, depth))
             if program(argv[0]) in SHELLS or program(argv[0]) in WRAPPERS:
-                for redirect in leaf.redirects:
+                for redirect in simple.redirects:
                     script = redirect.target.text if redirect.op == "<<<" else redirect.body
                     if script is not None:
                         self._script(script, depth + 1)
-        self.unknown = self.unknown or _fed_from_outside(leaf)
-        self.add_doubts(leaf.opaque, depth)
+        self.unknown = self.unknown or _fed_from_outside(simple)
+        self.add_doubts(simple.opaque, depth)
 
     def _line(self, line: ParsedLine, depth: int) -> None:
-        for leaf in line.leaves[:_MAX_FORMS]:
-            self.add_leaf(leaf, depth)
+        for simple in line.simple_commands[:_MAX_FORMS]:
+            self.add_simple(simple, depth)
         self.add_doubts(line.opaque, depth)
-        self.unknown = self.unknown or len(line.leaves) > _MAX_FORMS
+        self.unknown = self.unknown or len(line.simple_commands) > _MAX_FORMS
         if not line.clear:
             self.queue.extend(
                 (tuple(text.split(" ")), depth) for text in loose_commands(line.text)[:_MAX_FORMS]
@@ -146,15 +146,15 @@ class _Explorer:
             self._script(script, depth + 1)
 
 
-def _fed_from_outside(leaf: SimpleCommand) -> bool:
-    """Whether a leaf runs commands that come from its input, or changes what later names mean."""
-    argv = leaf.argv
+def _fed_from_outside(simple: SimpleCommand) -> bool:
+    """Whether a simple command runs commands that come from its input, or changes what later names mean."""
+    argv = simple.argv
     if not argv:
         return False
     if argv[0] in _REBINDS or (argv[0] in _DECLARES and any(names_a_loader(word) for word in argv[1:])):
         return True
     if reads_commands(argv):
-        return not any(redirect.op == "<<<" or redirect.body is not None for redirect in leaf.redirects)
+        return not any(redirect.op == "<<<" or redirect.body is not None for redirect in simple.redirects)
     if program(argv[0]) not in ("xargs", "gxargs", "parallel"):
         return False
     replaces = any(word.startswith(("-I", "-i", "--replace")) or "{" in word for word in argv[1:])
@@ -170,12 +170,12 @@ def _spellings(words: tuple[str, ...], base: str, home: str) -> list[str]:
     for spelled in tuple(heads):
         heads[spelled.lower()] = None
         heads[spelled.lower().removesuffix(".exe")] = None
-    found = [" ".join((spelled, *tail)) for spelled in heads if spelled]
+    texts = [" ".join((spelled, *tail)) for spelled in heads if spelled]
     if any("/" in word for word in tail):
         plain = tuple(_plain_path(word, home) for word in tail)
         if plain != tail:
-            found += [" ".join((spelled, *plain)) for spelled in heads if spelled]
-    return found
+            texts += [" ".join((spelled, *plain)) for spelled in heads if spelled]
+    return texts
 
 
 def _plain_path(word: str, home: str) -> str:

@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
-from caliban_permissions.glob import GlobSyntaxError, TextGlob, compile_text
+from caliban_permissions.names import SHELL, SHELL_FIELDS
+from caliban_permissions.rules.glob import GlobSyntaxError, TextGlob, compile_text
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.*-]+")
 _KEY = r"[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*"
@@ -106,7 +107,7 @@ def _build(text: str, tool: str, argument: Argument, problem: str | None) -> Pat
 
 
 def _argument(tool: str, text: str) -> Argument:
-    if tool == "Bash":
+    if tool == SHELL:
         return _bash_argument(text)
     if text.startswith("~") and not text.startswith("~/"):
         return Anywhere(text[1:])
@@ -129,7 +130,7 @@ def _bash_argument(text: str) -> Argument:
         compile_text(text[:-2])
         return Prefix(text[:-2])
     keys = _keys(text)
-    if keys is not None and any(path[0] in ("command", "cwd", "background") for path, _ in keys.pairs):
+    if keys is not None and any(path[0] in SHELL_FIELDS for path, _ in keys.pairs):
         return keys
     compile_text(text)
     return ArgumentGlob(text)

@@ -1,0 +1,51 @@
+"""The system prompt: what it says, and which ones of saved sessions are ours to write anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from caliban.cli.options import SystemOptions
+from caliban.compose.system import build_system, is_default
+from caliban_common.message import assistant, system, user
+
+EARLIER = """\
+You are an assistant that works in a terminal through the caliban harness. You help with software and files \
+by calling tools.
+
+Working directory: /old
+Tools: Bash, Edit, Glob, Grep, Read, Write
+
+How to work:
+- Look before you claim: say nothing of a file that you have not read in this conversation."""
+
+
+@pytest.mark.parametrize("has_tools", [True, False])
+def test_what_was_written_without_a_flag_is_written_anew(has_tools: bool) -> None:
+    message = build_system(SystemOptions(), Path("/work"), has_tools=has_tools)
+    assert message is not None
+    assert is_default((message, user("hi")))
+
+
+def test_the_prompt_of_an_earlier_version_which_named_the_tools_is_too() -> None:
+    assert is_default((system(EARLIER), user("hi"), assistant("Hello.")))
+
+
+def test_what_a_flag_once_said_is_kept() -> None:
+    said = build_system(SystemOptions(system="Be brief."), Path("/work"), has_tools=True)
+    assert said is not None
+    assert not is_default((said, user("hi")))
+    assert not is_default((user("hi"),))
+    assert not is_default(())
+
+
+def test_the_prompt_names_the_directory_and_no_tool() -> None:
+    message = build_system(SystemOptions(), Path("/work"), has_tools=True)
+    assert message is not None
+    assert "Working directory: /work\n" in message.text
+    assert not {"Bash", "Grep", "Glob", "Edit"} & set(message.text.split())
+
+
+def test_no_system_prompt_is_none() -> None:
+    assert build_system(SystemOptions(no_system=True), Path("/work"), has_tools=True) is None

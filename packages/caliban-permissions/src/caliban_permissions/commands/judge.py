@@ -1,0 +1,218 @@
+"""From a shell command to a judgement: its simple commands, the line, and the files it reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from caliban_permissions.characters import refused_command
+from caliban_permissions.commands.command import LineSubject, ShellCommand
+from caliban_permissions.commands.destruction import dangers
+from caliban_permissions.commands.simple import SimpleSubject
+from caliban_permissions.judge import conclude, guarded, judge_path, unreadable
+from caliban_permissions.judgement import HumanOnly, JudgedPart, Judgement, refusal
+from caliban_permissions.names import EDITORS, names_for
+from caliban_permissions.paths import PathContext, resolve
+from caliban_permissions.protected import protection
+from caliban_permissions.rules.chain import RuleChain, Ruling, means, raised_to
+from caliban_permissions.rules.compiled import CompiledRule
+from caliban_permissions.shell.line import excerpt
+from caliban_permissions.subjects import PathSubject
+
+
+def judge_bash(command: ShellCommand, chain: RuleChain, now: datetime) -> Judgement:
+    """The judgement for one shell command."""
+    return _CommandJudge(command, chain, now).judgement()
+
+
+def read_command(text: str, cwd: str, place: PathContext, tool: str) -> ShellCommand | Judgement:
+    """A command of `tool` that would run in `cwd`, a canonical directory; or why no shell can be given it."""
+    reason = refused_command(text)
+    if reason is not None:
+        return refusal(text[:200], f"the command is refused: {reason}")
+    return ShellCommand(text, place, cwd, names_for(tool, "command"))
+
+
+class _CommandJudge:
+    def __init__(self, command: ShellCommand, chain: RuleChain, now: datetime) -> None:
+        self.command = command
+        self.chain = chain
+        self.now = now
+        self.place = command.place
+        self.line = LineSubject(command)
+
+    def judgement(self) -> Judgement:
+        rulings, line = self._rulings()
+        simple_commands = tuple(self.command.simple_commands)
+        commands = [
+            self._command_part(simple, ruling)
+            for simple, ruling in zip(simple_commands, rulings, strict=True)
+        ]
+        blanket = all(ruling.action == "allow" and self._blanket(ruling) for ruling in rulings)
+        if not simple_commands:
+            blanket = line.action == "allow" and self._blanket(line)
+        parts = [*commands]
+        if not simple_commands or line.rule is not None:
+            parts.append(
+                JudgedPart("line", self.command.text, line.action, line, self._doubts(simple_commands))
+            )
+        parts += self._destruction()
+        exact = all(self._exact(ruling) for ruling in rulings) if simple_commands else self._exact(line)
+        parts += self._writes(blanket=blanket, exact=exact)
+        parts += self._reads()
+        parts = [unreadable(self.command.tools, part, self.chain) for part in parts]
+        parts = self._with_may_match(parts)
+        return conclude(tuple(parts), self.command)
+
+    def _rulings(self) -> tuple[list[Ruling], Ruling]:
+        """The ruling of each simple command and of the line, floors included."""
+        rulings, line = self._walk(self.chain.all)
+        if self.chain.user and any(ruling.scope == "project" for ruling in (*rulings, line)):
+            floors, line_floor = self._walk(self.chain.user)
+            pairs = zip(rulings, floors, strict=True)
+            rulings = [
+                raised_to(ruling, floor) if ruling.scope == "project" else ruling for ruling, floor in pairs
+            ]
+            line = raised_to(line, line_floor)
+        if self.chain.managed:
+            floors, line_floor = self._walk(self.chain.managed)
+            rulings = [raised_to(ruling, floor) for ruling, floor in zip(rulings, floors, strict=True)]
+            line = raised_to(line, line_floor)
+        return rulings, line
+
+    def _walk(self, rules: Sequence[CompiledRule]) -> tuple[list[Ruling], Ruling]:
+        """First match for each simple command, then for the line among the rules before the last of them."""
+        chain, now = self.chain, self.now
+        rulings = [chain.first(rules, simple, now) for simple in self.command.simple_commands]
+        if not rulings:
+            return rulings, chain.first(rules, self.line, now)
+        limit = max(ruling.order for ruling in rulings)
+        if len(self.command.line.simple_commands) > len(rulings):
+            limit = len(chain.all)
+        earlier = [rule for rule in rules if rule.order < limit and rule.action != "allow" and not rule.bare]
+        return rulings, chain.first(earlier, self.line, now)
+
+    def _blanket(self, ruling: Ruling) -> bool:
+        """Whether the rule covers everything about the command: no argument part, or the whole text."""
+        rule = ruling.rule
+        return rule is not None and (rule.bare or rule.spells_out(self.command.text))
+
+    def _command_part(self, simple: SimpleSubject, ruling: Ruling) -> JudgedPart:
+        notes = self._why_uncovered(simple) if ruling.action == "ask" else ()
+        text = simple.parsed.raw if simple.parsed.words else simple.parsed.raw or self.command.text
+        return JudgedPart("command", text, ruling.action, ruling, notes)
+
+    def _why_uncovered(self, simple: SimpleSubject) -> tuple[str, ...]:
+        """What keeps an allow rule that matches the words from covering the simple command."""
+        for rule in self.chain.written:
+            if rule.action != "allow" or not rule.names(self.command.tools[0]) or not rule.in_force(self.now):
+                continue
+            if not simple.textually_covered_by(rule):
+                continue
+            doubts = [str(opacity) for opacity in simple.opaque] or [
+                str(item) for item in self.command.opaque
+            ]
+            doubts += (f"{excerpt(item.text)} {item.why}" for item in simple.unnamed(rule))
+            if doubts:
+                listed = ", ".join(dict.fromkeys(doubts))
+                return (f"the rule {rule.rule.pattern} does not cover it because of: {listed}",)
+        doubts = [str(opacity) for opacity in simple.opaque]
+        return (f"it cannot be analysed because of: {', '.join(dict.fromkeys(doubts))}",) if doubts else ()
+
+    def _doubts(self, simple_commands: tuple[SimpleSubject, ...]) -> tuple[str, ...]:
+        if simple_commands:
+            return ()
+        doubts = ", ".join(dict.fromkeys(str(opacity) for opacity in self.command.opaque))
+        return (f"it cannot be analysed because of: {doubts}",) if doubts else ()
+
+    def _destruction(self) -> Iterator[JudgedPart]:
+        """Units for commands that keep a last question, or of which nobody can say what they delete."""
+        nobody = Ruling("allow", None, len(self.chain.all))
+        for danger in dangers(self.command):
+            if danger.certain:
+                only = HumanOnly("catastrophic", danger.why)
+                yield JudgedPart("command", danger.text, "ask", nobody, (), (only,))
+            else:
+                yield JudgedPart(
+                    "command", danger.text, "allow", nobody, (), (HumanOnly("uncertain", danger.why),)
+                )
+
+    def _writes(self, *, blanket: bool, exact: bool) -> Iterator[JudgedPart]:
+        """Redirects are Write decisions; what a known command writes must pass deny rules and the floor.
+
+        A rule for the whole tool covers redirects in the workspace, a rule that is the whole command
+        (`exact`) those outside as well.
+        """
+        for subject in self._redirect_targets():
+            part = judge_path(subject, "edit", self.chain, self.place, self.now)
+            passable = not part.human_only or (
+                exact and all(only.kind == "outside" for only in part.human_only)
+            )
+            if blanket and passable and part.action == "ask" and not part.ruling.explicit:
+                part = part._replace(action="allow", human_only=())
+            yield part
+        for subject in (path for simple in self.command.simple_commands for path in simple.written()):
+            ruling = self.chain.decide(subject, self.now)
+            text = subject.names.given
+            if ruling.explicit and ruling.action != "allow":
+                yield JudgedPart("write", text, ruling.action, ruling)
+            elif any(protection(name, self.place) == "authority" for name in subject.names.canonicals):
+                free = Ruling("allow", None, len(self.chain.all))
+                yield guarded(JudgedPart("write", text, "allow", free), subject.names, self.place)
+
+    def _redirect_targets(self) -> Iterator[PathSubject]:
+        for simple in self.command.simple_commands:
+            yield from simple.redirected()
+        last = self.command.simple_commands[-1].bases if self.command.simple_commands else (self.command.cwd,)
+        for redirect in self.command.line.redirects:
+            if redirect.writes and not redirect.target.text.startswith("/dev/null"):
+                for base in last:
+                    yield PathSubject(EDITORS, resolve(redirect.target.text, self.place, base))
+
+    def _reads(self) -> Iterator[JudgedPart]:
+        """Deny and ask rules for Read bind the arguments of commands."""
+        if not self.chain.guards_reads:
+            return
+        for subject in (path for simple in self.command.simple_commands for path in simple.reads()):
+            ruling = self.chain.decide(subject, self.now)
+            if ruling.explicit and ruling.action != "allow":
+                yield JudgedPart("read", subject.names.given, ruling.action, ruling)
+
+    def _with_may_match(self, parts: list[JudgedPart]) -> list[JudgedPart]:
+        """A command that is not clear is not waved on past a deny rule that it may match."""
+        if not self.command.unsure or any(part.action == "deny" for part in parts):
+            return parts
+        judged = []
+        for part in parts:
+            if part.kind not in ("command", "line") or self._exact(part.ruling):
+                judged.append(part)
+                continue
+            rule = next(self._possible(part), None)
+            if rule is not None:
+                verb = "denies" if rule.action == "deny" else "asks about"
+                text = f"it may run what the rule {rule.rule.pattern} {verb}"
+                part = part._replace(
+                    action="ask",
+                    notes=(*part.notes, text),
+                    human_only=(*part.human_only, HumanOnly("may match", text)),
+                )
+            judged.append(part)
+        return judged
+
+    def _exact(self, ruling: Ruling) -> bool:
+        return ruling.rule is not None and ruling.rule.spells_out(self.command.text)
+
+    def _possible(self, part: JudgedPart) -> Iterator[CompiledRule]:
+        """The denies that may apply, and the asks of the policy; before a bare allow the other asks, too."""
+        for rule in self.chain.written:
+            if rule.action == "allow" or rule.pattern.problem is not None:
+                continue
+            if not means(rule, self.command.tools):
+                continue
+            if part.action == "allow":
+                above = rule.scope == "managed" or (rule.scope == "user" and part.ruling.scope == "project")
+                relevant = above or rule.order < part.ruling.order
+            else:
+                relevant = rule.action == "deny" or rule.scope == "managed"
+            if relevant and self.command.may_match(rule):
+                yield rule

@@ -1,0 +1,82 @@
+"""What the rules say about a call, before the mode and the face have their word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from caliban_common.permission import Action
+from caliban_permissions.rules.chain import STRICTNESS, Ruling
+
+if TYPE_CHECKING:
+    from caliban_permissions.commands.command import ShellCommand
+
+HumanOnlyKind: TypeAlias = Literal[
+    "protected", "catastrophic", "may match", "managed", "plan", "uncertain", "rule", "outside"
+]
+"""Why an ask may not be answered by a mode: the kind decides in which modes. `outside` (the workspace) only
+keeps acceptEdits out."""
+
+PartKind: TypeAlias = Literal["call", "command", "line", "write", "read"]
+
+
+class HumanOnly(NamedTuple):
+    """A reason for which only a person may say yes."""
+
+    kind: HumanOnlyKind
+    text: str
+
+
+class JudgedPart(NamedTuple):
+    """One thing that was decided: the call itself, a simple command in it, or a file that it names.
+
+    `notes` are doubts and warnings for people; `human_only` is filled where the action is an ask.
+    """
+
+    kind: PartKind
+    text: str
+    action: Action
+    ruling: Ruling
+    notes: tuple[str, ...] = ()
+    human_only: tuple[HumanOnly, ...] = ()
+
+
+class Judgement(NamedTuple):
+    """The strictest of the parts, with all of them. `reason` is empty for an allow; `command` is for Bash."""
+
+    action: Action
+    reason: str
+    parts: tuple[JudgedPart, ...]
+    rule: str | None = None
+    command: ShellCommand | None = None
+
+    @property
+    def opaque(self) -> tuple[str, ...]:
+        """What in a shell command cannot be read off its text."""
+        return () if self.command is None else tuple(str(opacity) for opacity in self.command.opaque)
+
+    @property
+    def human_only(self) -> tuple[HumanOnly, ...]:
+        """Why only a person may approve: the reasons of every part that is asked about."""
+        return tuple(dict.fromkeys(only for part in self.parts for only in part.human_only))
+
+    @property
+    def human_only_reason(self) -> str:
+        """What only a person can approve, as the end of a sentence."""
+        reasons = dict.fromkeys(only.text for only in self.human_only if only.kind != "outside")
+        return f"only a person can approve it: {'; '.join(reasons)}"
+
+    @property
+    def explicit(self) -> bool:
+        """Whether a rule that a person wrote asks."""
+        return any(part.action == "ask" and part.ruling.explicit for part in self.parts)
+
+
+def refusal(text: str, reason: str) -> Judgement:
+    """The judgement for an input that no tool can be given."""
+    part = JudgedPart("call", text, "deny", Ruling("deny", None, 0), (reason,))
+    return Judgement("deny", reason, (part,))
+
+
+def strictest(parts: tuple[JudgedPart, ...]) -> JudgedPart:
+    """The part that decides: the first among the strictest."""
+    return max(parts, key=lambda part: STRICTNESS[part.action])

@@ -1,0 +1,1 @@
+"""Rules: how people write them, how they are read, and the walk over them."""
