@@ -22,15 +22,15 @@ from caliban_provider.errors import (
     ServerError,
     StreamInterrupted,
 )
-from caliban_provider.sse import SSEDecoder
+from caliban_provider.reader import WireDecoder
+from caliban_provider.sse import SSEDecoder, SSEEvent
 from caliban_provider.testing.contract import assert_order
 from caliban_provider_openai.chat.decode import ChatDecoder, Style
 from caliban_provider_openai.responses.decode import ResponsesDecoder
-from caliban_provider_openai.service import Decoder
 from caliban_provider_openai.testing import chat, responses
 
 
-def folded(pieces: list[bytes], decoder: Decoder) -> Assembler:
+def folded(pieces: list[bytes], decoder: WireDecoder[SSEEvent]) -> Assembler:
     sse, events = SSEDecoder(), []
     for item in [*sse.feed(b"".join(pieces)), *sse.close()]:
         events += decoder.feed(item)

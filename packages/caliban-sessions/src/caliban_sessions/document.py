@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from caliban_common.codec import usage_to_json
+from caliban_common.codec import nearest, usage_to_json
 from caliban_common.errors import DataError
 from caliban_common.text import clean, one_line
 from caliban_common.usage import Usage
@@ -22,6 +23,8 @@ from caliban_sessions.record import SessionFile, session_file_of
 
 PREVIEW_CHARS = 80
 _HEAD_DEPTH = 20
+_HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
+"""An escape that may be half of a surrogate pair."""
 _OWN = frozenset(SessionFile.__struct_fields__)
 
 
@@ -80,11 +83,13 @@ def decode(data: bytes, *, path: Path, name: str, fallback_time: datetime) -> Se
 def _object(data: bytes, path: Path) -> Mapping[str, Any]:
     try:
         document = json.loads(data.decode("utf-8").removeprefix("\ufeff"))
+        if _HALF_PAIR.search(data):
+            document = nearest(document)  # what cannot be written again is not shown to a model first
     except UnicodeDecodeError as error:
         raise _corrupt(path, f"it is not UTF-8 text (byte {error.start:,})") from error
     except ValueError as error:
         raise _corrupt(path, f"it is not JSON ({error})") from error
-    except RecursionError as error:
+    except (RecursionError, DataError) as error:
         raise _corrupt(path, "it is nested too deeply") from error
     if not isinstance(document, dict):
         raise _corrupt(path, "it is not a JSON object")

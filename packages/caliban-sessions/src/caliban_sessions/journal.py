@@ -14,7 +14,8 @@ from typing import Any
 
 from msgspec.json import decode as _decode
 
-from caliban_common.codec import dumps
+from caliban_common.codec import dumps, nearest
+from caliban_common.errors import DataError
 from caliban_common.files import BINARY, NOFOLLOW, NONBLOCK
 
 _sync = getattr(os, "fdatasync", os.fsync)
@@ -122,9 +123,9 @@ def _values_of(text: str) -> tuple[list[Any], bool]:
     while text:
         try:
             value, end = decoder.raw_decode(text)
-        except (ValueError, RecursionError):
+            values.append(nearest(value))
+        except (ValueError, RecursionError, DataError):
             return values, False
-        values.append(value)
         text = text[end:].lstrip()
     return values, True
 
