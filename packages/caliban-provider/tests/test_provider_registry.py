@@ -138,7 +138,7 @@ def test_a_missing_key_is_told_before_the_first_call(site: Site) -> None:
         connect("keyed", environ={})
     assert (raised.value.message, raised.value.hint) == (
         "there is no API key for keyed",
-        "Set the environment variable KEY_A.",
+        "set the environment variable KEY_A",
     )
 
 
