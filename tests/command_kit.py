@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -94,6 +95,16 @@ class Cli:
     def bodies(self) -> Sequence[dict[str, Any]]:
         """The JSON bodies of the requests so far."""
         return [request.json for request in self.server.requests]
+
+
+def find_uv() -> str:
+    """The uv that prepared this environment, wherever the tests were started from."""
+    named = os.environ.get("UV") or shutil.which("uv")
+    if named is not None:
+        return named
+    bootstrap = Path(__file__).parents[1] / "scripts" / "bootstrap"
+    done = subprocess.run([str(bootstrap), "--uv"], capture_output=True, text=True, check=True, timeout=120)
+    return done.stdout.strip()
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_kit import find_uv
 
 EXAMPLE = Path(__file__).parents[2] / "packages/caliban-provider/examples/caliban-provider-echo"
 MAX_LINES = 120
@@ -17,8 +18,7 @@ MAX_LINES = 120
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("third-party")
-    uv = os.environ.get("UV") or shutil.which("uv")
-    assert uv is not None, "uv runs the tests, so it is there"
+    uv = find_uv()
     source = target / "source"
     shutil.copytree(EXAMPLE, source)
     site = target / "site"
