@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from command_kit import Cli, find_uv, opened
+from hang_guard import HANG_S
 
 from caliban_provider_anthropic.testing import wire
 
@@ -25,7 +26,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(EXAMPLE, source)
     site = target / "site"
     command = [uv, "pip", "install", "--quiet", "--offline", "--no-deps", "--target", str(site), str(source)]
-    subprocess.run(command, check=True, timeout=120)
+    subprocess.run(command, check=True, timeout=HANG_S)
     return site
 
 

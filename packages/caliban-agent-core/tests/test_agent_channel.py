@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_agent_core.channel import Channel
 
@@ -56,7 +57,7 @@ async def test_an_abandoned_channel_holds_nobody_up():
         for number in range(10):
             await channel.send(number)
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as group:
             group.start_soon(write)
             await anyio.wait_all_tasks_blocked()

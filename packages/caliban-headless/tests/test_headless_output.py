@@ -8,6 +8,7 @@ import signal
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_agent_core import Agent
 from caliban_common.message import user
@@ -30,7 +31,7 @@ async def test_a_reader_that_does_not_read_is_waited_for_no_longer_than_allowed(
     output = Output(writer)
     output.write(b"x" * 1_000_000)
     output.hurry(0.05)
-    with anyio.fail_after(10), pytest.raises(OutputClosed):
+    with anyio.fail_after(HANG_S), pytest.raises(OutputClosed):
         await output.flush()
     os.close(reader)
     os.close(writer)
@@ -138,6 +139,6 @@ async def test_where_no_loop_waits_for_signals_they_are_looked_for():
     async with anyio.create_task_group() as group:
         group.start_soon(look_out, stopped.set, arrivals)
         arrivals.append(signal.SIGINT)
-        with anyio.fail_after(5):
+        with anyio.fail_after(HANG_S):
             await stopped.wait()
         group.cancel_scope.cancel()

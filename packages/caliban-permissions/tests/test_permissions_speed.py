@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hang_guard import HANG_S
 
 HOSTILE: dict[str, Callable[[int], str]] = {
     "words": lambda n: "x " * n,
@@ -82,6 +83,6 @@ def test_importing_brings_in_nothing_heavy() -> None:
     heavy = ("pydantic", "httpx", "asyncio", "anyio", "tree_sitter", "caliban_permissions.side_effects")
     code = f"import sys, caliban_permissions; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG_S, check=True
     )
     assert done.stdout.strip() == "[]"

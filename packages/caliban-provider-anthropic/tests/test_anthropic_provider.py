@@ -10,6 +10,7 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import pytest
+from hang_guard import HANG_S
 
 from caliban_common.message import Message, TextBlock, ToolUseBlock, user
 from caliban_common.tool import ToolSpec
@@ -125,7 +126,7 @@ async def test_a_server_that_never_ends_its_answer_does_not_hold_up_a_complete_r
     endless = Exchange(headers={"content-type": "text/event-stream"}, steps=(*steps, Hang()))
     with LoopbackServer([endless]) as server:
         provider = make(server)
-        with anyio.fail_after(5):
+        with anyio.fail_after(HANG_S):
             assert (await reply(provider)).text == "Done."
         await provider.aclose()
 
@@ -295,9 +296,7 @@ async def test_cancelling_ends_the_request_and_the_provider_goes_on() -> None:
                     if isinstance(event, TextDelta):
                         scope.cancel()
         assert scope.cancelled_caught
-        gone = await anyio.to_thread.run_sync(
-            lambda: server.wait_for(lambda s: s.open_connections == 0, max_s=5)
-        )
+        gone = await anyio.to_thread.run_sync(lambda: server.wait_for(lambda s: s.open_connections == 0))
         assert gone
         assert (await reply(provider)).text == "next"
         await provider.aclose()

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_provider import tls
 from caliban_provider.errors import (
@@ -407,7 +408,7 @@ def tls_server(certificate: Path) -> Iterator[str]:
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
-        thread.join(5)
+        thread.join(HANG_S)
 
 
 async def test_a_certificate_that_nobody_vouches_for_is_refused(certificate: Path) -> None:
