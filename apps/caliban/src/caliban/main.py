@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from caliban.cli.commands import COMMANDS, Subcommand, find_command
+from caliban.cli.commands import COMMANDS, Subcommand
+from caliban.cli.dispatch import find_command
 from caliban.cli.formats import output_format
 from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
@@ -104,7 +105,8 @@ def _dispatch(arguments: Sequence[str], signals: EarlySignals, commands: Sequenc
 
 
 def _run_command(command: Subcommand, arguments: Sequence[str], signals: EarlySignals) -> int:
-    if "-h" in arguments or "--help" in arguments or (command.needs_words and not arguments):
+    asks_help = arguments == ["help"] or not {"-h", "--help"}.isdisjoint(arguments)
+    if asks_help or (command.needs_words and not arguments):
         return write_out(command_parser(command).format_help().encode())
     options, values = parse_command(command, arguments, os.environ)
     return command.load()(Invocation(options=options, values=values, signals=signals))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from caliban.cli.options import PermissionOptions
 from caliban.errors import ConfigError, UsageError
+from caliban_common.near import did_you_mean
 from caliban_common.paths import expand_user
 from caliban_common.permission import Decision, PermissionMode
 from caliban_common.tool import ToolSpec
@@ -115,7 +116,10 @@ def resolve_mode(options: PermissionOptions, settings: Settings) -> PermissionMo
     mode = options.permission_mode or settings.get("permissions.default_mode") or "default"
     modes = tuple(name for name in get_args(PermissionMode) if name != "disabled")
     if mode not in modes:
-        raise UsageError(f"unknown permission mode {mode!r}", hint=f"one of {', '.join(modes)}")
+        raise UsageError(
+            f"unknown permission mode {mode!r}",
+            hint=" ".join(filter(None, (did_you_mean(mode, modes), f"one of {', '.join(modes)}"))),
+        )
     if mode == "bypassPermissions":
         if enforced:
             raise ConfigError("bypassPermissions is forbidden by `permissions.enforce` in the settings")
