@@ -189,7 +189,7 @@ LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "plugin": "plugins are not part of this version",
         "respawn": "background agents are not part of this version",
         "rm": "background agents are not part of this version",
-        "sessions": "there is no list of sessions in this version; --continue and --resume NAME go on with one",
+        "sessions": "sessions are not listed in this version; --continue and --resume NAME go on with one",
         "settings": "settings are files; there is no command to change them in this version",
         "stop": "background agents are not part of this version",
     }

@@ -15,12 +15,62 @@ MAX_LETTERS: Final = 2
 """How far a word may be from the name of a command and still be taken for it."""
 
 SLASH: Final = frozenset(
-    (
-        "add-dir agents btw clear code-review commands compact config context cost diff doctor effort exit "
-        "export feedback focus fork heapdump help hooks init keybindings loop login logout mcp memory model "
-        "output-style permissions plan plugin plugins quit recap rename resume review rewind run sandbox skills "
-        "setup-token status statusline terminal-setup todos tui undo usage verify view vim"
-    ).split()  # noqa: SIM905 - a table of words reads best as words
+    [
+        "add-dir",
+        "agents",
+        "btw",
+        "clear",
+        "code-review",
+        "commands",
+        "compact",
+        "config",
+        "context",
+        "cost",
+        "diff",
+        "doctor",
+        "effort",
+        "exit",
+        "export",
+        "feedback",
+        "focus",
+        "fork",
+        "heapdump",
+        "help",
+        "hooks",
+        "init",
+        "keybindings",
+        "loop",
+        "login",
+        "logout",
+        "mcp",
+        "memory",
+        "model",
+        "output-style",
+        "permissions",
+        "plan",
+        "plugin",
+        "plugins",
+        "quit",
+        "recap",
+        "rename",
+        "resume",
+        "review",
+        "rewind",
+        "run",
+        "sandbox",
+        "skills",
+        "setup-token",
+        "status",
+        "statusline",
+        "terminal-setup",
+        "todos",
+        "tui",
+        "undo",
+        "usage",
+        "verify",
+        "view",
+        "vim",
+    ]
 )
 """Commands of the terminal interface, which begin with a slash there."""
 

@@ -12,7 +12,17 @@ from caliban.cli.formats import INPUT_FORMATS, OUTPUT_FORMATS, names_of
 
 MODES = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
 
-PROVIDERS: Final = ("anthropic", "azure", "bedrock", "foundry", "google", "local", "ollama", "openai", "vertex")
+PROVIDERS: Final = (
+    "anthropic",
+    "azure",
+    "bedrock",
+    "foundry",
+    "google",
+    "local",
+    "ollama",
+    "openai",
+    "vertex",
+)
 """What the distribution and its extras bring."""
 
 GROUPS: Final = (

@@ -182,7 +182,9 @@ def short_help(groups: Sequence[Group] = GROUPS, commands: Sequence[Subcommand] 
 
 
 def _spelled(row: Flag) -> str:
-    return f"{', '.join(row.names)} {row.how.get('metavar') or ''}".rstrip() if row.takes_value else row.names[0]
+    return (
+        f"{', '.join(row.names)} {row.how.get('metavar') or ''}".rstrip() if row.takes_value else row.names[0]
+    )
 
 
 def _first(help_text: str) -> str:
