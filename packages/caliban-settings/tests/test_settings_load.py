@@ -109,7 +109,7 @@ def test_tables_of_names_merge_entry_by_entry(place: Any) -> None:
         "headers": {"h": "1"},
         "base_url": "http://127.0.0.1:1",
     }
-    assert settings.origin("env.B").scope == "local"
+    assert settings.origin("env.CI").scope == "local"
     assert settings.origin("env.A").scope == "user"
     assert settings.origin("provider").scope == "cli"
 

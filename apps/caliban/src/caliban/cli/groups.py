@@ -108,7 +108,13 @@ GROUPS: Final = (
                 help="with -r or -c: go on in a new session, named by --session; the old one stays as it is",
             ),
             switch("--no-save", help="write nothing to the session"),
-            flag("--sessions-dir", type=words, metavar="DIR", help="where sessions are kept"),
+            flag(
+                "--sessions-dir",
+                variable="CALIBAN_SESSIONS_DIR",
+                type=words,
+                metavar="DIR",
+                help="where sessions are kept",
+            ),
         ),
     ),
     Group(

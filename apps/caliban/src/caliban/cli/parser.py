@@ -7,7 +7,7 @@ from typing import Any
 
 from caliban.cli.commands import LATER_COMMANDS, Subcommand
 from caliban.cli.dispatch import first_word, is_slash_command, lookalike
-from caliban.cli.flag import MAX_DIGITS, Flag, Group
+from caliban.cli.flag import MAX_DIGITS, Flag, Group, positive
 from caliban.cli.formats import input_format, output_format
 from caliban.cli.groups import GROUPS, LATER_FLAGS
 from caliban.cli.help import build_parser, command_parser
@@ -127,7 +127,7 @@ def _with_variable(row: Flag, value: Any, environ: Mapping[str, str]) -> Any:
     if value is not None:
         return value
     if not row.among:
-        return _positive(row.variable, text)
+        return _positive(row.variable, text) if row.how.get("type") is positive else text
     if text not in row.among:
         raise UsageError(
             f"{row.variable}: unknown permission mode {text!r}",

@@ -21,7 +21,7 @@ def help_command(invocation: Invocation) -> int:
         if command.name == name:
             return write_out(command_parser(command).format_help().encode())
     near = lookalike(name)
-    if near in LATER_COMMANDS:
+    if near is not None and near in LATER_COMMANDS:
         raise UsageError(f"there is no command {name!r} in this version", hint=LATER_COMMANDS[near])
     meant = f"did you mean caliban help {near}? " if near else ""
     raise UsageError(f"there is no command {name!r}", hint=f"{meant}caliban help lists the commands")
