@@ -46,6 +46,8 @@ SUBTYPES: Final[Mapping[StopKind, Subtype]] = MappingProxyType(
 )
 """The ends that have a name of their own; all others are errors."""
 
+REFUSALS: Final = ("refusal", "content_filter")
+
 
 class PromptResult(Struct, frozen=True, kw_only=True):
     """The result of a prompt, or of several that one result answers.
@@ -98,6 +100,7 @@ class RunTotals(Struct, kw_only=True):
     session_id: str = ""
     costs: Costs | None = None
     text: str = ""
+    earlier_text: str = ""
     turns: int = 0
     usage: Usage = field(default_factory=Usage)
     api_ms: float = 0.0
@@ -113,7 +116,7 @@ class RunTotals(Struct, kw_only=True):
         match event:
             case MessageAdded():
                 if event.message.role == "assistant":
-                    self.text = event.message.text or self.text
+                    self.earlier_text, self.text = self.text, event.message.text or self.text
             case ToolCallReady():
                 self.calls_seen += 1
                 self.open_calls[event.call.id] = event.call
@@ -124,6 +127,8 @@ class RunTotals(Struct, kw_only=True):
                 self.open_calls.clear()
                 self.api_ms += event.api_ms
             case RunEnd():
+                if event.stop.kind in REFUSALS and self.text == f"[{event.stop.message}]":
+                    self.text = self.earlier_text  # our own note for the history is nobody's answer
                 self.turns += event.turns
                 self.usage += event.usage
                 self.turns_without_edit = event.turns_without_edit

@@ -26,7 +26,7 @@ from caliban_common.event import (
     TurnStart,
     Warned,
 )
-from caliban_common.message import ToolUseBlock
+from caliban_common.message import TextBlock, ToolUseBlock
 from caliban_common.text import one_line, plural
 from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.notice import Notice
@@ -71,11 +71,19 @@ class Notices:
     """Lines for standard error. `announce` says which tools run; problems are told in any case.
 
     Beside frames (`framed`) there are lines only for what these do not say. The specs of the `tools` tell
-    which argument says most about a call.
+    which argument says most about a call; `resume` is the command that goes on with the session.
     """
 
-    def __init__(self, *, announce: bool, framed: bool = False, tools: ToolSource | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        announce: bool,
+        framed: bool = False,
+        tools: ToolSource | None = None,
+        resume: str | None = None,
+    ) -> None:
         self._announce = announce
+        self._resume = resume
         self._tools = tools or FixedTools()
         self._framed = framed
 
@@ -87,8 +95,7 @@ class Notices:
             case ToolCallReady():
                 return f"[{describe_call(event.call, self._tools)}]\n" if self._announce else ""
             case ToolCallEnd():
-                denied = event.outcome == "denied"
-                return line(f"{event.name} was denied: {one_line(event.reason)}") if denied else ""
+                return _ended(event)
             case ApiRetry():
                 wait_s = event.delay_ms / 1000
                 attempt = f"{event.attempt}/{event.max_retries}"
@@ -119,10 +126,18 @@ class Notices:
         return _warning(event) if isinstance(event, Warned) and event.subtype in UNFRAMED else ""
 
     def result(self, result: PromptResult) -> str:
-        """The line for an end that is no success."""
-        if self._framed or not result.is_error:
+        """The lines at the end: why it is no success, and what it came to."""
+        if self._framed:
             return ""
-        return line(_words(result), result.hint)
+        failure = line(_words(result), result.hint) if result.is_error else ""
+        return failure + (self._summary(result) if self._announce and result.turns else "")
+
+    def _summary(self, result: PromptResult) -> str:
+        tokens = f"{result.usage.input_tokens:,} tokens in, {result.usage.output_tokens:,} out"
+        seconds = f"{result.duration_ms / 1000:.1f} s"
+        parts = [plural(result.turns, "turn"), tokens, _cost(result), seconds]
+        kept = f"; go on: {self._resume}" if self._resume is not None else "; not saved"
+        return line(", ".join(parts) + kept)
 
 
 def describe_call(call: ToolUseBlock, tools: ToolSource) -> str:
@@ -131,6 +146,23 @@ def describe_call(call: ToolUseBlock, tools: ToolSource) -> str:
     main_argument = next((spec.main_argument for spec in specs), None)
     value = None if main_argument is None else call.input.get(main_argument)
     return f"{call.name} {one_line(value, max_chars=120)}" if isinstance(value, str) else call.name
+
+
+def _ended(event: ToolCallEnd) -> str:
+    """Why a call did not do what it was to do; those that did need no word."""
+    if event.outcome == "denied":
+        return line(f"{event.name} was denied: {one_line(event.reason)}")
+    if not event.result.is_error:
+        return ""
+    words = (part.text for part in event.result.content if isinstance(part, TextBlock))
+    return line(f"{event.name} failed: {one_line(next(words, '') or 'without a word', max_chars=200)}")
+
+
+def _cost(result: PromptResult) -> str:
+    """What was spent, as far as prices are known."""
+    unpriced = any(cost is None for _, _, cost in result.model_usage)
+    dollars = f"${result.cost_usd:.4f}"
+    return dollars if not unpriced else "price unknown" if not result.cost_usd else f"over {dollars}"
 
 
 def _warning(event: Warned) -> str:

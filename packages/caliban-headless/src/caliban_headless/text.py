@@ -31,13 +31,14 @@ from caliban_headless.frames import Init
 
 
 class TextEncoder:
-    """Streams text as it comes; turns stand on lines of their own.
+    """Streams text as it comes; turns stand on lines of their own. With `final` the last message alone.
 
     Words that were taken back cannot be unprinted. The reply that replaces them is held against what was
     shown: as long as it says the same, nothing is printed twice; where it differs, it starts on a new line.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, final: bool = False) -> None:
+        self._final = final
         self._parts: list[str] = []
         self._shown = ""
         self._open_line = False
@@ -53,6 +54,8 @@ class TextEncoder:
 
     def event(self, event: AgentEvent) -> bytes:
         """What `event` adds to standard output."""
+        if self._final:
+            return b""
         match event:
             case AssistantTextDelta():
                 return self._delta(event.text)
@@ -91,6 +94,12 @@ class TextEncoder:
 
     def result(self, result: PromptResult) -> bytes:
         """The end: whatever was printed ends with a newline."""
+        if self._final:
+            self._print(result.text)
+            return clean(result.text).encode("utf-8") + self._end(result)
+        return self._end(result)
+
+    def _end(self, result: PromptResult) -> bytes:
         if result.has_structured and not self._any:
             return b""
         if not self._any and not result.is_error:

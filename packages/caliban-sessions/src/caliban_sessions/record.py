@@ -25,6 +25,7 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
 
     provider: str | None = None
     model: str | None = None
+    workspace: str | None = None
     prefix: Prefix | None = None
     plan_mode: bool | None = None
     todos: tuple[Mapping[str, Any], ...] | None = None

@@ -113,10 +113,19 @@ class SessionWriter:
         *,
         provider: str | None = None,
         model: str | None = None,
+        workspace: str | None = None,
         prefix: Mapping[str, str] | None = None,
     ) -> None:
-        """Remember who answers from now on, and what prompts begin with. Raises `SessionWriteError`."""
-        asked = {"provider": provider, "model": model, "prefix": None if prefix is None else dict(prefix)}
+        """Remember who answers from now on, where, and what prompts begin with.
+
+        Raises `SessionWriteError`.
+        """
+        asked = {
+            "provider": provider,
+            "model": model,
+            "workspace": workspace,
+            "prefix": None if prefix is None else dict(prefix),
+        }
         facts: dict[str, Any] = {
             key: value for key, value in asked.items() if value not in (None, getattr(self._ledger, key))
         }
@@ -187,6 +196,7 @@ class SessionWriter:
             "created_at": stamp.to_text(ledger.created_at),
             "provider": ledger.provider,
             "model": ledger.model,
+            **({"workspace": ledger.workspace} if ledger.workspace else {}),
         }
 
     def _durable(self, journal: Journal, lines: bytes) -> None:

@@ -7,6 +7,7 @@ from caliban_settings.leaves import ValueOrigin
 from caliban_settings.load import load_settings
 from caliban_settings.schema import SCHEMA, SCOPES, Key, Scope
 from caliban_settings.settings import Settings
+from caliban_settings.unbuilt import Unbuilt
 
 __all__ = [
     "SCHEMA",
@@ -15,6 +16,7 @@ __all__ = [
     "Scope",
     "Settings",
     "SettingsError",
+    "Unbuilt",
     "ValueOrigin",
     "Withheld",
     "json_schema",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -49,11 +49,6 @@ class Subcommand(NamedTuple):
     def line(self) -> str:
         """How it is called, in short."""
         return f"{self.name} {self.usage}".rstrip()
-
-    @property
-    def takes_config(self) -> bool:
-        """Whether `--config PATH` may stand before its name."""
-        return any("--config" in row.names for row in self.flags)
 
     def load(self) -> Callable[[Invocation], int]:
         """The function that does it; gives the exit code."""
@@ -166,6 +161,20 @@ COMMANDS: Final = (
         description='Write the completion of a shell, as in: eval "$(caliban completion bash)"',
         needs_words=True,
     ),
+    Subcommand(
+        "help",
+        "all flags and commands, or all of one command",
+        "caliban.commands.help:help_command",
+        flags=(flag("words", metavar="COMMAND", nargs="*", help="default: all of them"),),
+        usage="[COMMAND]",
+        description="Show the help of a command, or of everything.",
+    ),
+    Subcommand(
+        "version",
+        "version and commit",
+        "caliban.commands.help:version_command",
+        description="Print the version and the commit it was built from.",
+    ),
 )
 
 LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
@@ -180,22 +189,9 @@ LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "plugin": "plugins are not part of this version",
         "respawn": "background agents are not part of this version",
         "rm": "background agents are not part of this version",
+        "sessions": "sessions are not listed in this version; --continue and --resume NAME go on with one",
         "settings": "settings are files; there is no command to change them in this version",
         "stop": "background agents are not part of this version",
     }
 )
 """Commands of the guide that are refused: never sent to a model as a prompt by mistake."""
-
-
-def find_command(
-    arguments: Sequence[str], commands: Sequence[Subcommand] = COMMANDS
-) -> tuple[Subcommand, Sequence[str]] | None:
-    """The command that `arguments` call, and its own arguments; `None` for a run."""
-    place = 0
-    if arguments and arguments[0].split("=", 1)[0] == "--config":
-        place = 1 if "=" in arguments[0] else 2
-    word = arguments[place] if place < len(arguments) else None
-    for command in commands:
-        if command.name == word and (place == 0 or command.takes_config):
-            return command, [*arguments[:place], *arguments[place + 1 :]]
-    return None

@@ -89,7 +89,7 @@ def _read(provider: str) -> str:
             key = ""
     else:
         line = b"" if sys.stdin is None else sys.stdin.buffer.readline(MAX_CHARS + 2)
-        key = line.decode("utf-8", "replace").strip()
+        key = line.decode("utf-8-sig", "replace").strip()
     if not key:
         raise MissingError(
             "there is no key on standard input; nothing was stored",

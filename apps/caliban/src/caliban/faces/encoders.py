@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from caliban.cli.options import OutputOptions
@@ -11,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def text(options: OutputOptions) -> OutputEncoder:
-    """The answer alone."""
+    """The words as they come where a person looks on, the last message alone on a pipe and in a file."""
     from caliban_headless.text import TextEncoder
 
-    return TextEncoder()
+    return TextEncoder(final=not os.isatty(1))
 
 
 def json(options: OutputOptions) -> OutputEncoder:
