@@ -112,10 +112,12 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.__main__": "looks at the arguments before it imports anything",
     "caliban.about": "the version is told without the flags",
     "caliban.cli.help": "errors need more than help does",
+    "caliban.stdio": "the version is told to a pipe without what a terminal needs",
     "caliban.main": "only the subcommand or face that was asked for is loaded",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
     "caliban.faces.encoders": "only the encoder of the format that was asked for is loaded",
     "caliban.faces.headless": "schemas are loaded for --json-schema only",
+    "caliban.compose.host": "what hides the process is loaded with the first program that it starts",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
     "caliban.faces.prompt": "files are attached for prompts with an @ only",
     "caliban.compose.provider": "keys that renew are loaded where a program gives them",
@@ -161,6 +163,7 @@ PROGRAMS: Mapping[str, str] = {
 
 WALLS: Mapping[str, str] = {
     "caliban.main:run": "the end of the program: a fault of ours is told in the format asked for",
+    "caliban.compose.app:open_app": "everything that ends a run, raised again without the keys in its words",
     "caliban.compose.provider:_make": "the making of a provider: its fault is an error that names it",
     "caliban.compose.provider:list_models": "the list of a provider: its fault is an error that names it",
     "caliban.compose.provider:close_provider": "the run has its result: what fails after it is only told",

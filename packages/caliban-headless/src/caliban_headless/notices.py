@@ -27,6 +27,7 @@ from caliban_common.event import (
     Warned,
 )
 from caliban_common.message import ToolUseBlock
+from caliban_common.terminal import visible
 from caliban_common.text import one_line, plural
 from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.notice import Notice
@@ -38,6 +39,9 @@ UNSPOKEN = ("cache_miss",)
 UNFRAMED = ("slow_key_helper", "status")
 """Warnings that frames have no word for: they stand on standard error beside frames, too."""
 
+MAX_NAME_CHARS = 80
+"""How much is shown of the name of a tool: models make up names of any length."""
+
 
 def print_notice(text: str) -> None:
     """Write `text` to standard error; nobody listening is no reason to fail, or to wait."""
@@ -45,7 +49,7 @@ def print_notice(text: str) -> None:
         try:
             if sys.platform != "win32" and not select.select([], [sys.stderr.fileno()], [], 0)[1]:
                 return
-            sys.stderr.write(text)
+            sys.stderr.write(visible(text) if sys.stderr.isatty() else text)
             sys.stderr.flush()
         except (OSError, ValueError, UnicodeError):
             pass
@@ -88,7 +92,8 @@ class Notices:
                 return f"[{describe_call(event.call, self._tools)}]\n" if self._announce else ""
             case ToolCallEnd():
                 denied = event.outcome == "denied"
-                return line(f"{event.name} was denied: {one_line(event.reason)}") if denied else ""
+                name = one_line(event.name, max_chars=MAX_NAME_CHARS)
+                return line(f"{name} was denied: {one_line(event.reason)}") if denied else ""
             case ApiRetry():
                 wait_s = event.delay_ms / 1000
                 attempt = f"{event.attempt}/{event.max_retries}"
@@ -130,7 +135,8 @@ def describe_call(call: ToolUseBlock, tools: ToolSource) -> str:
     specs = (tool.spec for tool in tools.tools() if tool.spec.name == call.name)
     main_argument = next((spec.main_argument for spec in specs), None)
     value = None if main_argument is None else call.input.get(main_argument)
-    return f"{call.name} {one_line(value, max_chars=120)}" if isinstance(value, str) else call.name
+    name = one_line(call.name, max_chars=MAX_NAME_CHARS)
+    return f"{name} {one_line(value, max_chars=120)}" if isinstance(value, str) else name
 
 
 def _warning(event: Warned) -> str:
