@@ -8,7 +8,6 @@ its last characters: whatever cuts a text before it is masked leaves no more tha
 from __future__ import annotations
 
 import re
-from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -82,15 +81,12 @@ class Masker:
 
     def texts(self, texts: Sequence[str]) -> tuple[str, ...]:
         """Likewise for texts that are read one after the other: a secret may lie across them."""
-        alone = tuple(map(self.text, texts))
-        if len(texts) < 2 or not self._values:
-            return alone
-        joined = "".join(alone)
+        joined = "".join(texts)
         if self.text(joined) is joined:
-            return alone
+            return tuple(texts)
         stream = self.stream()
-        pieces = [stream.feed(text) for text in alone]
-        return (*pieces[:-1], pieces[-1] + stream.end())
+        pieces = [stream.feed(text) for text in texts]
+        return tuple(map(self.text, (*pieces[:-1], pieces[-1] + stream.end())))
 
     def stream(self) -> MaskedStream:
         """For one text that comes in pieces."""
@@ -191,6 +187,7 @@ def is_secret(value: str) -> bool:
 def forms(value: str) -> dict[str, bool]:
     """The ways to write `value`, and whether encoders break that way into lines."""
     import json
+    from base64 import b64encode, urlsafe_b64encode
 
     data = value.encode("utf-8", "surrogatepass")
     written = {value: False}

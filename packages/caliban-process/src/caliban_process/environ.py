@@ -32,7 +32,7 @@ SECRET_NAMES: Final = (
 """What the names of variables hold that are credentials, or accounts of model providers, in whatever case."""
 
 SECRET_VALUES: Final = (
-    r"://[^/\s:@]*:[^/\s@]+@(?!(localhost|127\.0\.0\.1|\[::1\])([:/?#]|$))",  # a password for elsewhere
+    r"://[^/\s:@]*:[^/\s@]+@",  # a password in a URL
     r"\b(sk|pk|rk)-[A-Za-z0-9_-]{16,}",
     r"\bgh[opsur]_[A-Za-z0-9]{20,}",
     r"\bgithub_pat_",
@@ -43,6 +43,9 @@ SECRET_VALUES: Final = (
     r"-----BEGIN ",
 )
 """What credentials look like: regular expressions."""
+
+_THIS_MACHINE: Final = r"(?!(localhost|127\.0\.0\.1|\[::1\])([:/?#]|$))"
+"""Put behind the first of these: the password of a database of one's own machine keeps nobody out."""
 
 _PLACES: Final = (
     r"PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|TMP|TEMP|NO_COLOR"
@@ -93,7 +96,7 @@ def shell_environment(
         passed = _passed(host, _SHELL_NAMES)
     else:
         is_kept_back = re.compile(_NOT_FOR_COMMANDS).fullmatch
-        is_token = re.compile("|".join(SECRET_VALUES)).search
+        is_token = re.compile("|".join((SECRET_VALUES[0] + _THIS_MACHINE, *SECRET_VALUES[1:]))).search
         passed = {
             name: value for name, value in host.items() if not is_kept_back(name) and not is_token(value)
         }
