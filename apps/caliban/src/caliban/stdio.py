@@ -41,6 +41,10 @@ def can_be_written(descriptor: int) -> bool:
 
 def write_out(data: bytes) -> int:
     """Write `data` to standard output; the exit code: 0, 141 when its reader is gone, 1 with words else."""
+    if os.isatty(1):
+        from caliban_common.terminal import visible
+
+        data = visible(data.decode("utf-8", "replace")).encode()
     view = memoryview(data)
     try:
         while view:
@@ -56,6 +60,10 @@ def write_out(data: bytes) -> int:
 def complain(text: str) -> None:
     """Write `text` to standard error; nobody listening is no reason to fail."""
     try:
+        if sys.stderr.isatty():
+            from caliban_common.terminal import visible
+
+            text = visible(text)
         sys.stderr.write(text)
         sys.stderr.flush()
     except (OSError, ValueError, AttributeError):

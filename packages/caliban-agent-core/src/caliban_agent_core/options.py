@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from caliban_agent_core.recovery import RecoveryLimits
+from caliban_common.mask import Masker
 from caliban_provider.request import Effort
 from caliban_provider.retry import RetryPolicy
 
@@ -20,7 +21,8 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     serial. A cap, threshold or nudge of 0 is off; `auto_compact_threshold` is a share of the window, `None`
     is off. `overflow_dir` receives results longer than `tool_result_cap_chars`. A conversation shorter than
     `min_cache_tokens` gets no marker of the prompt cache of its own. `agent` is the name under which tools
-    speak of this agent; empty is the main one.
+    speak of this agent; empty is the main one. What `masker` knows is taken out of what tools and hooks say,
+    before anything else is done with it.
     """
 
     session_id: str = "ephemeral"
@@ -44,3 +46,4 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     max_empty_nudges: int = 2
     no_edit_nudge_turns: int = 10
     event_buffer: int = 1024
+    masker: Masker | None = None

@@ -27,6 +27,7 @@ from caliban_common.event import (
     Warned,
 )
 from caliban_common.message import TextBlock, ToolUseBlock
+from caliban_common.terminal import visible
 from caliban_common.text import one_line, plural
 from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.notice import Notice
@@ -38,6 +39,9 @@ UNSPOKEN = ("cache_miss",)
 UNFRAMED = ("slow_key_helper", "status")
 """Warnings that frames have no word for: they stand on standard error beside frames, too."""
 
+MAX_NAME_CHARS = 80
+"""How much is shown of the name of a tool: models make up names of any length."""
+
 
 def print_notice(text: str) -> None:
     """Write `text` to standard error; nobody listening is no reason to fail, or to wait."""
@@ -45,7 +49,7 @@ def print_notice(text: str) -> None:
         try:
             if sys.platform != "win32" and not select.select([], [sys.stderr.fileno()], [], 0)[1]:
                 return
-            sys.stderr.write(text)
+            sys.stderr.write(visible(text) if sys.stderr.isatty() else text)
             sys.stderr.flush()
         except (OSError, ValueError, UnicodeError):
             pass
@@ -145,17 +149,19 @@ def describe_call(call: ToolUseBlock, tools: ToolSource) -> str:
     specs = (tool.spec for tool in tools.tools() if tool.spec.name == call.name)
     main_argument = next((spec.main_argument for spec in specs), None)
     value = None if main_argument is None else call.input.get(main_argument)
-    return f"{call.name} {one_line(value, max_chars=120)}" if isinstance(value, str) else call.name
+    name = one_line(call.name, max_chars=MAX_NAME_CHARS)
+    return f"{name} {one_line(value, max_chars=120)}" if isinstance(value, str) else name
 
 
 def _ended(event: ToolCallEnd) -> str:
     """Why a call did not do what it was to do; those that did need no word."""
+    name = one_line(event.name, max_chars=MAX_NAME_CHARS)
     if event.outcome == "denied":
-        return line(f"{event.name} was denied: {one_line(event.reason)}")
+        return line(f"{name} was denied: {one_line(event.reason)}")
     if not event.result.is_error:
         return ""
     words = (part.text for part in event.result.content if isinstance(part, TextBlock))
-    return line(f"{event.name} failed: {one_line(next(words, '') or 'without a word', max_chars=200)}")
+    return line(f"{name} failed: {one_line(next(words, '') or 'without a word', max_chars=200)}")
 
 
 def _cost(result: PromptResult) -> str:

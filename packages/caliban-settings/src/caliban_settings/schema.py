@@ -433,6 +433,13 @@ SCHEMA: Final[tuple[Key, ...]] = (
     # keys, telemetry, context
     Key(path="api_key_helper", form=HELPERS, guard="trust", doc="A program that prints an API key."),
     Key(
+        path="shell_environment",
+        form={"enum": ["inherit", "strict"]},
+        scopes=PERSON,
+        default="inherit",
+        doc="Variables of commands: yours without credentials, or only names known to be harmless.",
+    ),
+    Key(
         path="enable_telemetry",
         form=FLAG,
         scopes=PERSON,
