@@ -139,7 +139,7 @@ def test_a_block_is_handed_over_when_it_is_complete() -> None:
         ('{}{"a": 1}', {"a": 1}, None),
         ('null\n{"a": 1}', {"a": 1}, None),
         ('{"a": 1}{"a": 1}', {"a": 1}, None),
-        ('{}[1]', {}, "{}[1]"),
+        ("{}[1]", {}, "{}[1]"),
         ('{}{"a": 1', {}, '{}{"a": 1'),
         ('"text"', {}, '"text"'),
         ('{"a": NaN}', {}, '{"a": NaN}'),

@@ -273,7 +273,7 @@ def test_the_told_wait_reaches_the_error_and_an_absurd_one_its_hint() -> None:
     long = error_for(429, {"retry-after": "86400"}, b"", provider="acme")
     assert (long.retry_after_s, long.hint) == (
         86400.0,
-        "The provider asks to wait 24 h: try again then, or use another model.",
+        "the provider asks to wait 24 h: try again then, or use another model",
     )
 
 

@@ -1,8 +1,8 @@
 """The tool calls of one streamed reply, told apart whatever a server leaves out.
 
 The wire promises an index with every piece, and id and name with the first. Servers forget the index, give
-every call the same one, forget the id, make up another id for every piece, repeat id and name with every piece, or
-add entries that are empty.
+every call the same one, forget the id, make up another id for every piece, repeat id and name with every
+piece, or add entries that are empty.
 """
 
 from __future__ import annotations
