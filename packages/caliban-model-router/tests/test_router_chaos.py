@@ -34,7 +34,7 @@ from caliban_provider.request import CompletionRequest
 from caliban_provider.retry import RetryPolicy
 from caliban_provider.stream import StreamEvent
 from caliban_provider.testing.scripted import Reply, ScriptedProvider, reply, thinking, tool_call
-from caliban_provider.watchdog import watched
+from caliban_provider.testing.watching import watched
 
 SCENARIOS = 1000
 CHUNK = 125

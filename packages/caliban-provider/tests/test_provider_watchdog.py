@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from caliban_provider.errors import StreamIdle
-from caliban_provider.watchdog import watched
+from caliban_provider.testing.watching import watched
 
 pytestmark = pytest.mark.anyio
 
