@@ -68,6 +68,7 @@ class Loop(Struct, kw_only=True):
     continuations: int = 0
     output_type: OutputType | None = None
     resumes: bool = False
+    offered: ToolSnapshot | None = None
     output: Any = None
     pending: tuple[ToolUseBlock, ...] = ()
     repairs: int = 0
@@ -127,7 +128,7 @@ class Loop(Struct, kw_only=True):
 
     async def _ask(self, number: int) -> TurnOutcome | None:
         """One turn, with an eye on the beginning of its prompt; `None` where it is to be played again."""
-        tools = await self._offer()
+        tools = self.offered = await self._offer()
         request = self._request(tools)
         await self._tell(self.prefix.ask(request, self.state.generation))
         try:
@@ -239,7 +240,7 @@ class Loop(Struct, kw_only=True):
         return self.output_type.native if capabilities.structured_output else None
 
     def _can_edit(self) -> bool:
-        return any(tool.kind == "edit" for tool in self.tools.take().specs)
+        return self.offered is not None and any(tool.kind == "edit" for tool in self.offered.specs)
 
     async def _end(self, stop: Stop, message: Message) -> Stop | None:
         """The end of a run, unless the user or a hook has more to say."""
