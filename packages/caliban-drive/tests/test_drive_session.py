@@ -8,13 +8,15 @@ import anyio
 import pytest
 from hang_guard import HANG_S
 
-from caliban_agent_core import Agent
+from caliban_agent_core import Agent, AgentOptions
 from caliban_common.errors import CalibanError
 from caliban_common.event import AssistantTextDelta, MessageAdded, ToolCallReady, Warned
 from caliban_common.message import Message, ToolUseBlock, system, user
 from caliban_common.usage import Usage
 from caliban_drive import Notice, Reporter, Session, SessionParts
+from caliban_common.testing import CountedIds
 from caliban_provider.errors import StreamInterrupted
+from caliban_provider.retry import NO_RETRIES
 from caliban_provider.testing.scripted import ScriptedProvider, reply, tool_call
 
 pytestmark = pytest.mark.anyio
@@ -148,7 +150,11 @@ async def test_what_nobody_read_is_remembered_too():
 async def test_a_reply_that_fails_is_paid_for_in_the_store():
     store = Memory()
     failing = reply("half of it", error=StreamInterrupted("cut"), error_after=4)
-    session = session_of([failing], store)
+    session = Session(
+        Agent(ScriptedProvider([failing]), "m", options=AgentOptions(retry=NO_RETRIES), new_id=CountedIds()),
+        id="s",
+        store=store,
+    )
     await submit(session, "go")
     assert session.messages[-1].role == "assistant"
     assert tuple(store.messages) == session.messages

@@ -66,13 +66,10 @@ class FunctionTool(Generic[P, R]):
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Validate `args` and call the function, a plain one in a worker thread.
 
-        What does not fit the schema is an output for the model. What the function raises passes through. A
+        Raises `ArgumentError` for what does not fit the schema. What the function raises passes through. A
         worker thread cannot be stopped: cancelling waits for it.
         """
-        try:
-            values = self._parameters.read(args)
-        except ArgumentError as error:
-            return ToolOutput.of(f"Error: invalid input: {self.spec.name}: {error.message}", is_error=True)
+        values = self._parameters.read(args)
         if self._parameters.context_name is not None:
             values[self._parameters.context_name] = context
         call: Callable[[], Any] = partial(self.function, **values)

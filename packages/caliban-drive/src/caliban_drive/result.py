@@ -12,6 +12,8 @@ from msgspec import Struct, field
 from caliban_common.event import (
     AgentEvent,
     ApiRetry,
+    ApprovalAsked,
+    ApprovalGiven,
     AssistantTextDelta,
     AssistantThinkingDelta,
     ChildEvent,
@@ -141,6 +143,8 @@ class RunTotals(Struct, kw_only=True):
                 | AssistantThinkingDelta()
                 | ToolCallStart()
                 | ToolCallInputDelta()
+                | ApprovalAsked()
+                | ApprovalGiven()
                 | ToolProgress()
                 | HistoryReplaced()
                 | ReplyDiscarded()

@@ -10,6 +10,8 @@ from caliban_common.errors import CalibanError
 from caliban_common.event import (
     AgentEvent,
     ApiRetry,
+    ApprovalAsked,
+    ApprovalGiven,
     AssistantTextDelta,
     AssistantThinkingDelta,
     ChildEvent,
@@ -88,6 +90,8 @@ class Recorder:
                 | ToolCallInputDelta()
                 | ToolCallReady()
                 | ToolCallEnd()
+                | ApprovalAsked()
+                | ApprovalGiven()
                 | ToolProgress()
                 | ReplyDiscarded()
                 | ApiRetry()

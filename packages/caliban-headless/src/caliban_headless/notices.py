@@ -9,6 +9,8 @@ from typing import assert_never
 from caliban_common.event import (
     AgentEvent,
     ApiRetry,
+    ApprovalAsked,
+    ApprovalGiven,
     AssistantTextDelta,
     AssistantThinkingDelta,
     ChildEvent,
@@ -114,6 +116,8 @@ class Notices:
                 | AssistantThinkingDelta()
                 | ToolCallStart()
                 | ToolCallInputDelta()
+                | ApprovalAsked()
+                | ApprovalGiven()
                 | ToolProgress()
                 | ChildEvent()
                 | MessageAdded()

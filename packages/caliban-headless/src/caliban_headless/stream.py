@@ -13,6 +13,8 @@ from caliban_common.codec import dumps
 from caliban_common.event import (
     AgentEvent,
     ApiRetry,
+    ApprovalAsked,
+    ApprovalGiven,
     AssistantTextDelta,
     AssistantThinkingDelta,
     ChildEvent,
@@ -94,7 +96,7 @@ class StreamEncoder:
                 return None if event.subtype in UNFRAMED else frames.warning_frame(event)
             case HookFired():
                 return frames.hook_frame(event) if self._options.hooks else None
-            case ToolProgress() | ChildEvent():
+            case ToolProgress() | ChildEvent() | ApprovalAsked() | ApprovalGiven():
                 return None  # the dialect has no frame for them: what a child does is not the run's own
             case (
                 TurnStart()

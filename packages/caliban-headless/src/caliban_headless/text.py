@@ -7,6 +7,8 @@ from typing import assert_never
 from caliban_common.event import (
     AgentEvent,
     ApiRetry,
+    ApprovalAsked,
+    ApprovalGiven,
     AssistantTextDelta,
     AssistantThinkingDelta,
     ChildEvent,
@@ -80,6 +82,8 @@ class TextEncoder:
                 | ToolCallInputDelta()
                 | ToolCallReady()
                 | ToolCallEnd()
+                | ApprovalAsked()
+                | ApprovalGiven()
                 | ToolProgress()
                 | ChildEvent()
                 | HistoryReplaced()

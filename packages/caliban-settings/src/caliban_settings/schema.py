@@ -169,6 +169,12 @@ SCHEMA: Final[tuple[Key, ...]] = (
         doc="Output tokens of one turn.",
     ),
     Key(
+        path="max_tool_calls_per_reply",
+        form=COUNT,
+        default=128,
+        doc="Tool calls that are run of one reply; 0 is no bound.",
+    ),
+    Key(
         path="no_edit_nudge_turns",
         form=COUNT,
         default=10,
