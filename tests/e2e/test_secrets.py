@@ -42,7 +42,8 @@ def assert_kept(cli, done) -> None:
         "grep -a KEY /proc/*/environ",
         "cat /proc/$PPID/environ",
         'cat "$OLDPWD/key" key | tee copy; base64 key; base64 -w0 key; xxd -p key',
-        'python3 -c \'import json,urllib.parse as u; k=open("key").read(); print(json.dumps(k), u.quote(k, safe=""))\'',
+        'python3 -c \'import json,urllib.parse as u; k=open("key").read(); '
+        'print(json.dumps(k), u.quote(k, safe=""))\'',
         "for n in 1 2 3 4 5 6 7 8 9; do printf x; cat key; done; cat key >&2; exit 3",
         "yes | head -c 15350; cat key; yes | head -c 40000",
     ],
