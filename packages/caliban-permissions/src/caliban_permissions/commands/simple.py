@@ -222,7 +222,7 @@ class SimpleSubject:
             if number == _MAX_PATHS:
                 yield PathSubject(tools, ANY_PATH)
                 return
-            names = self._names(path)
+            names = self.names_of(path)
             if names.refused is None:
                 yield PathSubject(tools, names)
             elif tools[0] != READER:
@@ -233,7 +233,8 @@ class SimpleSubject:
         """The arguments after file-name expansion, as far as it is known."""
         return self.parsed.argv if self.expanded is None else tuple(text for _, text in self.expanded)
 
-    def _names(self, text: str) -> PathNames:
+    def names_of(self, text: str) -> PathNames:
+        """The names of a path as the simple command means it."""
         if HOLE in text:
             return PathNames(text.replace(HOLE, "?"), uncertain="its name is known only when it runs")
         readings = [resolve(text, self.command.place, base) for base in self.bases]
@@ -252,7 +253,7 @@ class SimpleSubject:
             if number == _MAX_PATHS:
                 yield whole(argv, len(argv) - 1, WRITES)
                 return
-            names = self._names(target)
+            names = self.names_of(target)
             if any(not self.command.place.inside(canonical) for canonical in names.canonicals):
                 yield whole(argv, index, WRITES + " outside the workspace")
             elif _like_an_option(target):
