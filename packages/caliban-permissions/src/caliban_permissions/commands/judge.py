@@ -37,9 +37,7 @@ def read_command(text: str, cwd: str, place: PathContext, tool: str) -> ShellCom
 
 
 class _CommandJudge:
-    def __init__(
-        self, command: ShellCommand, chain: RuleChain, now: datetime, *, reads_free: bool
-    ) -> None:
+    def __init__(self, command: ShellCommand, chain: RuleChain, now: datetime, *, reads_free: bool) -> None:
         self.readers = ReadOnlyCommands(command, chain, now) if reads_free else None
         self.command = command
         self.chain = chain

@@ -55,7 +55,9 @@ class ReadOnlyCommands:
         """Whether nothing in the line changes what its names mean, and only values are unknown."""
         line = self.command.line
         unknown = (item for item in self.command.opaque if not item.value_only)
-        changed = (simple for simple in line.simple_commands if simple.argv[:1] and simple.argv[0] in _CHANGING)
+        changed = (
+            simple for simple in line.simple_commands if simple.argv[:1] and simple.argv[0] in _CHANGING
+        )
         return next(unknown, None) is None and next(changed, None) is None
 
     @cached_property

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
 from caliban_permissions.commands.forms import Forms, simple_forms
+from caliban_permissions.commands.unknown import names_after, only_values
 from caliban_permissions.commands.wildcards import Directories, expand
 from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND
 from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, resolve
@@ -40,8 +41,8 @@ class CommandContext(Protocol):
     directories: Directories
 
     @property
-    def opaque(self) -> tuple[Opacity, ...]:
-        """The doubts about the whole command."""
+    def obscure(self) -> bool:
+        """Whether more of the whole command is unknown than values."""
         ...
 
 
@@ -78,7 +79,8 @@ class SimpleSubject:
             return False
         if isinstance(argument, Bare):
             return True
-        return not self.command.opaque and self.textually_covered_by(rule) and not self.unnamed(rule)
+        settled = not self.command.obscure and self.only_values
+        return settled and self.textually_covered_by(rule) and not self.unnamed(rule)
 
     def textually_covered_by(self, rule: CompiledRule) -> bool:
         """Whether the words match, whatever they may hide."""
@@ -165,7 +167,9 @@ class SimpleSubject:
             doubts += (
                 Opacity("file name that reads as an option", name)
                 for index, name in self.expanded
-                if name.startswith("-") and self.parsed.words[index].glob is not None
+                if name.startswith("-")
+                and self.parsed.words[index].glob is not None
+                and index < names_after(self.parsed.argv)
             )
         doubts += (
             Opacity("file name that reads as an option", redirect.target.text)
@@ -176,6 +180,11 @@ class SimpleSubject:
         if away is not None and self.parsed.argv[:1] != ("cd",):
             doubts.append(Opacity("change to a directory outside the workspace", away))
         return tuple(doubts)
+
+    @cached_property
+    def only_values(self) -> bool:
+        """Whether what is unknown of it is nothing but the value of arguments."""
+        return not self.opaque or only_values(self.parsed.words)
 
     @cached_property
     def evidence(self) -> tuple[Evidence, ...]:

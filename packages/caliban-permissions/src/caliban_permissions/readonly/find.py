@@ -50,6 +50,4 @@ def find_reads(words: tuple[str, ...]) -> Reads | None:
     tested = tuple(names[-1:]) if not _UNCLEAR.intersection(words) and plain_globs(tuple(names)) else ()
     trees = tuple(Tree(root, names=tested) for root in roots)
     prints_names = not _PRINTS_MORE.intersection(words)
-    return Reads(
-        places=(*roots, *files), listed=trees if prints_names else (), null="-print0" in words
-    )
+    return Reads(places=(*roots, *files), listed=trees if prints_names else (), null="-print0" in words)

@@ -84,7 +84,9 @@ _GRAMMARS: Mapping[str, Grammar] = {
     ),
     "rev-list": _LOG,
     "describe": Grammar(
-        "", "", "tags all always dirty broken long exact-match abbrev first-parent contains match candidates exclude"
+        "",
+        "",
+        "tags all always dirty broken long exact-match abbrev first-parent contains match candidates exclude",
     ),
     "merge-base": Grammar("a", "", "all octopus is-ancestor independent fork-point"),
     "name-rev": Grammar("", "", "name-only tags refs always"),
@@ -160,9 +162,13 @@ def git_reads(words: tuple[str, ...]) -> Reads | None:
         operands = operands if "e" in dict(arguments.values) else operands[1:]
         reads = reads._replace(trees=tuple(Tree(_below(directory, word)) for word in operands or (".",)))
     named = tuple(path for word in operands for path in _paths(word))
-    named += tuple(value.rpartition(":")[2] for option, value in arguments.values if option == "L" and ":" in value)
+    named += tuple(
+        value.rpartition(":")[2] for option, value in arguments.values if option == "L" and ":" in value
+    )
     listed = sub == "ls-files" or (sub == "diff" and "name-only" in arguments.options)
-    trees = (Tree(directory),) if listed and directory == "." and not arguments.options & {"s", "stage"} else ()
+    trees = (
+        (Tree(directory),) if listed and directory == "." and not arguments.options & {"s", "stage"} else ()
+    )
     files = tuple(_below(directory, path) for path in named)
     null = "z" in arguments.options
     return reads._replace(files=files, listed=trees, null=null)

@@ -71,9 +71,7 @@ class _Reader:
         self.at = 0
 
     def arguments(self) -> Arguments:
-        return Arguments(
-            frozenset(self.options), tuple(self.values), tuple(self.operands), tuple(self.late)
-        )
+        return Arguments(frozenset(self.options), tuple(self.values), tuple(self.operands), tuple(self.late))
 
     def read(self) -> bool:
         while self.at < len(self.words):

@@ -220,5 +220,3 @@ def _read(words: tuple[str, ...]) -> Reads | None:
     """`read` into variables of the shell by plain names, which no program looks at."""
     names = [word for word in words if word not in ("-r", "-s")]
     return NOTHING if "-r" in words and all(map(_VARIABLE.fullmatch, names)) else None
-
-

@@ -48,7 +48,9 @@ def harmless_repository(directory: str) -> bool:
     if any((place / "config.worktree").exists() for place in (own, common)):
         return False
     top = found.parent if found.name == ".git" else found
-    return _harmless_config(common / "config", top) and not _holds_others(own) and not _hooked(common / "hooks")
+    return (
+        _harmless_config(common / "config", top) and not _holds_others(own) and not _hooked(common / "hooks")
+    )
 
 
 def _git_directory(start: Path) -> Path | None:

@@ -23,8 +23,7 @@ _GREP = Grammar(
     "word-regexp line-regexp count files-without-match files-with-matches only-matching quiet silent "
     "no-messages byte-offset with-filename no-filename line-number initial-tab null null-data text "
     "recursive dereference-recursive color colour line-buffered binary help version",
-    "regexp max-count after-context before-context context include exclude exclude-dir binary-files "
-    "file",
+    "regexp max-count after-context before-context context include exclude exclude-dir binary-files file",
     operands="script",
     files="f file",
     scripts="e regexp f file",
@@ -187,7 +186,9 @@ GRAMMARS: Mapping[str, Grammar] = {
 }
 """The rows. Programs with a language of their own (find, git, sed, awk, jq, test, xargs) are read by code."""
 
-VERSIONS = frozenset("python python3 node ruby perl php gcc g++ clang make cmake git jq rg bash docker".split())
+VERSIONS = frozenset(
+    "python python3 node ruby perl php gcc g++ clang make cmake git jq rg bash docker".split()
+)
 """Programs that print their version before they look at anything."""
 
 VERSION_OPTIONS = frozenset({"--version", "-V"})

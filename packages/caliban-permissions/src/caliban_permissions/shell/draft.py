@@ -58,9 +58,7 @@ class Draft:
         self.start = start if self.start < 0 else min(self.start, start)
         self.end = end
 
-    def place(
-        self, known: Mapping[str, tuple[Word, ...]], scopes: Iterable[Scope], *, marked: bool
-    ) -> None:
+    def place(self, known: Mapping[str, tuple[Word, ...]], scopes: Iterable[Scope], *, marked: bool) -> None:
         """Say where it stands: which variables are known there, and whether in a loop."""
         self.known = dict(known)
         self.marked = marked
@@ -84,7 +82,10 @@ class Draft:
             if assignment is not None and plain and assignment.group().endswith(assignment.group(1) + "="):
                 text = word.text[assignment.end() :]
                 raw = word.raw[assignment.end() :]
-                yield assignment.group(1), word._replace(text=text, raw=raw, segments=(Segment("text", text),))
+                yield (
+                    assignment.group(1),
+                    word._replace(text=text, raw=raw, segments=(Segment("text", text),)),
+                )
 
     def simple(self, text: str) -> SimpleCommand:
         """The finished command; `text` is the whole line."""

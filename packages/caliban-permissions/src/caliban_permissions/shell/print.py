@@ -162,7 +162,9 @@ def _assignment(word: Word) -> str | None:
         return None
     first = Segment("text", segments[0].text[name.end() :])
     rest = tuple(item for item in (first, *segments[1:]) if item.text)
-    value = print_word(word._replace(segments=tuple(
-        Segment("text", item.text) if item.kind == "pattern" else item for item in rest
-    )))
+    value = print_word(
+        word._replace(
+            segments=tuple(Segment("text", item.text) if item.kind == "pattern" else item for item in rest)
+        )
+    )
     return None if value is None else name.group() + ("" if value == "''" else value)

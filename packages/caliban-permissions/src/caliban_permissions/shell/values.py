@@ -8,7 +8,16 @@ from itertools import product
 from typing import TypeAlias
 
 from caliban_permissions.shell.draft import Draft, opacities
-from caliban_permissions.shell.line import HOLE, Opacity, ParsedLine, Piece, Redirect, Segment, SimpleCommand, Word
+from caliban_permissions.shell.line import (
+    HOLE,
+    Opacity,
+    ParsedLine,
+    Piece,
+    Redirect,
+    Segment,
+    SimpleCommand,
+    Word,
+)
 
 Bindings: TypeAlias = Mapping[str, tuple[Word, ...]]
 Reader: TypeAlias = Callable[[str, Bindings], ParsedLine | None]
@@ -44,7 +53,11 @@ def settle(
         if not piece.only_assigns or simple.opaque:
             commands += _variants(simple, known_here)
         if len(commands) > _MAX_COMMANDS:
-            return tuple(commands[:_MAX_COMMANDS]), (), (Opacity("more commands than are looked at", runs=True),)
+            return (
+                tuple(commands[:_MAX_COMMANDS]),
+                (),
+                (Opacity("more commands than are looked at", runs=True),),
+            )
     if not commands:
         commands += (piece for piece in settled if isinstance(piece, SimpleCommand))
     return tuple(commands), tuple(settled), ()

@@ -68,6 +68,8 @@ def names_a_loader(assignment: str) -> bool:
     name, _, value = assignment.partition("=")
     name = name.rstrip("+")
     upper = name.upper()
-    return upper in ("PATH", "ENV", "BASH_ENV", "IFS", "PS4", "SHELL") or upper.startswith(("LD_", "DYLD_")) or (
-        upper not in INERT_VARIABLES and not harmless(name, value)
+    return (
+        upper in ("PATH", "ENV", "BASH_ENV", "IFS", "PS4", "SHELL")
+        or upper.startswith(("LD_", "DYLD_"))
+        or (upper not in INERT_VARIABLES and not harmless(name, value))
     )
