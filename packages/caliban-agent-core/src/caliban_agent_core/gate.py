@@ -26,7 +26,7 @@ class Gate(Struct, frozen=True, kw_only=True):
 
 
 class GateVerdict(Struct, frozen=True, kw_only=True):
-    """What the gate says: the decision, and the call as it may run (a hook may have changed its input).
+    """What the gate says: the decision, and the call as it may run (a hook or a rule may have changed its input).
 
     `context` is what the hooks want the model to read beside the result.
     """
@@ -48,7 +48,10 @@ async def judge(gate: Gate, hooks: HookCaller, call: ToolUseBlock, tool: Tool, t
         return GateVerdict(decision=decision, call=call, context=context)
     if answer.updated_input is not None:
         call = replace(call, input=answer.updated_input)
-    return GateVerdict(decision=await _decide(gate, answer, call, tool), call=call, context=context)
+    decision = await _decide(gate, answer, call, tool)
+    if decision.action == "allow" and decision.updated_input is not None:
+        call = replace(call, input=decision.updated_input)
+    return GateVerdict(decision=decision, call=call, context=context)
 
 
 async def _decide(gate: Gate, answer: HookVerdict, call: ToolUseBlock, tool: Tool) -> Decision:
@@ -60,7 +63,8 @@ async def _decide(gate: Gate, answer: HookVerdict, call: ToolUseBlock, tool: Too
     if gate.approver is None:
         return replace(decision, action="deny", reason=decision.reason or "nobody is there to be asked")
     answered = await gate.approver.approve(ApprovalRequest(call=call, tool=tool.spec, reason=decision.reason))
-    return answered if answered.action == "allow" else replace(answered, action="deny")
+    # What was shown is what runs: an approver says yes or no.
+    return replace(answered, action="allow" if answered.action == "allow" else "deny", updated_input=None)
 
 
 def _ruled(rules: Rules, call: ToolUseBlock, tool: Tool) -> Decision:

@@ -21,6 +21,7 @@ from caliban_permissions.shell import (
     SimpleCommand,
     loose_commands,
     parse_line,
+    print_line,
 )
 from caliban_permissions.shell.loose import dequoted
 
@@ -62,6 +63,11 @@ class ShellCommand:
         return tuple(subjects)
 
     @cached_property
+    def printed(self) -> str | None:
+        """The command in the form in which it runs once a rule allowed it; `None` where none has one reading."""
+        return print_line(self.line)
+
+    @cached_property
     def opaque(self) -> tuple[Opacity, ...]:
         """Everything in the command whose effect cannot be read off its text."""
         doubts = [*self.line.opaque]
@@ -74,6 +80,8 @@ class ShellCommand:
             for redirect in self.redirects
             if redirect.target.text.startswith(_NETWORK)
         )
+        if not doubts and self.printed is None:
+            doubts.append(Opacity("more than one reading", runs=True))
         if not self.place.inside(self.cwd):
             doubts.append(Opacity("working directory outside the workspace", self.cwd))
         return tuple(doubts)

@@ -13,7 +13,7 @@ from caliban_permissions.shell.variables import ASSIGNMENT, INERT_VARIABLES, har
 
 _SETTERS = frozenset(
     "read unset export declare typeset local readonly getopts mapfile readarray eval source . let wait "
-    "command builtin exec set shift trap test [ coproc select enable alias".split()
+    "command builtin exec set shift trap coproc select enable alias".split()
 )
 
 
@@ -51,7 +51,12 @@ class Draft:
         """Whether it may give variables values other than those of its assignments."""
         if any(item.what in ("expansion", "arithmetic") for word in self.words for item in word.opaque):
             return True
-        return bool(self.words) and (self.words[0].text in _SETTERS)
+        if not self.words:
+            return False
+        name, *arguments = (word.text for word in self.words)
+        if name == "printf":
+            return any(argument.startswith("-v") for argument in arguments)
+        return name in _SETTERS or (name in ("test", "[") and any("[" in item for item in arguments))
 
     def extend(self, start: int, end: int) -> None:
         """Note that a piece of it stands between two places of the text."""
@@ -126,8 +131,10 @@ def target_opacity(redirect: Redirect) -> tuple[Opacity, ...]:
 
 
 def _program_opacity(word: Word) -> list[Opacity]:
+    braces = "{" in word.raw and "{" not in word.text
     if (
-        HOLE in word.text
+        braces
+        or HOLE in word.text
         or word.glob is not None
         or (word.opaque and word.opaque[0].what != "ANSI-C quoting")
     ):

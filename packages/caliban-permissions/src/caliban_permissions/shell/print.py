@@ -76,7 +76,7 @@ def _expansion(segment: Segment) -> str | None:
             if inner is None:
                 return None
             # A blank keeps `$( (` from being arithmetic, a line end closes the last here-document.
-            text = f"$( {inner})" if inner.endswith("\n") else f"$( {inner} )"
+            text = f"$( {inner})" if inner.startswith("(") else f"$({inner})"
             return f'"{text}"' if segment.quoted else text
         case _:
             return segment.text
@@ -100,7 +100,7 @@ class _Printer:
     def _joined(self) -> str:
         text = ""
         for part in self.parts:
-            glue = "" if not text or text.endswith("\n") or part.startswith("\n") else " "
+            glue = "" if not text or text.endswith("\n") or part[0] in "\n;" else " "
             text += glue + part
         return text
 
@@ -137,9 +137,9 @@ class _Printer:
                 return False
             body = redirect.body + "\n" if redirect.body else ""
             self.documents.append(f"{body}{delimiter}\n")
-            return self._add(f"{redirect.descriptor}<< '{delimiter}'")
+            return self._add(f"{redirect.descriptor}<<'{delimiter}'")
         target = print_word(redirect.target)
-        return target is not None and self._add(f"{operator} {target}")
+        return target is not None and self._add(operator + target)
 
     def _add(self, text: str | None) -> bool:
         if text is None:

@@ -114,8 +114,12 @@ def _one_word(value: Word) -> bool:
 
 
 def _variants(simple: SimpleCommand, known: Bindings) -> list[SimpleCommand]:
-    """The command once for each value of its known variables; itself where there are none, or too many."""
-    if not known or not any(opacity.value_only for opacity in simple.opaque):
+    """The command once for each value of its known variables; itself where there are none, or too many.
+
+    A program is never named by a variable: what runs should be seen.
+    """
+    unnamed = bool(simple.words) and any(item.kind == "variable" for item in simple.words[0].segments or ())
+    if unnamed or not known or not any(opacity.value_only for opacity in simple.opaque):
         return [simple]
     names = dict.fromkeys(
         segment.name
