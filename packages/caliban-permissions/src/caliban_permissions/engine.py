@@ -35,8 +35,10 @@ class Engine:
     `workspace` is what relative paths of file tools mean, `cwd` (the workspace unless given) what they mean
     in commands. A face without a person is not `interactive`: its decisions are never "ask". `auto_allow` is
     `--auto-allow`: the mode dontAsk for the run. `roots` are further directories that count as the
-    workspace; `search_path` are those in which commands are looked for. `sandboxed` promises that every Bash call runs in the full sandbox and that the user wants it
-    unasked there. `vouched` are the tools whose specs are believed; what any other tool says of itself only
+    workspace; `search_path` are those in which commands are looked for. `sandboxed` promises that every Bash
+    call runs in the full sandbox and that the user wants it unasked there. `auto_allow_read_only` lets
+    commands run without a rule that provably only read inside the workspace. `vouched` are the tools whose
+    specs are believed; what any other tool says of itself only
     binds it, and none of their names is open to another (ADR 0024).
     """
 
@@ -55,6 +57,7 @@ class Engine:
         search_path: tuple[str, ...] = (),
         sandboxed: bool = False,
         vouched: Iterable[ToolSpec] = (),
+        auto_allow_read_only: bool = True,
     ) -> None:
         self.rules = rules
         self.mode: PermissionMode = (
@@ -69,6 +72,7 @@ class Engine:
         self._chain = RuleChain(rules, self._place, known)
         self._policy = RuleChain(RuleSet(managed=rules.managed), self._place, known)
         self._sandboxed = sandboxed
+        self._reads_free = auto_allow_read_only
 
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
         """The final verdict for this face; without a person an ask is a deny that says what would help."""
@@ -189,7 +193,9 @@ class Engine:
         from caliban_permissions.commands.judge import judge_bash, read_command
 
         command = read_command(text, cwd, self._place, tool.name)
-        return command if isinstance(command, Judgement) else judge_bash(command, chain, self._clock())
+        if isinstance(command, Judgement):
+            return command
+        return judge_bash(command, chain, self._clock(), reads_free=self._reads_free and tool.vouched)
 
 
 def _denies_all(chain: RuleChain, tool: str, now: datetime) -> bool:

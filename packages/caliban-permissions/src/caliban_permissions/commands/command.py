@@ -89,6 +89,11 @@ class ShellCommand:
         return tuple(doubts)
 
     @cached_property
+    def obscure(self) -> bool:
+        """Whether more of the command is unknown than the values of words."""
+        return any(not opacity.value_only for opacity in self.opaque)
+
+    @cached_property
     def doubtful(self) -> bool:
         """Whether the simple commands are not all that the line may run."""
         return not self.line.clear or len(self.line.simple_commands) > _MAX_COMMANDS
@@ -133,7 +138,8 @@ class ShellCommand:
 
     def patterns(self, settled: frozenset[str]) -> tuple[str, ...]:
         """The rules that "always allow" would write for what is not `settled`; none for an opaque command."""
-        return () if self.opaque else simple_patterns(self.tools[0], self.simple_commands, settled)
+        unclear = self.obscure or not all(simple.only_values for simple in self.simple_commands)
+        return () if unclear else simple_patterns(self.tools[0], self.simple_commands, settled)
 
     def may_match(self, rule: CompiledRule) -> bool:
         """Whether the command, of which one is unsure, may do what the rule is about when it runs."""
