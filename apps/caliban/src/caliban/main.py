@@ -133,7 +133,7 @@ def _choose_face(options: Options) -> None:
     if options.output.no_auto_print:
         raise UsageError("--no-auto-print needs the terminal interface, which is not part of this version")
     if at_terminal:
-        complain("[caliban: the terminal interface is not part of this version; answering once]\n")
+        complain("caliban: the terminal interface is not part of this version; answering once\n")
 
 
 def _make_streams_utf8() -> None:

@@ -39,5 +39,5 @@ class _Watched(Generic[T]):
         raise StreamIdle(
             f"{what} did not come within {self._limit_s:g} s",
             idle_s=self._limit_s,
-            hint="the provider is silent: try again, or allow a longer wait",
+            hint="the provider is silent: try again, or use another model",
         )

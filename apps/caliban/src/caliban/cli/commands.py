@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from caliban.cli.invocation import Invocation
 
 SHELLS: Final = ("bash", "zsh", "fish")
+PURPOSES: Final = ("main_loop", "summarization", "fast_classifier", "sub_agent", "embedding", "other")
 CALL_EXAMPLE: Final = '{"command": "git status"}'
 
 _PLACE: Final = (
@@ -76,8 +77,8 @@ COMMANDS: Final = (
             _PROVIDER,
         ),
         usage="[PROVIDER]",
-        description="Store the API key of a provider. caliban logs in with an API key of the provider's "
-        "console. Signing in with a subscription (OAuth) is not offered to third-party tools.",
+        description="Store the API key of a provider, as its console shows it. Signing in with a "
+        "subscription (OAuth) is not offered to third-party tools.",
         discreet=True,
     ),
     Subcommand(
@@ -122,7 +123,19 @@ COMMANDS: Final = (
             flag("tool", metavar="TOOL", help="such as Bash"),
             flag("input", metavar="JSON", nargs="?", default="{}", help=f"such as {CALL_EXAMPLE}"),
             *_PLACE,
-            *(shared(name) for name in ("--permission-mode", "--allow", "--deny", "--ask")),
+            *(
+                shared(name)
+                for name in (
+                    "--permission-mode",
+                    "--allow",
+                    "--deny",
+                    "--ask",
+                    "--auto-allow",
+                    "--no-permissions",
+                    "--allow-dangerously-skip-permissions",
+                    "--disable-auto-mode",
+                )
+            ),
         ),
         usage="test|explain TOOL [JSON]",
         description="Say what the permission rules decide about a call. Exit: 0 allow, 1 deny, 2 ask.",
@@ -136,9 +149,10 @@ COMMANDS: Final = (
             flag("verb", choices=("debug",), help="print the candidates for a made-up request"),
             flag(
                 "--purpose",
-                choices=("main_loop", "summarization", "fast_classifier", "sub_agent", "embedding", "other"),
-                default="main_loop",
-                help="default: main_loop",
+                choices=PURPOSES,
+                default=PURPOSES[0],
+                metavar="PURPOSE",
+                help=f"{', '.join(PURPOSES)} (default: {PURPOSES[0]})",
             ),
             switch("--has-vision", help="the request has pictures"),
             switch("--has-tools", help="the request offers tools"),
