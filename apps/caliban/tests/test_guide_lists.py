@@ -1,5 +1,7 @@
 """Nothing that the guide lists is silent: it works, or it is refused or warned about by its name."""
 
+# ruff: noqa: SIM905 - a table of words reads best as words
+
 from __future__ import annotations
 
 import pytest
@@ -16,13 +18,14 @@ from caliban_settings import SCHEMA
 
 FLAGS = """
 --prompt --print -p --output-format --input-format --no-auto-print --max-budget-usd --bare --json-schema
---include-partial-messages --include-hook-events --replay-user-messages -c --continue -r --resume --session
---no-save --sessions-dir --provider --model --fallback-model --max-tokens --max-turns --temperature --workspace
---no-tools --restrict-paths --quiet --system --system-file --no-system --allow --deny --ask --permission-mode
---no-permissions --auto-allow --allow-dangerously-skip-permissions --disable-auto-mode --permission-prompt-tool
---no-hooks --no-skills --no-mcp --no-plugins --mcp-oauth-port --no-sub-agent --config --settings
---setting-sources --max-attach-bytes --attach-budget-bytes --no-prompt-cache --no-parallel-tools
---parallel-tool-limit --debug --bg --help --version
+--include-partial-messages --include-hook-events --replay-user-messages -c --continue -r --resume
+--session --no-save --sessions-dir --provider --model --fallback-model --max-tokens --max-turns
+--temperature --workspace --no-tools --restrict-paths --quiet --system --system-file --no-system --allow
+--deny --ask --permission-mode --no-permissions --auto-allow --allow-dangerously-skip-permissions
+--disable-auto-mode --permission-prompt-tool --no-hooks --no-skills --no-mcp --no-plugins
+--mcp-oauth-port --no-sub-agent --config --settings --setting-sources --max-attach-bytes
+--attach-budget-bytes --no-prompt-cache --no-parallel-tools --parallel-tool-limit --debug --bg --help
+--version
 """.split()
 
 COMMAND_NAMES = """
@@ -44,24 +47,26 @@ CALIBAN_ROUTER_CONFIG CALIBAN_STRICT_ROUTING CALIBAN_API_KEY_HELPER_TTL_MS CALIB
 CALIBAN_GRAPHICS CALIBAN_ENABLE_TELEMETRY CALIBAN_OTEL_HEADERS_HELPER CALIBAN_RATES_YAML CALIBAN_DEBUG
 CALIBAN_BLOCKED_MARKETPLACES CALIBAN_STRICT_KNOWN_MARKETPLACES CALIBAN_STRICT_PLUGIN_ONLY_CUSTOMIZATION
 CALIBAN_PROVIDER CALIBAN_SESSIONS_DIR CALIBAN_PROJECT_DIR CALIBAN_KEEP_WORKTREES
-CALIBAN_MAX_MCP_OUTPUT_TOKENS CALIBAN_AWS_AUTH_REFRESH CALIBAN_GCP_AUTH_REFRESH CALIBAN_WEBSEARCH_PROVIDER
+CALIBAN_MAX_MCP_OUTPUT_TOKENS CALIBAN_AWS_AUTH_REFRESH CALIBAN_GCP_AUTH_REFRESH
+CALIBAN_WEBSEARCH_PROVIDER
 """.split()
 """OTEL_* speak to telemetry, which a run is asked for by another variable."""
 
 KEYS = """
 agent model fallback_model model_overrides effort permissions.allow permissions.ask permissions.deny
-permissions.rules permissions.enforce permissions.default_mode permissions.audit_log hooks disable_all_hooks
-allow_managed_hooks_only allowed_http_hook_urls http_hook_allowed_env_vars mcp_servers router
-memory.auto_memory_enabled memory.auto_memory_directory memory.cap_tokens_auto memory.cap_tokens_claude_md
-memory.cap_tokens_combined plugins output_style editor_mode view_mode statusLine tui api_key_helper
-enable_telemetry auto_compact_threshold micro_compact_enabled tool_result_cap_chars min_cache_block_tokens
-parent_settings_behavior sandbox claude_md_excludes env additional_directories max_turns max_tokens
+permissions.rules permissions.enforce permissions.default_mode permissions.audit_log hooks
+disable_all_hooks allow_managed_hooks_only allowed_http_hook_urls http_hook_allowed_env_vars mcp_servers
+router memory.auto_memory_enabled memory.auto_memory_directory memory.cap_tokens_auto
+memory.cap_tokens_claude_md memory.cap_tokens_combined plugins output_style editor_mode view_mode
+statusLine tui api_key_helper enable_telemetry auto_compact_threshold micro_compact_enabled
+tool_result_cap_chars min_cache_block_tokens parent_settings_behavior sandbox claude_md_excludes env
+additional_directories max_turns max_tokens
 """.split()
 
 SLASH_COMMANDS = """
-clear init resume recap export btw model effort status login logout setup-token permissions usage cost context
-compact doctor memory config hooks mcp plugins agents skills plan output-style rewind statusline loop feedback
-heapdump tui help quit exit
+clear init resume recap export btw model effort status login logout setup-token permissions usage cost
+context compact doctor memory config hooks mcp plugins agents skills plan output-style rewind statusline
+loop feedback heapdump tui help quit exit
 """.split()
 
 
