@@ -234,13 +234,13 @@ def test_f021_the_end_of_a_run_says_what_it_came_to_and_how_to_go_on(cli):
 
 
 def test_f025_a_call_that_failed_says_why(cli):
-    cli.script(wire.exchange(wire.tool("t1", "Read", {"path": "nope.txt"})), OK)
+    cli.script(wire.exchange(wire.tool_use("Read", {"path": "nope.txt"})), OK)
     done = cli.run("-p", "hi")
     assert "caliban: Read failed: " in done.err and "nope.txt" in done.err
 
 
 def test_text_on_a_pipe_is_the_last_message_alone(cli):
-    first = wire.exchange(wire.text("Let me look."), wire.tool("t1", "Glob", {"pattern": "*"}, index=1))
+    first = wire.exchange(wire.text("Let me look."), wire.tool_use("Glob", {"pattern": "*"}))
     cli.script(first, wire.exchange(wire.text("Nothing there.")))
     assert cli.run("-p", "hi").out == "Nothing there.\n"
 
@@ -303,17 +303,12 @@ def test_f510_a_second_interrupt_leaves_one_result(cli):
     assert [json.loads(line)["type"] for line in out.splitlines()] == ["result"], err
 
 
-@pytest.mark.parametrize(
-    "directories", ['["~"]', '["/"]', '[".."]', '["/home", "docs"]'], ids=["home", "root", "parent", "homes"]
-)
-def test_f126_a_directory_that_opens_everything_is_refused(cli, directories):
-    cli.configure(f"additional_directories = {directories}\n")
-    home = cli.home if "home" not in directories else cli.home
-    done = cli.run("-p", "hi", env={"HOME": str(home)})
-    if directories.startswith('["/home"') and done.code == 0:
-        pytest.skip("the home of this test is elsewhere")
+@pytest.mark.parametrize("directory", ["~", "/", "..", "../.."])
+def test_f126_a_directory_that_opens_everything_is_refused(cli, directory):
+    cli.configure(f'additional_directories = ["docs", "{directory}"]\n')
+    done = cli.run("-p", "hi")
     assert done.code == 78
-    assert "additional_directories" in done.err
+    assert f"additional_directories: '{directory}' is " in done.err
 
 
 def test_f122_a_project_chooses_no_provider_until_it_is_trusted(cli):

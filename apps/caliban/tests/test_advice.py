@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from caliban.cli.commands import COMMANDS, LATER_COMMANDS
-from caliban.cli.dispatch import first_word, lookalike
+from caliban.cli.commands import COMMANDS, LATER_COMMANDS, first_word
+from caliban.cli.dispatch import lookalike
 from caliban.cli.foreign import COMMANDS as FOREIGN_COMMANDS
 from caliban.cli.foreign import FLAGS, TOOLS
 from caliban.cli.groups import GROUPS, LATER_FLAGS

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from caliban.cli.commands import COMMANDS, LATER_COMMANDS
-from caliban.cli.dispatch import find_command, is_slash_command
+from caliban.cli.commands import COMMANDS, LATER_COMMANDS, find_command
+from caliban.cli.dispatch import is_slash_command
 from caliban.cli.groups import GROUPS, LATER_FLAGS
 from caliban.cli.help import variables
 from caliban.cli.parser import parse

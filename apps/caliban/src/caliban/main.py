@@ -8,8 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from caliban.cli.commands import COMMANDS, Subcommand
-from caliban.cli.dispatch import find_command
+from caliban.cli.commands import COMMANDS, Subcommand, find_command
 from caliban.cli.formats import output_format
 from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
