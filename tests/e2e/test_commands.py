@@ -25,7 +25,8 @@ def asked(cli) -> str:
 @pytest.mark.parametrize(
     ("flags", "code"),
     [
-        (("--bare", "version"), 0),
+        (("--bare", "version"), 64),
+        (("version",), 0),
         (("--settings", "{}", "completion", "bash"), 64),
         (("doctr",), 64),
         (("sessions",), 64),
@@ -33,7 +34,7 @@ def asked(cli) -> str:
         (("--output-format", "json", "modles"), 64),
         (("/compact",), 64),
     ],
-    ids=["f001-version", "flag-of-a-run", "f001-doctr", "f001-sessions", "later", "json", "slash"],
+    ids=["f001-version", "version", "flag-of-a-run", "f001-doctr", "f001-sessions", "later", "json", "slash"],
 )
 def test_a_word_that_is_a_command_is_never_sent(cli, flags, code):
     done = cli.run(*flags)
