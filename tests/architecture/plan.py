@@ -115,6 +115,9 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.stdio": "the version is told to a pipe without what a terminal needs",
     "caliban.main": "only the subcommand or face that was asked for is loaded",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
+    "caliban.cli.dispatch": "a word that is no command is compared with them only then",
+    "caliban.commands.readiness": "routes are read where there may be some only",
+    "caliban.compose.toolnames": "tools are listed where somebody wrote a rule",
     "caliban.faces.encoders": "only the encoder of the format that was asked for is loaded",
     "caliban.faces.headless": "schemas are loaded for --json-schema only",
     "caliban.compose.host": "what hides the process is loaded with the first program that it starts",
@@ -212,6 +215,7 @@ TOOL_CATALOG = "caliban_tools_builtin.specs"
 """Where the built-in tools have their names."""
 
 TOOL_NAMES: Mapping[str, str] = {
+    "caliban.cli.foreign": "what other harnesses call the tools, and ours",
     "caliban_permissions.names": "rules of people name tools, and families of tools by one of them",
 }
 """Modules outside the built-in tools with a tool's name in a literal -> why."""

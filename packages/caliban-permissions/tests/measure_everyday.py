@@ -1,11 +1,32 @@
-import json, sys, collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
-import tempfile, os, subprocess
 
 sys.path.insert(0, str(Path(__file__).parent))
 from conftest import Scene
 
-FILES = "src/app.py src/util.py tests/test_app.py README.md package.json log.txt notes.txt a.txt b.txt docs/index.md sub/Makefile sub/x.py Makefile archive.zip archive.tar.gz docker-compose.yml tsconfig.json".split()
+FILES = [
+    "src/app.py",
+    "src/util.py",
+    "tests/test_app.py",
+    "README.md",
+    "package.json",
+    "log.txt",
+    "notes.txt",
+    "a.txt",
+    "b.txt",
+    "docs/index.md",
+    "sub/Makefile",
+    "sub/x.py",
+    "Makefile",
+    "archive.zip",
+    "archive.tar.gz",
+    "docker-compose.yml",
+    "tsconfig.json",
+]
 
 
 def scene(tmp):

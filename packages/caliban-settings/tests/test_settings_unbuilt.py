@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from caliban_settings import SCHEMA
-from caliban_settings.schema import ANY
+from caliban_settings.key import ANY
 
 SAMPLES = {"string": "x", "integer": 7, "array": ["x"], "object": {"a": 1}, "boolean": True}
 

@@ -42,10 +42,16 @@ def main() -> None:
 def _run(arguments: list[str], signals: EarlySignals) -> int:
     import gc
 
+    if not os.environ.get("CALIBAN_DEBUG"):
+        sys.unraisablehook = _say_nothing  # what a loop that was half made complains of helps nobody
     gc.disable()  # nothing of what is imported ever becomes garbage; a run that begins turns it on again
     from caliban.main import run
 
     return run(arguments, signals)
+
+
+def _say_nothing(unraisable: object) -> None:
+    """Leave what no code can raise unsaid: the error that caused it is told."""
 
 
 def _start_again_in_utf8() -> None:

@@ -18,7 +18,7 @@ def about(flags: Sequence[str]) -> int | None:
     wants_help = flags == ["help"] or not HELP.isdisjoint(flags)
     if not wants_help and flags[0].startswith("-"):
         return _version()
-    from caliban.cli.dispatch import find_command
+    from caliban.cli.commands import find_command
 
     if flags != ["help"] and find_command(flags) is not None:
         return None

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from caliban.cli.commands import COMMANDS, Subcommand
-from caliban.cli.dispatch import find_command
+from caliban.cli.commands import COMMANDS, Subcommand, find_command
 from caliban.cli.formats import output_format
 from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
@@ -133,7 +132,7 @@ def _choose_face(options: Options) -> None:
     if options.output.no_auto_print:
         raise UsageError("--no-auto-print needs the terminal interface, which is not part of this version")
     if at_terminal:
-        complain("[caliban: the terminal interface is not part of this version; answering once]\n")
+        complain("caliban: the terminal interface is not part of this version; answering once\n")
 
 
 def _make_streams_utf8() -> None:

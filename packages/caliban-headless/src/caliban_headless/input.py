@@ -139,7 +139,9 @@ class FrameSource:
 class ByteSource(Protocol):
     """Gives bytes, chunk by chunk; `None` is the end."""
 
-    async def read(self) -> bytes | None: ...
+    async def read(self) -> bytes | None:
+        """The next bytes, or `None` at the end."""
+        ...
 
 
 async def read_text(stdin: ByteSource) -> str:

@@ -70,7 +70,7 @@ def _is_watched() -> bool:
 
 def line(message: str, hint: str | None = None) -> str:
     """`message` as it stands on standard error."""
-    return f"[caliban: {message}]\n" + (f"[hint: {hint}]\n" if hint else "")
+    return f"caliban: {message}\n" + (f"hint: {hint}\n" if hint else "")
 
 
 class Notices:

@@ -33,7 +33,8 @@ from caliban_headless.frames import Init
 
 
 class TextEncoder:
-    """Streams text as it comes; turns stand on lines of their own. With `final` the last message alone.
+    """Streams text as it comes; turns stand on lines of their own. With `final` the last message of each
+    prompt alone.
 
     Words that were taken back cannot be unprinted. The reply that replaces them is held against what was
     shown: as long as it says the same, nothing is printed twice; where it differs, it starts on a new line.
@@ -41,6 +42,7 @@ class TextEncoder:
 
     def __init__(self, *, final: bool = False) -> None:
         self._final = final
+        self._last = ""
         self._parts: list[str] = []
         self._shown = ""
         self._open_line = False
@@ -51,12 +53,14 @@ class TextEncoder:
         return b""
 
     def prompt(self, message: Message) -> bytes:
-        """Text does not echo prompts."""
-        return b""
+        """Text does not echo prompts; the answer to the one before is whole now."""
+        return self._answer(self._last) if self._final else b""
 
     def event(self, event: AgentEvent) -> bytes:
         """What `event` adds to standard output."""
         if self._final:
+            if type(event) is MessageAdded and event.message.role == "assistant":
+                self._last = event.message.text or self._last
             return b""
         match event:
             case AssistantTextDelta():
@@ -98,10 +102,16 @@ class TextEncoder:
 
     def result(self, result: PromptResult) -> bytes:
         """The end: whatever was printed ends with a newline."""
-        if self._final:
-            self._print(result.text)
-            return clean(result.text).encode("utf-8") + self._end(result)
-        return self._end(result)
+        if not self._final:
+            return self._end(result)
+        ours = result.is_error and self._last != result.text  # a note for the history is nobody's answer
+        return self._answer("" if ours else self._last) or self._end(result)
+
+    def _answer(self, text: str) -> bytes:
+        """A whole message on lines of its own."""
+        self._last = ""
+        words = self._print(text)
+        return words + self._new_line()
 
     def _end(self, result: PromptResult) -> bytes:
         if result.has_structured and not self._any:

@@ -16,7 +16,7 @@ from caliban_permissions.facts import JudgedTool
 from caliban_permissions.judge import bound, judge_call, judge_claims
 from caliban_permissions.judgement import HumanOnly, Judgement, refusal
 from caliban_permissions.modes import ModeVerdict, apply_mode, plan_refusal
-from caliban_permissions.names import READER
+from caliban_permissions.names import PLAN_LEAVER, READER
 from caliban_permissions.paths import PathContext, resolve
 from caliban_permissions.remedy import headless_reason
 from caliban_permissions.rules.chain import RuleChain
@@ -138,7 +138,7 @@ class Engine:
     def _verdict(self, tool: JudgedTool, args: Mapping[str, Any]) -> tuple[Judgement, ModeVerdict]:
         refused = f"{tool.name} is the name of another tool than this one" if self._impostor(tool) else None
         if refused is None and self.mode == "plan":
-            refused = plan_refusal(tool)
+            refused = plan_refusal(tool, can_ask=PLAN_LEAVER in self._vouched)
         if refused is not None:
             return refusal(tool.name, refused), ModeVerdict("deny", refused)
         if self.mode == "disabled":

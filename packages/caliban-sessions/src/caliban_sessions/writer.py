@@ -205,7 +205,7 @@ class SessionWriter:
         if self._size_bytes + len(lines) > self._max_bytes:
             raise SessionWriteError(
                 f"session {self.name!r} is full: its files would pass {self._max_bytes:,} bytes",
-                hint="compact it, or start a new one with another --session name",
+                hint="start a new one with another --session name",
             )
         try:
             journal.append(lines)

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from caliban_common.paths import expand_user
 from caliban_settings.environment import is_harmless
+from caliban_settings.key import PERSON, Guard, Key, Scope
 from caliban_settings.leaves import LeafPath, Leaves, SettingValue, dotted
-from caliban_settings.schema import PERSON, Guard, Key, Scope
 
 Objections: TypeAlias = list[tuple[Any, str]]
 WAITS: Final = "no effect until this workspace is trusted (--trust-project)"

@@ -12,10 +12,10 @@ from caliban_common.near import nearest
 from caliban_common.text import one_line
 from caliban_settings.check import KeyPath, problems
 from caliban_settings.errors import SettingsError
+from caliban_settings.key import Key, Scope
 from caliban_settings.parse import kind_of
 from caliban_settings.place import line_of
 from caliban_settings.rules import BUCKETS, RuleFinding, clean_patterns, clean_rules
-from caliban_settings.schema import Key, Scope
 from caliban_settings.source import Source
 
 LeafPath: TypeAlias = tuple[str, ...]

@@ -9,10 +9,11 @@ from typing import Any, Final
 from caliban_common.text import one_line
 from caliban_settings.errors import SettingsError
 from caliban_settings.guard import Ground, Withheld, blocks, floor, lock, restrain
+from caliban_settings.key import PERSON, SCOPES, Scope
 from caliban_settings.leaves import LeafPath, Leaves, SettingValue, read_leaves, schema_tree
 from caliban_settings.merge import merge, nested
 from caliban_settings.rules import rules_of
-from caliban_settings.schema import PERSON, SCHEMA, SCOPES, Scope
+from caliban_settings.schema import SCHEMA
 from caliban_settings.settings import Settings
 from caliban_settings.source import INLINE, Source, read_overlay, read_scope
 from caliban_settings.unbuilt import unbuilt

@@ -8,8 +8,9 @@ from typing import Any
 from msgspec import Struct
 
 from caliban_settings.guard import Withheld
+from caliban_settings.key import Scope
 from caliban_settings.leaves import LeafPath, Leaves, ValueOrigin
-from caliban_settings.schema import SCHEMA, Scope
+from caliban_settings.schema import SCHEMA
 from caliban_settings.unbuilt import Unbuilt
 
 

@@ -13,9 +13,9 @@ from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
 from caliban_common.paths import expand_user
 from caliban_settings.errors import SettingsError
+from caliban_settings.key import Scope
 from caliban_settings.parse import MAX_BYTES, parse
 from caliban_settings.rules import from_legacy, with_denies_of
-from caliban_settings.schema import Scope
 
 INLINE = "--settings"
 _HOOK_KEYS = (

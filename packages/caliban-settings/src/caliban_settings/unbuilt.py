@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from caliban_settings.key import Key
 from caliban_settings.leaves import LeafPath, Leaves, ValueOrigin, dotted
-from caliban_settings.schema import Key
 
 
 class Unbuilt(Struct, frozen=True, kw_only=True):

@@ -74,7 +74,7 @@ class Parser(argparse.ArgumentParser):
         if extra != message:
             word = extra.split(" ")[0].split("=")[0]
             if word.startswith("-"):
-                message = f"there is no flag {word}"
+                message = f"there is no flag {word}{' for ' + self.prog if ' ' in self.prog else ''}"
             advice = self._advice(word)
         else:
             advice = _choice(message)
@@ -204,7 +204,7 @@ def _epilog(groups: Sequence[Group], commands: Sequence[Subcommand]) -> str:
     return "\n".join(
         (
             "commands:",
-            *_columns({f"caliban {row.line}": row.summary for row in commands}),
+            *(line for row in commands for line in (f"  caliban {row.line}", f"      {row.summary}")),
             "",
             "environment:",
             *_columns(variables(groups)),

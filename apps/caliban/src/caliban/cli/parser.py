@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from caliban.cli.commands import LATER_COMMANDS, Subcommand
-from caliban.cli.dispatch import first_word, is_slash_command, lookalike
+from caliban.cli.commands import LATER_COMMANDS, Subcommand, first_word
+from caliban.cli.dispatch import is_slash_command, lookalike
 from caliban.cli.flag import MAX_DIGITS, Flag, Group, positive
 from caliban.cli.formats import input_format, output_format
 from caliban.cli.groups import GROUPS, LATER_FLAGS

@@ -11,7 +11,6 @@ from caliban.compose.host import this_host
 from caliban.compose.settings import build_settings
 from caliban.stdio import complain
 from caliban_drive.notice import Notice
-from caliban_headless.notices import line
 
 
 def model_inputs(options: Options, workspace: Path) -> ModelInputs:
@@ -28,4 +27,5 @@ def model_inputs(options: Options, workspace: Path) -> ModelInputs:
 def report(notice: Notice) -> None:
     """Write a notice to standard error; how far something is, on a terminal only."""
     if notice.subtype != "status" or (sys.stderr is not None and sys.stderr.isatty()):
-        complain(line(notice.message, notice.hint))
+        hint = f"hint: {notice.hint}\n" if notice.hint else ""
+        complain(f"caliban: {notice.message}\n{hint}")
