@@ -51,7 +51,8 @@ def assert_kept(cli, done) -> None:
 def test_no_command_brings_the_key_to_the_model_a_frame_or_the_session(cli, command, output):
     (cli.work / "key").write_text(KEY)
     (cli.work / "encoded.py").write_text(
-        "import json, urllib.parse\nkey = open('key').read()\nprint(json.dumps(key), urllib.parse.quote(key, ''))"
+        "import json, urllib.parse\nkey = open('key').read()\n"
+        "print(json.dumps(key), urllib.parse.quote(key, ''))"
     )
     cli.script(
         wire.exchange(wire.tool_use("Bash", {"command": command})),

@@ -22,8 +22,8 @@ class MatchCollector(Struct, kw_only=True):
     """Matching lines as they come in: `path NUL number:text LF`. One more than `wanted` is enough.
 
     `lines` are path, number and content as they came; `rows`, made of them once they are confirmed, what is
-    shown. `changed` counts the lines that were not confirmed. `hidden` counts the files with matches that rules
-    hide: never for the model, who could ask for one expression after the other.
+    shown. `changed` counts the lines that were not confirmed. `hidden` counts the files with matches that
+    rules hide: not for the model, which could ask for one expression after the other.
     """
 
     wanted: int
