@@ -198,7 +198,7 @@ STRUCTS: Mapping[str, str] = {
     "caliban_agent_core.loop:Loop": "works through one run",
     "caliban_agent_core.dispatch:ToolBatch": "fills with the results of one reply",
     "caliban_agent_core.compaction:Compaction": "learns from one run's usage",
-    "caliban_tools_builtin.search.grep:MatchCollector": "takes the lines of one search as they come",
+    "caliban_tools_builtin.search.matches:MatchCollector": "takes the lines of one search as they come",
     "caliban_drive.result:RunTotals": "sums up the events of a run",
 }
 """Module or `module:Class` whose Structs are not frozen and keyword-only -> why.

@@ -42,8 +42,7 @@ def assert_kept(cli, done) -> None:
         "grep -a KEY /proc/*/environ",
         "cat /proc/$PPID/environ",
         'cat "$OLDPWD/key" key | tee copy; base64 key; base64 -w0 key; xxd -p key',
-        'python3 -c \'import json,urllib.parse as u; k=open("key").read(); '
-        'print(json.dumps(k), u.quote(k, safe=""))\'',
+        "python3 encoded.py",
         "for n in 1 2 3 4 5 6 7 8 9; do printf x; cat key; done; cat key >&2; exit 3",
         "yes | head -c 15350; cat key; yes | head -c 40000",
     ],
@@ -51,6 +50,10 @@ def assert_kept(cli, done) -> None:
 )
 def test_no_command_brings_the_key_to_the_model_a_frame_or_the_session(cli, command, output):
     (cli.work / "key").write_text(KEY)
+    (cli.work / "encoded.py").write_text(
+        "import json, urllib.parse\nkey = open('key').read()\n"
+        "print(json.dumps(key), urllib.parse.quote(key, ''))"
+    )
     cli.script(
         wire.exchange(wire.tool_use("Bash", {"command": command})),
         wire.exchange(wire.text("done")),
