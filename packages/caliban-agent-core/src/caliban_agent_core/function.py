@@ -106,8 +106,8 @@ class Parameters:
             # Fields have names of our own: a parameter may be called what a model class already uses.
             self._names[name] = f"argument_{len(fields)}"
             says = any(getattr(part, "description", None) for part in getattr(annotation, "__metadata__", ()))
-            words = {"description": described[name]} if name in described and not says else {}
-            fields[self._names[name]] = (annotation, Field(default, alias=name, **words))
+            words = None if says else described.get(name)
+            fields[self._names[name]] = (annotation, Field(default, alias=name, description=words))
         try:
             self._model: type[BaseModel] = create_model(
                 "Arguments", __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False), **fields
