@@ -229,7 +229,7 @@ class Loop(Struct, kw_only=True):
             case "stop":
                 return Stop(
                     kind="doom_loop",
-                    message=f"the model made the same failing call of {name} {STOP_AFTER} times",
+                    message=f"the model made the same failing call {STOP_AFTER} times: {one_line(name) or 'a tool without a name'}",
                     hint="say what it should do instead, or try another model",
                 )
 

@@ -139,6 +139,8 @@ class Submission:
                 self._recorded.append(event.message)
             case HistoryReplaced():
                 self._recorded = list(event.messages)
+            case ToolCallEnd():
+                pass
             case TurnEnd():
                 self._spent += event.usage
             case RunEnd():
@@ -151,7 +153,6 @@ class Submission:
                 | ToolCallStart()
                 | ToolCallInputDelta()
                 | ToolCallReady()
-                | ToolCallEnd()
                 | ApprovalAsked()
                 | ApprovalGiven()
                 | ToolProgress()
@@ -259,6 +260,7 @@ class Submission:
             raise RuntimeError("a prompt can be entered once; submit another one")
         self._conversation.begin(self)
         self._conversation.parts.reporter.listen(self._notice)
+        self._pending.extend(map(as_event, self._conversation.take_failures()))
         self._task = Background(self._work)
         self._task.start()
         return self

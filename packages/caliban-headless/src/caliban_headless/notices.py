@@ -45,6 +45,10 @@ MAX_NAME_CHARS = 80
 """How much is shown of the name of a tool: models make up names of any length."""
 
 
+SPOKEN_TOO = (*UNFRAMED, "session_write_failed")
+"""Warnings that stand on standard error beside frames: whoever watches must not learn too late of these."""
+
+
 def print_notice(text: str) -> None:
     """Write `text` to standard error; nobody listening is no reason to fail, or to wait."""
     if text:
@@ -110,6 +114,8 @@ class Notices:
                 return line(f"the reply starts again: {one_line(event.reason)}")
             case Warned():
                 return _warning(event)
+            case HistoryReplaced():
+                return _shortened(event)
             case (
                 TurnStart()
                 | AssistantTextDelta()
@@ -121,7 +127,6 @@ class Notices:
                 | ToolProgress()
                 | ChildEvent()
                 | MessageAdded()
-                | HistoryReplaced()
                 | HookFired()
                 | TurnEnd()
                 | RunEnd()
@@ -131,7 +136,7 @@ class Notices:
                 assert_never(event)
 
     def _unframed(self, event: AgentEvent) -> str:
-        return _warning(event) if isinstance(event, Warned) and event.subtype in UNFRAMED else ""
+        return _warning(event) if isinstance(event, Warned) and event.subtype in SPOKEN_TOO else ""
 
     def result(self, result: PromptResult) -> str:
         """The lines at the end: why it is no success, and what it came to."""
@@ -179,6 +184,12 @@ def _warning(event: Warned) -> str:
     if event.subtype in UNSPOKEN or (event.subtype == "status" and not _is_watched()):
         return ""
     return line(one_line(event.message))
+
+
+def _shortened(event: HistoryReplaced) -> str:
+    if not event.tokens_before:
+        return ""
+    return line(f"{event.reason}: about {event.tokens_before:,} tokens are {event.tokens_after:,} now")
 
 
 def _words(result: PromptResult) -> str:
