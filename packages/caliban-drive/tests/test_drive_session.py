@@ -11,9 +11,9 @@ from caliban_agent_core import Agent, AgentOptions
 from caliban_common.errors import CalibanError
 from caliban_common.event import AssistantTextDelta, MessageAdded, ToolCallReady, Warned
 from caliban_common.message import Message, ToolUseBlock, system, user
+from caliban_common.testing import CountedIds
 from caliban_common.usage import Usage
 from caliban_drive import Notice, Reporter, Session, SessionParts
-from caliban_common.testing import CountedIds
 from caliban_provider.errors import StreamInterrupted
 from caliban_provider.retry import NO_RETRIES
 from caliban_provider.testing.scripted import ScriptedProvider, reply, tool_call

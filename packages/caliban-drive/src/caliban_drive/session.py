@@ -93,7 +93,9 @@ class Session:
 
     def totals(self) -> RunTotals:
         """The beginning of a result: nothing yet, and the time from now on."""
-        return RunTotals(model=self.agent.model, session_id=self.id, costs=self._conversation.parts.costs)
+        costs = self._conversation.parts.costs
+        before = costs.by_model() if costs is not None else ()
+        return RunTotals(model=self.agent.model, session_id=self.id, costs=costs, before=before)
 
     def interrupt(self, *, waiting: bool = False) -> None:
         """End the prompt in progress, or else the next one if it is `waiting`; the session may go on."""

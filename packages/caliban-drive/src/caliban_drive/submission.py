@@ -259,6 +259,7 @@ class Submission:
             raise RuntimeError("a prompt can be entered once; submit another one")
         self._conversation.begin(self)
         self._conversation.parts.reporter.listen(self._notice)
+        self._pending.extend(map(as_event, self._conversation.take_failures()))
         self._task = Background(self._work)
         self._task.start()
         return self

@@ -41,6 +41,10 @@ UNFRAMED = ("slow_key_helper", "status")
 """Warnings that frames have no word for: they stand on standard error beside frames, too."""
 
 
+SPOKEN_TOO = (*UNFRAMED, "session_write_failed")
+"""Warnings that stand on standard error beside frames: whoever watches must not learn too late of these."""
+
+
 def print_notice(text: str) -> None:
     """Write `text` to standard error; nobody listening is no reason to fail, or to wait."""
     if text:
@@ -99,6 +103,8 @@ class Notices:
                 return line(f"the reply starts again: {one_line(event.reason)}")
             case Warned():
                 return _warning(event)
+            case HistoryReplaced():
+                return _shortened(event)
             case (
                 TurnStart()
                 | AssistantTextDelta()
@@ -110,7 +116,6 @@ class Notices:
                 | ToolProgress()
                 | ChildEvent()
                 | MessageAdded()
-                | HistoryReplaced()
                 | HookFired()
                 | TurnEnd()
                 | RunEnd()
@@ -120,7 +125,7 @@ class Notices:
                 assert_never(event)
 
     def _unframed(self, event: AgentEvent) -> str:
-        return _warning(event) if isinstance(event, Warned) and event.subtype in UNFRAMED else ""
+        return _warning(event) if isinstance(event, Warned) and event.subtype in SPOKEN_TOO else ""
 
     def result(self, result: PromptResult) -> str:
         """The line for an end that is no success."""
@@ -141,6 +146,12 @@ def _warning(event: Warned) -> str:
     if event.subtype in UNSPOKEN or (event.subtype == "status" and not _is_watched()):
         return ""
     return line(one_line(event.message))
+
+
+def _shortened(event: HistoryReplaced) -> str:
+    if not event.tokens_before:
+        return ""
+    return line(f"{event.reason}: about {event.tokens_before:,} tokens are {event.tokens_after:,} now")
 
 
 def _words(result: PromptResult) -> str:

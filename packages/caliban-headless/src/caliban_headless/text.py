@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import assert_never
 
+from caliban_common.codec import dumps
 from caliban_common.event import (
     AgentEvent,
     ApiRetry,
@@ -32,8 +34,51 @@ from caliban_drive.result import PromptResult
 from caliban_headless.frames import Init
 
 
+class FinalText:
+    """The last message alone, at the end: what a program reads from a pipe.
+
+    With `is_data` it is the one JSON value that fits a schema, and nothing where there is none. A run that fails
+    is followed by what it was cut off in, if that is no word between two calls.
+    """
+
+    def __init__(self, *, is_data: bool = False) -> None:
+        self._is_data = is_data
+
+    def begin(self, init: Init) -> bytes:
+        """Text has no beginning of its own."""
+        return b""
+
+    def prompt(self, message: Message) -> bytes:
+        """Text does not echo prompts."""
+        return b""
+
+    def event(self, event: AgentEvent) -> bytes:
+        """Nothing until the end."""
+        return b""
+
+    def result(self, result: PromptResult) -> bytes:
+        """The message, on lines of its own."""
+        if self._is_data:
+            return self._document(result)
+        if result.is_error and not (result.is_answer and result.text):
+            return b""
+        text = clean(result.text)
+        return (text if text.endswith("\n") else f"{text}\n").encode("utf-8")
+
+    def _document(self, result: PromptResult) -> bytes:
+        """The value as the model wrote it, where it wrote nothing else."""
+        if not result.has_structured:
+            return b""
+        text = result.text.strip()
+        try:
+            json.loads(text)
+        except (ValueError, RecursionError):
+            text = dumps(result.structured).decode("utf-8")
+        return f"{clean(text)}\n".encode()
+
+
 class TextEncoder:
-    """Streams text as it comes; turns stand on lines of their own.
+    """Streams text as it comes, to a person at a terminal; turns stand on lines of their own.
 
     Words that were taken back cannot be unprinted. The reply that replaces them is held against what was
     shown: as long as it says the same, nothing is printed twice; where it differs, it starts on a new line.

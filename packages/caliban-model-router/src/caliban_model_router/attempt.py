@@ -26,7 +26,6 @@ from caliban_provider.stream import (
     ThinkingDelta,
 )
 
-
 EXPLAINED = ("max_tokens", "refusal", "content_filter", "pause_turn", "malformed_call")
 """Ends of a reply that say why there is nothing in it; a reader has an answer to each."""
 
