@@ -151,7 +151,7 @@ def _factory(kind: str) -> ProviderFactory:
         if kind not in EXTRAS or not absent:
             raise
         raise ConfigError(
-            f"the provider {kind} is not installed", hint=f"pip install 'caliban[{EXTRAS[kind]}]'"
+            f"the provider {kind} is not installed", hint=f"pip install 'caliban-cli[{EXTRAS[kind]}]'"
         ) from error
 
 
