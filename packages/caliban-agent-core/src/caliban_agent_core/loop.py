@@ -105,7 +105,7 @@ class Loop(Struct, kw_only=True):
         await self._tell(self.prefix.ask(request, self.state.generation))
         try:
             outcome = await self.turn.run(request, number, tools)
-        except InvalidRequest as error:
+        except (InvalidRequest, ServerError) as error:
             if request.response_schema is None or isinstance(error, ContextTooLong | RequestTooLarge):
                 raise
             await self._tell(_unheld(error))
