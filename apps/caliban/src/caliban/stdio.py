@@ -26,6 +26,13 @@ def hold_standard_descriptors() -> None:
         sys.stderr = os.fdopen(2, "w", closefd=False)
 
 
+def keep_stdout() -> None:
+    """Send what packages print to standard error from now on: standard output is for results alone."""
+    if sys.stdout is not sys.stderr:
+        sys.stdout.flush()
+        sys.stdout = sys.stderr
+
+
 def write_out(data: bytes) -> int:
     """Write `data` to standard output; the exit code: 0, 141 when its reader is gone, 1 with words else."""
     view = memoryview(data)

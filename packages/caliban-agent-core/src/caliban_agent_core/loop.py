@@ -28,6 +28,7 @@ from caliban_provider.errors import (
     InvalidRequest,
     ProviderError,
     RequestTooLarge,
+    ServerError,
     StreamIdle,
 )
 from caliban_provider.request import CompletionRequest
@@ -106,7 +107,7 @@ class Loop(Struct, kw_only=True):
         try:
             outcome = await self.turn.run(request, number, tools)
         except (InvalidRequest, ServerError) as error:
-            if request.response_schema is None or isinstance(error, ContextTooLong | RequestTooLarge):
+            if request.response_schema is None or not _may_be_the_schema(error):
                 raise
             await self._tell(_unheld(error))
             outcome = await self.turn.run(replace(request, response_schema=None), number, tools)
@@ -202,6 +203,13 @@ class Loop(Struct, kw_only=True):
             cache=options.prompt_cache,
             min_cache_tokens=options.min_cache_tokens,
         )
+
+
+def _may_be_the_schema(error: ProviderError) -> bool:
+    """Whether a request may have failed for its schema: some servers fall over it instead of refusing it."""
+    if isinstance(error, ServerError):
+        return error.status is not None and error.status >= 500
+    return not isinstance(error, ContextTooLong | RequestTooLarge)
 
 
 def _unknown_end(reply: Reply) -> str | None:

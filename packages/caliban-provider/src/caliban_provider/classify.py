@@ -38,7 +38,8 @@ _LONG_WAIT_S = 60.0
 _REQUEST_IDS = ("request-id", "x-request-id", "x-amzn-requestid", "apim-request-id")
 
 _CONTEXT = re.compile(
-    r"contextwindowexceeded|prompt is too long|input is too long|prompt too long|maximum context length|maximum prompt length"
+    r"contextwindowexceeded|prompt is too long|input is too long|prompt too long"
+    r"|maximum context length|maximum prompt length"
     r"|(?:exceed|larger than|longer than|over the|beyond)[^.]{0,80}context (?:length|window|size|limit)"
     r"|context (?:length|window|size|limit)[^.]{0,40}exceed"
     r"|input token count[^.]{0,60}exceed|too many (?:input |total )?tokens"

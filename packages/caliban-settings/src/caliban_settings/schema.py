@@ -53,6 +53,7 @@ FLAG: Final[Form] = {"type": "boolean"}
 TEXTS: Final[Form] = {"type": "array", "items": TEXT}
 TABLE: Final[Form] = {"type": "object"}
 COUNT: Final[Form] = {"type": "integer", "minimum": 0}
+SECONDS: Final[Form] = {"type": "number", "minimum": 0}
 VALUE: Final[Form] = {"type": ["string", "integer", "number", "boolean"]}
 ANY: Final[Form] = {}
 MODEL: Final[Form] = {
@@ -151,6 +152,27 @@ SCHEMA: Final[tuple[Key, ...]] = (
         scopes=PERSON,
         restart=True,
         doc="The variable with its key.",
+    ),
+    Key(
+        path="provider.*.first_byte_s",
+        form=SECONDS,
+        scopes=PERSON,
+        restart=True,
+        doc="Seconds until a reply has to begin.",
+    ),
+    Key(
+        path="provider.*.idle_s",
+        form=SECONDS,
+        scopes=PERSON,
+        restart=True,
+        doc="Seconds in which a reply may say nothing.",
+    ),
+    Key(
+        path="provider.*.total_s",
+        form=SECONDS,
+        scopes=PERSON,
+        restart=True,
+        doc="Seconds that a whole reply may take; without it there is no limit.",
     ),
     Key(
         path="provider.*.headers.*", form=TEXT, scopes=PERSON, restart=True, doc="A header of every request."

@@ -11,6 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.errors import ConfigError
+from caliban.stdio import keep_stdout
+from caliban_provider.address import is_address
 from caliban_provider.errors import InvalidRequest, UnknownProvider
 from caliban_provider.options import check_headers, refuse_unknown, under
 from caliban_provider.provider import ProviderFactory
@@ -34,6 +36,9 @@ EXTRAS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Providers that are not always installed -> the extra of the distribution that brings them."""
 
+WAITS: Final = ("first_byte_s", "idle_s")
+"""Limits of waiting that every adapter keeps."""
+
 SettingsTable: TypeAlias = Mapping[str, Any]
 """A table `[provider.NAME]` as it was written and checked."""
 
@@ -55,6 +60,32 @@ class ProviderEntry(Struct, frozen=True, kw_only=True):
     def option_texts(self) -> dict[str, str]:
         """The options of its table, numbers and booleans as TOML writes them."""
         return _option_texts(self.table)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this distribution brings the adapter."""
+        return self.kind in BUILTIN or self.kind in EXTRAS
+
+    @property
+    def kind(self) -> str:
+        """The name of the adapter."""
+        return self.table.get("kind") or self.name
+
+    @property
+    def package(self) -> str:
+        """The module that the adapter is of, for a fault of it."""
+        return type(self.factory).__module__.partition(".")[0]
+
+    @property
+    def waits(self) -> dict[str, float]:
+        """The limits of waiting that its table gives, in seconds."""
+        return {name: float(self.table[name]) for name in WAITS if self.table.get(name)}
+
+    @property
+    def total_s(self) -> float | None:
+        """How long a whole reply may take, where its table limits that."""
+        limit = self.table.get("total_s")
+        return float(limit) if limit else None
 
     @property
     def needs_key(self) -> bool:
@@ -84,6 +115,11 @@ class ProviderEntry(Struct, frozen=True, kw_only=True):
         if written is not None and not written.strip():
             raise ConfigError(
                 f"[provider.{self.name}] the base_url is empty", hint="name the server, or leave it out"
+            )
+        if written is not None and not is_address(written.strip()):
+            raise ConfigError(
+                f"[provider.{self.name}] the base_url is not an http or https address",
+                hint="write it as https://HOST/PATH, or http://HOST:PORT/PATH with a port up to 65535",
             )
         try:
             check_headers(self.table.get("headers") or {})
@@ -136,6 +172,8 @@ def _option_texts(table: SettingsTable) -> dict[str, str]:
 
 
 def _factory(kind: str) -> ProviderFactory:
+    if kind not in BUILTIN and kind not in EXTRAS:
+        keep_stdout()
     try:
         return find(kind, BUILTIN)
     except UnknownProvider as error:
