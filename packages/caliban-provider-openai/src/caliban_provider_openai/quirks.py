@@ -62,6 +62,12 @@ _BY_HOST: tuple[tuple[str, Quirks], ...] = (
     ("moonshot.ai", replace(_COMPATIBLE, reasoning_field="reasoning_content", id_chars=64, id_extra=".:")),
     ("moonshot.cn", replace(_COMPATIBLE, reasoning_field="reasoning_content", id_chars=64, id_extra=".:")),
     ("openrouter.ai", replace(_COMPATIBLE, reasoning_field="reasoning", effort=True, files=True)),
+    ("z.ai", replace(_COMPATIBLE, stream_options=False, structured="json_object", any_word="auto")),
+    ("bigmodel.cn", replace(_COMPATIBLE, stream_options=False, structured="json_object", any_word="auto")),
+    (
+        "minimax.io",
+        replace(_COMPATIBLE, max_tokens_field="max_completion_tokens", structured="none", any_word="auto"),
+    ),
     ("groq.com", replace(_COMPATIBLE, max_tokens_field="max_completion_tokens")),
     ("cerebras.ai", replace(_COMPATIBLE, max_tokens_field="max_completion_tokens")),
 )

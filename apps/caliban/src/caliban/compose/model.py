@@ -75,7 +75,7 @@ def _plain(inputs: ModelInputs, report: Report) -> tuple[ProviderEntry, Resolved
     entry = find_provider(choice.provider, provider_tables(inputs.settings)).at(inputs.options.base_url)
     return entry, ResolvedModel(
         provider=make_provider(entry, inputs, report, explicit=choice.is_explicit),
-        model=choice.model or entry.factory.default_model,
+        model=choice.model or entry.default_model,
         name=entry.name,
         base_url=entry.table.get("base_url"),
     )
