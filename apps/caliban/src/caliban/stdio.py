@@ -39,6 +39,13 @@ def can_be_written(descriptor: int) -> bool:
         return False
 
 
+def keep_stdout() -> None:
+    """Send what packages print to standard error from now on: standard output is for results alone."""
+    if sys.stdout is not sys.stderr:
+        sys.stdout.flush()
+        sys.stdout = sys.stderr
+
+
 def write_out(data: bytes) -> int:
     """Write `data` to standard output; the exit code: 0, 141 when its reader is gone, 1 with words else."""
     if os.isatty(1):

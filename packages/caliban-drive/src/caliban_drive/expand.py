@@ -77,7 +77,7 @@ def image_block(name: str, path: Path, max_bytes: int) -> ImageBlock:
         raise AttachmentRefused(
             f"--image {name}: {error.message}", hint="a larger one needs --max-attach-bytes"
         ) from error
-    media_type = _image_type(data)
+    media_type = image_type(data)
     if media_type is None:
         raise AttachmentRefused(f"--image {name}: it is no PNG, JPEG, GIF or WebP image")
     return ImageBlock.of(media_type=media_type, data=base64.b64encode(data).decode("ascii"))

@@ -17,6 +17,7 @@ import anyio
 from msgspec import Struct
 
 from caliban_provider import faults, tls, unpack
+from caliban_provider.address import is_address
 from caliban_provider.connection import HttpTimeouts, Origin, Pool
 from caliban_provider.errors import BadResponse, InvalidRequest, ProviderError
 from caliban_provider.httpx_client import HttpxClient
@@ -156,16 +157,6 @@ async def _drain(pieces: AsyncIterator[bytes]) -> None:
                 pass
         except ProviderError:
             pass
-
-
-def is_address(url: str) -> bool:
-    """Whether `url` names a scheme that is spoken, a host, and a port that there is, if any."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return False
-    return parts.scheme.lower() in ("http", "https") and bool(parts.netloc.rpartition("@")[2])
 
 
 def _host(url: str) -> str:

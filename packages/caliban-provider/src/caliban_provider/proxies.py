@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Mapping
+from sys import platform
 
 
 def proxy_for(scheme: str, host: str, port: int) -> str | None:
@@ -70,8 +70,9 @@ def _in_range(host: str, entry: str) -> bool:
 
 def _system_goes_direct(host: str) -> bool:
     """What the system's own settings say, which count where the environment names no proxy."""
-    if sys.platform not in ("darwin", "win32") or any(name.lower().endswith("_proxy") for name in os.environ):
+    if any(name.lower().endswith("_proxy") for name in os.environ):
         return False
-    from urllib.request import proxy_bypass
+    import urllib.request
 
-    return bool(proxy_bypass(host))
+    bypass = urllib.request.proxy_bypass if platform in ("darwin", "win32") else None
+    return bypass is not None and bool(bypass(host))

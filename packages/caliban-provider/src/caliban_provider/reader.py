@@ -75,7 +75,9 @@ class StreamTimeouts(Struct, frozen=True, kw_only=True):
 
     What says nothing (comments, pings, a byte now and then) does not end a silence: the first content of a
     reply must come within `first_byte_s` as well, and each next one within `idle_s`. A model that has begun
-    to think is waited for twice as long as for its first word, for some think without a word. Some wires say something after the end that they have told, such as counts: `trail_s` is how long that is
+    to think is waited for twice as long as for its first word, for some think without a word.
+
+    Some wires say something after the end that they have told, such as counts: `trail_s` is how long that is
     waited for. With 0 nothing is read any more.
     """
 

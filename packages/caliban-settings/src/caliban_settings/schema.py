@@ -16,6 +16,7 @@ from caliban_settings.key import (
     MODES,
     PERSON,
     RULE,
+    SECONDS,
     SERVERS,
     SHARE,
     STATUS_LINE,
@@ -105,6 +106,27 @@ SCHEMA: Final[tuple[Key, ...]] = (
         scopes=PERSON,
         restart=True,
         doc="The variable with its key.",
+    ),
+    Key(
+        path="provider.*.first_byte_s",
+        form=SECONDS,
+        scopes=PERSON,
+        restart=True,
+        doc="Seconds until a reply has to begin.",
+    ),
+    Key(
+        path="provider.*.idle_s",
+        form=SECONDS,
+        scopes=PERSON,
+        restart=True,
+        doc="Seconds in which a reply may say nothing.",
+    ),
+    Key(
+        path="provider.*.total_s",
+        form=SECONDS,
+        scopes=PERSON,
+        restart=True,
+        doc="Seconds that a whole reply may take; without it there is no limit.",
     ),
     Key(
         path="provider.*.headers.*", form=TEXT, scopes=PERSON, restart=True, doc="A header of every request."

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 
 from caliban_provider.json_fields import maybe_count, member, string
 from caliban_provider.stream import BlockStart, BlockStop, InputDelta, StreamEvent
+from caliban_provider_openai.chat.kept import EXTRA, extra_payload
 
 
 class _Call(Struct, kw_only=True):
@@ -24,6 +25,7 @@ class _Call(Struct, kw_only=True):
     id: str = ""
     name: str = ""
     pieces: list[str] = field(default_factory=list)
+    extra: Mapping[str, Any] = field(default_factory=dict)
     block: int | None = None
 
 
@@ -67,6 +69,7 @@ class Calls:
             self._by_index[index] = call
         self._last = call
         call.id = call.id or id
+        call.extra = member(piece, EXTRA) or call.extra
         if call.block is not None:
             return self._input(call, text)
         call.name = name
@@ -87,6 +90,10 @@ class Calls:
                 out += self._begin(call)
             if call.block is not None:
                 out.append(BlockStop(call.block))
+                if call.extra:
+                    kept = self._number()
+                    out.append(BlockStart(kept, "opaque", payload=extra_payload(call.id, call.extra)))
+                    out.append(BlockStop(kept))
         self._by_index, self._last = {}, None
         self._calls = []
         return out

@@ -40,6 +40,7 @@ from caliban_provider.stream import (
     ThinkingDelta,
 )
 from caliban_provider_openai.chat.calls import Calls
+from caliban_provider_openai.chat.kept import DETAILS, Details
 from caliban_provider_openai.stream_error import stream_error
 from caliban_provider_openai.template import DeltaTemplate
 
@@ -118,6 +119,7 @@ class ChatDecoder:
         self._keeps_reasoning = style.keeps_reasoning
         self._blocks = 0
         self._calls = Calls(self._number, names=names or {}, salt=style.salt)
+        self._details = Details()
         self._called = False
         self._open: tuple[_Piece, int] | None = None
         self._finish: str | None = None
@@ -204,6 +206,9 @@ class ChatDecoder:
     def _delta(self, delta: dict[str, Any], raw: bytes) -> list[StreamEvent]:
         out: list[StreamEvent] = []
         kinds = 0
+        if DETAILS in delta:
+            self._details.grow(delta)
+            kinds += 2
         for name in _REASONING:
             if text := string(delta, name):
                 out += self._grow(ThinkingDelta, text)
@@ -295,6 +300,9 @@ class ChatDecoder:
         out = [*self._close(), *self._calls.end()]
         self._shape.forget()
         called = any(isinstance(event, BlockStart) for event in out) or self._called
+        if kept := self._details.payload():
+            index = self._number()
+            out += [BlockStart(index, "opaque", payload=kept), BlockStop(index)]
         stop = STOP_REASONS.get(self._finish or "stop", "other")
         if called and stop in ("end_turn", "tool_use"):
             stop = "tool_use"
