@@ -246,7 +246,7 @@ class TestCommands:
             ("cd .. && git status", "ask"),
             ("cd /tmp; git status", "ask"),
             ("cd sub; git log > x", "ask"),
-            ("cd - && git status", "allow"),
+            ("cd - && git status", "ask"),
             ("cd && git log > x", "ask"),
             ("cd /tmp", "allow"),
         ],

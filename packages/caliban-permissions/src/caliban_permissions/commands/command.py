@@ -29,6 +29,7 @@ _BLANKS = re.compile(r"[ \t]+")
 _WORD_START = re.compile(" ")
 _NETWORK = ("/dev/tcp/", "/dev/udp/")
 _MAX_COMMANDS = 128
+_MOVES = (("cd",), ("pushd",), ("popd",))
 _MAX_BASES = 4
 
 
@@ -51,8 +52,9 @@ class ShellCommand:
         """The simple commands in order. A `cd` adds a directory in which later simple commands may run."""
         subjects = []
         bases: tuple[str, ...] = (self.cwd,)
-        known = True
-        for simple in self.line.simple_commands[:_MAX_COMMANDS]:
+        commands = self.line.simple_commands[:_MAX_COMMANDS]
+        known = not any(simple.repeated and simple.argv[:1] in _MOVES for simple in commands)
+        for simple in commands:
             subjects.append(SimpleSubject(self, simple, bases, known))
             moves = simple.argv[0] if simple.argv else ""
             if moves in ("pushd", "popd") or (moves == "cd" and not _cd_target(simple)):
@@ -104,8 +106,12 @@ class ShellCommand:
     @cached_property
     def forms(self) -> tuple[Forms, ...]:
         """Every form of every simple command, of doubts about the line, and of what that may run."""
-        own = tuple(simple.forms for simple in self.simple_commands)
-        return (*own, doubt_forms(self.line.opaque, self.cwd, self.place.home), *self.loose)
+        return (*(simple.forms for simple in self.simple_commands), *self.other_forms)
+
+    @cached_property
+    def other_forms(self) -> tuple[Forms, ...]:
+        """The forms of what no simple command shows: of doubts about the line, and of what that may run."""
+        return (doubt_forms(self.line.opaque, self.cwd, self.place.home), *self.loose)
 
     @cached_property
     def redirects(self) -> tuple[Redirect, ...]:
@@ -180,7 +186,9 @@ class LineSubject:
 def _cd_target(simple: SimpleCommand) -> str:
     """The literal directory of a `cd`; empty when it has none or several readings."""
     operands = [word for word in simple.argv[1:] if word not in ("-P", "-L", "--", "-e", "-@")]
-    plain = len(operands) == 1 and operands[0] not in ("-", "") and not simple.opaque
+    if not operands and not simple.opaque:
+        return "~"
+    plain = len(operands) == 1 and operands[0][:1] not in ("-", "+", "") and not simple.opaque
     return operands[0] if plain and simple.words[-1].glob is None else ""
 
 

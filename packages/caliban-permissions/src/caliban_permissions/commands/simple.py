@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
+from caliban_permissions.commands.effects import possible_targets
+from caliban_permissions.commands.installed import planted
 from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
 from caliban_permissions.commands.forms import Forms, simple_forms
 from caliban_permissions.commands.unknown import names_after, only_values
@@ -23,11 +25,12 @@ from caliban_permissions.shell import HOLE, Opacity, SimpleCommand
 from caliban_permissions.shell.loose import dequoted
 from caliban_permissions.side_effects import Evidence, side_effects
 from caliban_permissions.side_effects.git import ELSEWHERE
-from caliban_permissions.side_effects.row import RUNS, WRITES, whole
+from caliban_permissions.side_effects.row import RUNS, WRITES, everything, whole
 from caliban_permissions.subjects import PathSubject
 
 _BLANKS = re.compile(r"[ \t]+")
 _FUSED = str.maketrans({" ": "\x01", "\t": "\x01", "\n": "\x01"})
+_ESCAPED = re.compile(r"[*?\[\]\\]")
 _MAX_PATHS = 64
 _INSTALLED = frozenset("usr bin sbin opt nix gnu snap Applications Library System".split())
 
@@ -150,8 +153,12 @@ class SimpleSubject:
             if word.glob is None:
                 words.append((index, word.text))
                 continue
+            pattern = word.glob
+            if word.at_home:
+                pattern = _ESCAPED.sub(r"\\\g<0>", self.command.place.home) + pattern[1:]
             for base in self.bases:
-                names = expand(word.glob, base, self.command.directories) if self.known else None
+                known = self.known or pattern.startswith("/")
+                names = expand(pattern, base, self.command.directories) if known else None
                 if names is None:
                     return None
                 words += ((index, name) for name in names)
@@ -176,6 +183,8 @@ class SimpleSubject:
             for redirect in self.parsed.redirects
             if redirect.writes and _like_an_option(redirect.target.text)
         )
+        if not self.known and self.parsed.argv[:1] != ("cd",):
+            doubts.append(Opacity("change to a directory that is not known"))
         away = next((base for base in self.bases[1:] if not self.command.place.inside(base)), None)
         if away is not None and self.parsed.argv[:1] != ("cd",):
             doubts.append(Opacity("change to a directory outside the workspace", away))
@@ -217,6 +226,11 @@ class SimpleSubject:
         """The files that a known command writes by its arguments."""
         if self._arguments:
             yield from self._subjects((target for _, target in write_targets(self._arguments)), EDITORS)
+
+    def perhaps_written(self) -> Iterator[PathSubject]:
+        """The files in the arguments of a command that may change them, for all that is known of it."""
+        if self._arguments:
+            yield from self._subjects(possible_targets(self._arguments), EDITORS)
 
     def redirected(self) -> Iterator[PathSubject]:
         """The files that the simple command's redirects write."""
@@ -270,7 +284,11 @@ class SimpleSubject:
 
     def _local_program(self, argv: tuple[str, ...]) -> Iterator[Evidence]:
         """A program given by a path that is not where programs are installed."""
-        if "/" not in argv[0] or HOLE in argv[0]:
+        if HOLE in argv[0]:
+            return
+        if "/" not in argv[0]:
+            if planted(argv[0], self.command.place, self.bases):
+                yield everything(argv, RUNS + " of the workspace")
             return
         real = os.path.realpath(f"{self.bases[0]}/{argv[0]}" if argv[0][0] != "/" else argv[0])
         if real.split("/")[1] not in _INSTALLED or self.command.place.inside(real):
