@@ -112,11 +112,11 @@ class TestWithoutAPerson:
         ("tool", "args", "wanted"),
         [
             ("Write", {"path": "a.py"}, ("acceptEdits", "--allow 'Write:")),
-            ("Bash", {"command": "git push"}, ("--allow 'Bash(git push:*)'", "--auto-allow", "dangerous")),
+            ("Bash", {"command": "git push"}, ("--allow 'Bash:git push'", "--auto-allow", "dangerous")),
             ("Bash", {"command": 'make "$X"'}, ("$X", "--auto-allow")),
             ("mcp__a__b", {}, ("--allow 'mcp__a__b'", "--auto-allow")),
-            ("WebFetch", {"url": "https://a.example/x"}, ("--allow 'WebFetch:https://a.example/*'",)),
-            ("Write", {"path": ".git/config"}, ("interactively",)),
+            ("WebFetch", {"url": "https://a.example/x"}, ("--allow 'WebFetch:https://a.example/x'",)),
+            ("Bash", {"command": "rm -rf /"}, ("only a person can approve it",)),
         ],
     )
     def test_an_ask_is_a_deny_that_names_a_remedy(

@@ -140,7 +140,7 @@ ASKED = [
     "git fetch",
     "git lg",
     "awk 'BEGIN{system(\"id\")}'",
-    'awk \'BEGIN{"id"|getline x}\'',
+    "awk 'BEGIN{\"id\"|getline x}'",
     "awk '{print > \"out\"}' log.txt",
     "awk '{print | \"sh\"}' log.txt",
     "awk -f p.awk log.txt",
@@ -191,7 +191,7 @@ ASKED = [
     "echo `touch x`",
     "cat <(touch x)",
     "printf -v x y",
-    "printf \"$X\"",
+    'printf "$X"',
     "test -v 'a[$(id)]'",
     "[ -v 'a[$(id)]' ]",
     "read -p x PATH",
@@ -245,10 +245,10 @@ ASKED = [
     "date -r /etc/passwd",
     "stat /etc/passwd",
     "cat $X",
-    "cat \"$X\"",
+    'cat "$X"',
     "ls $X",
-    "for f in $(cat log.txt); do cat \"$f\"; done",
-    "head -n 5 \"$X\"",
+    'for f in $(cat log.txt); do cat "$f"; done',
+    'head -n 5 "$X"',
     "env",
     "printenv",
     # what holds credentials
@@ -424,6 +424,8 @@ class TestRepositories:
 
     def test_the_configuration_of_a_clone_is_harmless(self, place: Any) -> None:
         config = Path(place.workspace, ".git", "config")
-        more = '[remote "origin"]\n\turl = https://h.example/x\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n'
+        more = (
+            '[remote "origin"]\n\turl = https://h.example/x\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n'
+        )
         config.write_text(config.read_text() + more + '[branch "main"]\n\tremote = origin\n')
         assert verdict(place, "git status") == "allow"

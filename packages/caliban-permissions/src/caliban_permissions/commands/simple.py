@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from caliban_permissions.commands.effects import possible_targets
-from caliban_permissions.commands.installed import planted
 from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
 from caliban_permissions.commands.forms import Forms, simple_forms
+from caliban_permissions.commands.installed import planted
 from caliban_permissions.commands.unknown import names_after, only_values
 from caliban_permissions.commands.wildcards import Directories, expand
 from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND

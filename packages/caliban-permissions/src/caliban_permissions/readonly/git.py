@@ -1,7 +1,5 @@
 """The sub-commands of git that only read, with the options of which that is known."""
 
-# ruff: noqa: SIM905 - a table of words reads best as words
-
 from __future__ import annotations
 
 import re
