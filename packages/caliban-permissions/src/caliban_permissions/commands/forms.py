@@ -36,7 +36,7 @@ from caliban_permissions.shell import (
     parse_line,
 )
 from caliban_permissions.side_effects import side_effects
-from caliban_permissions.side_effects.row import LOADS, RUNS
+from caliban_permissions.side_effects.row import FETCHES, READS, WRITES
 
 _RUNS_NEXT = ("-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch")
 _REBINDS = frozenset({"hash", "alias", "enable", "bind"})
@@ -48,7 +48,10 @@ _MAX_DEPTH = 8
 _MAX_CHARS = 40_000
 _MAX_STARTS = 48
 _COMMAND_START = re.compile(r"(?<![A-Za-z0-9_./~-])[A-Za-z0-9_./~][A-Za-z0-9_./-]*")
-_DELEGATES = (RUNS, LOADS)
+_ANYWHERE = re.compile(r"[A-Za-z0-9_./~][A-Za-z0-9_./-]*")
+_CLOSING = re.compile(r"[\"'`)\]};|&\n]")
+_SCRIPTED = frozenset({"sed", "gsed", "awk", "gawk", "mawk", "nawk", "original-awk"})
+_HARMLESS = (READS, WRITES, FETCHES)
 
 
 class Forms(NamedTuple):
@@ -137,16 +140,19 @@ class _Explorer:
     def _delegated(self, words: tuple[str, ...], depth: int) -> None:
         """What an option or a script in the arguments runs: a command may begin anywhere in it."""
         for item in side_effects(words)[:_MAX_INNER]:
-            if item.why not in _DELEGATES or item.word == 0:
+            if item.why in _HARMLESS or item.word == 0:
                 continue
+            self.unknown = self.unknown or program(words[0]) in _SCRIPTED
             for index in range(item.word, min(item.word + 2, len(words))):
                 rest = " ".join(words[index + 1 :])
-                starts = list(_COMMAND_START.finditer(words[index]))
+                starts = _command_starts(words, index)
                 self.unknown = self.unknown or len(starts) > _MAX_STARTS
                 for start in starts[:_MAX_STARTS]:
                     tail = words[index][start.start() :]
-                    self.texts.setdefault(f"{tail} {rest}".strip())
-                    self.texts.setdefault(f"{posixpath.basename(start.group())}{tail[len(start.group()) :]} {rest}".strip())
+                    quoted = _CLOSING.split(tail, maxsplit=1)[0]
+                    for text in dict.fromkeys((f"{tail} {rest}".strip(), quoted)):
+                        self.texts.setdefault(text)
+                        self.texts.setdefault(posixpath.basename(start.group()) + text[len(start.group()) :])
 
     def _line(self, line: ParsedLine, depth: int) -> None:
         for simple in line.simple_commands[:_MAX_FORMS]:
@@ -199,6 +205,14 @@ def _fed_from_outside(simple: SimpleCommand) -> bool:
     wraps = program(argv[0]) in WRAPPERS
     tails = (argv, *inner_commands(argv, _MAX_INNER)) if wraps else (argv,)
     return any((reads_commands(tail) and not given) or may_run_input(tail) for tail in tails)
+
+
+def _command_starts(words: tuple[str, ...], index: int) -> list[re.Match[str]]:
+    """Where in an argument a command may begin; in a script of sed right after any letter."""
+    if program(words[0]) not in ("sed", "gsed"):
+        return list(_COMMAND_START.finditer(words[index]))
+    places = (_ANYWHERE.match(words[index], place) for place in range(min(len(words[index]), _MAX_STARTS + 1)))
+    return [place for place in places if place is not None]
 
 
 def _may_be_program(name: str, argv: tuple[str, ...], index: int) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 SHELLS = frozenset(
@@ -91,6 +92,7 @@ GRAMMARS: Mapping[str, WrapperGrammar] = {
 """The wrappers of which an allow rule may name the inner program; all others must be named whole."""
 
 
+@lru_cache(maxsize=4_096)
 def program(word: str) -> str:
     """The name by which tables know a program: without directory, version and `.exe`, in lower case."""
     name = posixpath.basename(word.replace("\\", "/")).lower()

@@ -16,6 +16,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+=-]+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _DELIMITER = re.compile(r"[A-Za-z0-9_.-]+")
 _HERE = ("<<", "<<-")
+_PLACES = (["~"], ['"$PWD"'])
 
 
 def print_line(line: ParsedLine) -> str | None:
@@ -43,7 +44,7 @@ def print_word(word: Word) -> str | None:
             continue
         text = "".join(plain)
         if text:
-            parts.append(_after_home(text) if parts == ["~"] else quote(text))
+            parts.append(_below(text) if parts in _PLACES else quote(text))
         plain.clear()
         shown = _expansion(segment)
         if shown is None:
@@ -59,7 +60,8 @@ def quote(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def _after_home(text: str) -> str:
+def _below(text: str) -> str:
+    """What follows the home or the working directory: its slash is no part of what is quoted."""
     return "/" + (quote(text[1:]) if len(text) > 1 else "")
 
 
