@@ -97,7 +97,7 @@ def test_whatever_is_printed_can_be_pasted(words: list[str], scene: Any) -> None
                 scene.decide("Bash", {"command": command}, interactive=False, cli=allowed).action == "allow"
             )
             longer = {"command": command + " further"}
-            if "\n" not in command:
+            if "\n" not in command and command == command.strip():
                 assert scene.decide("Bash", longer, interactive=False, cli=allowed) == scene.decide(
                     "Bash", longer, interactive=False
                 )

@@ -93,16 +93,17 @@ class Engine:
         """Everything behind the verdict, before interactivity."""
         judged = self._judged(tool)
         judgement, verdict = self._verdict(judged, args)
+        chain = self._policy if self.mode == "disabled" else self._chain
         return Explanation(
             verdict=verdict.action,
             reason=verdict.reason or verdict.note,
             rule=judgement.rule,
             mode=self.mode,
-            parts=parts_of(judgement),
+            parts=parts_of(judgement, chain, self._clock()),
             opaque=judgement.opaque,
             human_only=tuple(only.text for only in judgement.human_only if only.kind != "outside"),
             suggestions=suggest(judged, args, self._place, judgement) if verdict.action == "ask" else (),
-            layers=(self._policy if self.mode == "disabled" else self._chain).layers(),
+            layers=chain.layers(),
         )
 
     def suggest(self, tool: ToolSpec, args: Mapping[str, Any]) -> tuple[str, ...]:
