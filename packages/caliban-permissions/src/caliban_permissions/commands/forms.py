@@ -36,6 +36,7 @@ from caliban_permissions.shell import (
     parse_line,
 )
 from caliban_permissions.side_effects import side_effects
+from caliban_permissions.side_effects.bundles import unbundled
 from caliban_permissions.side_effects.row import FETCHES, READS, WRITES
 
 _RUNS_NEXT = ("-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch")
@@ -139,6 +140,7 @@ class _Explorer:
 
     def _delegated(self, words: tuple[str, ...], depth: int) -> None:
         """What an option or a script in the arguments runs: a command may begin anywhere in it."""
+        words = unbundled(words)
         for item in side_effects(words)[:_MAX_INNER]:
             if item.why in _HARMLESS or item.word == 0:
                 continue

@@ -208,11 +208,17 @@ class SimpleSubject:
             index = expanded[item.word][0]
             globbed = self.parsed.words[index].glob is not None
             size = max(item.size, len(self.parsed.words[index].text)) if globbed else item.size
-            if item.why != ELSEWHERE or resolve(item.text, place, self.bases[0]).canonicals != (
-                place.workspace,
-            ):
+            if item.why != ELSEWHERE or not self._stays_inside(item.text):
                 items.append(Evidence(index, size, item.why, item.text))
         return tuple(items)
+
+    def _stays_inside(self, directory: str) -> bool:
+        """Whether a directory is in the workspace wherever the command runs."""
+        names = [resolve(directory, self.command.place, base) for base in self.bases]
+        inside = self.command.place.inside
+        return self.known and all(
+            each.uncertain is None and each.canonicals and all(map(inside, each.canonicals)) for each in names
+        )
 
     def reads(self) -> Iterator[PathSubject]:
         """The files that the simple command may read, by its arguments and its input redirects."""

@@ -42,11 +42,18 @@ ROWS: tuple[ArgumentRule, ...] = (
     ArgumentRule(
         "make gmake bmake remake",
         LOADS,
-        short="fCI",
-        long="file makefile directory include-dir",
+        short="fI",
+        long="file makefile include-dir",
         match=r"^[A-Za-z_.][A-Za-z0-9_.]*(?::|::|\?|\+|!)?=",
-        hits=("make -f x", "make -C ../x", "make SHELL=./p.sh", "make --file=x", "make CC:=./p"),
+        hits=("make -f x", "make SHELL=./p.sh", "make --file=x", "make CC:=./p"),
         misses=("make test", "make -n", "make --always-make"),
+    ),
+    ArgumentRule(
+        "make gmake bmake remake",
+        RUNS,
+        match=r"^[^-].*[=$:\s(){};#`|&<>\\]|^[=$:\s]",
+        hits=("make a-b:=$(shell", "make a+b:=x", "make $(x)", "make a:b"),
+        misses=("make test", "make build/x.o lib-1.2"),
     ),
     ArgumentRule(
         "just task rake invoke fab doit ninja scons waf mage",
