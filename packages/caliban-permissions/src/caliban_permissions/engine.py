@@ -113,7 +113,7 @@ class Engine:
 
     def may_read(self, path: str) -> bool:
         """Whether no deny or ask rule for Read means this path: what search tools may show of it."""
-        names = resolve(path, self._place)
+        names = resolve(path, self._place, on_disk=True)
         if names.refused is not None:
             return False
         if not self._chain.guards_reads:
