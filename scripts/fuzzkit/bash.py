@@ -24,13 +24,15 @@ for name in rec1 rec2 rec3; do
 done
 __fresh() { rm -rf ./* ./.[!.]*; mkdir sub; for __f in a.txt b.txt 'sp ace' -x; do printf x >"./$__f"; done; }
 __changed() {
-    __names=$(printf '%s/' * .[!.]* sub/*)
+    set -- * .[!.]* sub/*
+    __names="$*"
     [[ $__names != "$__clean" ]] && return 0
     for __f in ./a.txt ./b.txt './sp ace' ./-x; do IFS= read -r -N 9 __v <"$__f"; [[ $__v == x ]] || return 0; done
     return 1
 }
 __fresh
-__clean=$(printf '%s/' * .[!.]* sub/*)
+set -- * .[!.]* sub/*
+__clean="$*"
 mapfile -d '' __lines <"$LINES_FILE"
 for __line in "${__lines[@]}"; do
     ( __runs=0; unset __lines; eval "$__line
