@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from caliban_common.permission import Action, Decision, PermissionMode
 from caliban_common.tool import ToolSpec
@@ -18,9 +21,9 @@ from caliban_permissions.judgement import HumanOnly, Judgement, refusal
 from caliban_permissions.modes import ModeVerdict, apply_mode, plan_refusal
 from caliban_permissions.names import PLAN_LEAVER, READER
 from caliban_permissions.paths import PathContext, resolve
-from caliban_permissions.remedy import headless_reason
+from caliban_permissions.remedy import Trial, headless_reason
 from caliban_permissions.rules.chain import RuleChain
-from caliban_permissions.rules.rule import RuleSet
+from caliban_permissions.rules.rule import Rule, RuleSet
 from caliban_permissions.subjects import PathSubject
 from caliban_permissions.suggest import suggest
 
@@ -60,9 +63,7 @@ class Engine:
         auto_allow_read_only: bool = True,
     ) -> None:
         self.rules = rules
-        self.mode: PermissionMode = (
-            "dontAsk" if auto_allow and mode in ("default", "acceptEdits", "auto") else mode
-        )
+        self.mode: PermissionMode = _unasked(mode) if auto_allow else mode
         self.interactive = interactive
         self._auto_allow = auto_allow
         self._clock = clock
@@ -80,7 +81,8 @@ class Engine:
         judgement, verdict = self._verdict(judged, args)
         if verdict.action == "ask" and not self.interactive:
             suggestions = suggest(judged, args, self._place, judgement)
-            reason = headless_reason(judged, judgement, suggestions)
+            trial = Trial(judged, args, self._place, self._would_allow)
+            reason = headless_reason(judgement, suggestions, trial)
             return Decision(action="deny", reason=reason, rule=judgement.rule)
         printed = self._printed(judged, args, judgement) if verdict.action == "allow" else None
         return Decision(
@@ -91,16 +93,17 @@ class Engine:
         """Everything behind the verdict, before interactivity."""
         judged = self._judged(tool)
         judgement, verdict = self._verdict(judged, args)
+        chain = self._policy if self.mode == "disabled" else self._chain
         return Explanation(
             verdict=verdict.action,
             reason=verdict.reason or verdict.note,
             rule=judgement.rule,
             mode=self.mode,
-            parts=parts_of(judgement),
+            parts=parts_of(judgement, chain, self._clock()),
             opaque=judgement.opaque,
             human_only=tuple(only.text for only in judgement.human_only if only.kind != "outside"),
             suggestions=suggest(judged, args, self._place, judgement) if verdict.action == "ask" else (),
-            layers=(self._policy if self.mode == "disabled" else self._chain).layers(),
+            layers=chain.layers(),
         )
 
     def suggest(self, tool: ToolSpec, args: Mapping[str, Any]) -> tuple[str, ...]:
@@ -110,7 +113,7 @@ class Engine:
 
     def may_read(self, path: str) -> bool:
         """Whether no deny or ask rule for Read means this path: what search tools may show of it."""
-        names = resolve(path, self._place)
+        names = resolve(path, self._place, on_disk=True)
         if names.refused is not None:
             return False
         if not self._chain.guards_reads:
@@ -124,6 +127,22 @@ class Engine:
             return False
         now = self._clock()
         return not any(_denies_all(chain, tool.name, now) for chain in (self._chain, self._policy))
+
+    def _would_allow(
+        self,
+        tool: ToolSpec,
+        args: Mapping[str, Any],
+        *,
+        allow: tuple[str, ...] = (),
+        auto_allow: bool = False,
+    ) -> bool:
+        """Whether the call would run with more flags than this engine was given."""
+        other = copy(self)
+        rules = tuple(Rule(pattern=pattern, action="allow") for pattern in allow)
+        other.rules = replace(self.rules, cli=(*self.rules.cli, *rules))
+        other._chain = RuleChain(other.rules, self._place, self._vouched.values())
+        other.mode = _unasked(self.mode) if auto_allow else self.mode
+        return other._verdict(other._judged(tool), args)[1].action == "allow"
 
     def _judged(self, spec: ToolSpec) -> JudgedTool:
         # By identity first: to compare two equal specs takes 2 µs, and a JudgedTool made anew as much again.
@@ -196,6 +215,11 @@ class Engine:
         if isinstance(command, Judgement):
             return command
         return judge_bash(command, chain, self._clock(), reads_free=self._reads_free and tool.vouched)
+
+
+def _unasked(mode: PermissionMode) -> PermissionMode:
+    """The mode that `--auto-allow` makes of a mode."""
+    return "dontAsk" if mode in ("default", "acceptEdits", "auto") else mode
 
 
 def _denies_all(chain: RuleChain, tool: str, now: datetime) -> bool:

@@ -82,7 +82,7 @@ class ShellCommand:
             for redirect in self.redirects
             if redirect.target.text.startswith(_NETWORK)
         )
-        if not doubts and self.printed is None:
+        if self.printed is None and all(opacity.value_only for opacity in doubts):
             doubts.append(Opacity("more than one reading", runs=True))
         if not self.place.inside(self.cwd):
             doubts.append(Opacity("working directory outside the workspace", self.cwd))
@@ -102,6 +102,12 @@ class ShellCommand:
     def unsure(self) -> bool:
         """Whether the command is opaque, or may run what does not stand in it."""
         return bool(self.opaque) or any(forms.unknown for forms in self.forms)
+
+    @cached_property
+    def unbounded(self) -> bool:
+        """Whether anything at all may run: what runs stands neither in the text nor in a rule about it."""
+        unread = (item for item in self.opaque if item.runs or (item.script is not None and not item.value_only))
+        return next(unread, None) is not None or any(forms.unknown for forms in self.forms)
 
     @cached_property
     def forms(self) -> tuple[Forms, ...]:

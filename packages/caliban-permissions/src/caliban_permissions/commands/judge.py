@@ -58,7 +58,7 @@ class _CommandJudge:
         parts = [*commands]
         if not simple_commands or line.rule is not None:
             parts.append(
-                JudgedPart("line", self.command.text, line.action, line, self._doubts(simple_commands))
+                JudgedPart("line", self.command.text, line.action, line, self._doubts(simple_commands), (), self.line)
             )
         parts += self._destruction()
         exact = all(self._exact(ruling) for ruling in rulings) if simple_commands else self._exact(line)
@@ -106,13 +106,13 @@ class _CommandJudge:
     def _command_part(self, simple: SimpleSubject, ruling: Ruling) -> JudgedPart:
         text = simple.parsed.raw if simple.parsed.words else simple.parsed.raw or self.command.text
         if ruling.action != "ask":
-            return JudgedPart("command", text, ruling.action, ruling)
+            return JudgedPart("command", text, ruling.action, ruling, subject=simple)
         problem = "" if self.readers is None or ruling.explicit else self.readers.problem(simple)
         if problem is None:
             free = Ruling("allow", None, len(self.chain.all))
-            return JudgedPart("command", text, "allow", free, (ONLY_READS,))
+            return JudgedPart("command", text, "allow", free, (ONLY_READS,), subject=simple)
         notes = (*self._why_uncovered(simple), *filter(None, (problem,)))
-        return JudgedPart("command", text, ruling.action, ruling, notes)
+        return JudgedPart("command", text, ruling.action, ruling, notes, subject=simple)
 
     def _why_uncovered(self, simple: SimpleSubject) -> tuple[str, ...]:
         """What keeps an allow rule that matches the words from covering the simple command."""
@@ -167,7 +167,7 @@ class _CommandJudge:
             ruling = self.chain.decide(subject, self.now)
             text = subject.names.given
             if ruling.explicit and ruling.action != "allow":
-                yield JudgedPart("write", text, ruling.action, ruling)
+                yield JudgedPart("write", text, ruling.action, ruling, subject=subject)
             elif any(protection(name, self.place) == "authority" for name in subject.names.canonicals):
                 free = Ruling("allow", None, len(self.chain.all))
                 yield guarded(JudgedPart("write", text, "allow", free), subject.names, self.place)
@@ -196,7 +196,7 @@ class _CommandJudge:
         for subject in (*self._read_by_groups(), *self._read_by_commands()):
             ruling = self.chain.decide(subject, self.now)
             if ruling.explicit and ruling.action != "allow":
-                yield JudgedPart("read", subject.names.given, ruling.action, ruling)
+                yield JudgedPart("read", subject.names.given, ruling.action, ruling, subject=subject)
             elif subject.names.uncertain is not None:
                 yield from self._perhaps_read(subject)
 

@@ -38,8 +38,10 @@ class ReadOnlyCommands:
 
     def problem(self, simple: SimpleSubject) -> str | None:
         """Why the simple command is not let run without a rule; empty where nothing can be said."""
-        if not self._settled or not simple.known or not simple.parsed.words:
+        if not self._settled or not simple.known:
             return ""
+        if not simple.parsed.words:
+            return None if simple.parsed.assigns and not simple.parsed.redirects else ""
         reads = self._reads_of(simple.parsed)
         if reads is None:
             return ""

@@ -29,7 +29,9 @@ _JQ = Grammar(
     "indent",
     operands="script",
 )
-_JQ_REACHES_OUT = re.compile(r"\$ENV|\benv\b|\binclude\b|\bimport\b|\bmodulemeta\b|\$__prog|get_search_list")
+_JQ_REACHES_OUT = re.compile(
+    r"\$ENV|(?<![.\w])env\b|\binclude\b|\bimport\b|\bmodulemeta\b|\$__prog|get_search_list"
+)
 _JQ_PAIRS = frozenset({"--arg", "--argjson"})
 _UNARY = frozenset("-e -f -d -r -w -x -s -L -h -S -p -b -c -u -g -k -n -z -t -O -G -N".split())
 _FILE_TESTS = _UNARY - {"-n", "-z", "-t"}
