@@ -83,11 +83,16 @@ class ShellCommand:
             for redirect in self.redirects
             if redirect.target.text.startswith(_NETWORK)
         )
-        if not doubts and self.printed is None:
+        if self.printed is None and all(opacity.value_only for opacity in doubts):
             doubts.append(Opacity("more than one reading", runs=True))
         if not self.place.inside(self.cwd):
             doubts.append(Opacity("working directory outside the workspace", self.cwd))
         return tuple(doubts)
+
+    @cached_property
+    def obscure(self) -> bool:
+        """Whether more of the command is unknown than the values of words."""
+        return any(not opacity.value_only for opacity in self.opaque)
 
     @cached_property
     def doubtful(self) -> bool:
@@ -98,6 +103,14 @@ class ShellCommand:
     def unsure(self) -> bool:
         """Whether the command is opaque, or may run what does not stand in it."""
         return bool(self.opaque) or any(forms.unknown for forms in self.forms)
+
+    @cached_property
+    def unbounded(self) -> bool:
+        """Whether anything at all may run: what runs stands neither in the text nor in a rule about it."""
+        unread = (
+            item for item in self.opaque if item.runs or (item.script is not None and not item.value_only)
+        )
+        return next(unread, None) is not None or any(forms.unknown for forms in self.forms)
 
     @cached_property
     def forms(self) -> tuple[Forms, ...]:
@@ -134,7 +147,8 @@ class ShellCommand:
 
     def patterns(self, settled: frozenset[str]) -> tuple[str, ...]:
         """The rules that "always allow" would write for what is not `settled`; none for an opaque command."""
-        return () if self.opaque else simple_patterns(self.tools[0], self.simple_commands, settled)
+        unclear = self.obscure or not all(simple.only_values for simple in self.simple_commands)
+        return () if unclear else simple_patterns(self.tools[0], self.simple_commands, settled)
 
     def may_match(self, rule: CompiledRule) -> bool:
         """Whether the command, of which one is unsure, may do what the rule is about when it runs."""

@@ -14,6 +14,7 @@ from caliban_permissions.commands.effects import possible_targets
 from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
 from caliban_permissions.commands.forms import Forms, simple_forms
 from caliban_permissions.commands.installed import planted
+from caliban_permissions.commands.unknown import names_after, only_values
 from caliban_permissions.commands.wildcards import Directories, expand
 from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND
 from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, resolve
@@ -43,8 +44,8 @@ class CommandContext(Protocol):
     directories: Directories
 
     @property
-    def opaque(self) -> tuple[Opacity, ...]:
-        """The doubts about the whole command."""
+    def obscure(self) -> bool:
+        """Whether more of the whole command is unknown than values."""
         ...
 
 
@@ -81,7 +82,8 @@ class SimpleSubject:
             return False
         if isinstance(argument, Bare):
             return True
-        return not self.command.opaque and self.textually_covered_by(rule) and not self.unnamed(rule)
+        settled = not self.command.obscure and self.only_values
+        return settled and self.textually_covered_by(rule) and not self.unnamed(rule)
 
     def textually_covered_by(self, rule: CompiledRule) -> bool:
         """Whether the words match, whatever they may hide."""
@@ -172,7 +174,9 @@ class SimpleSubject:
             doubts += (
                 Opacity("file name that reads as an option", name)
                 for index, name in self.expanded
-                if name.startswith("-") and self.parsed.words[index].glob is not None
+                if name.startswith("-")
+                and self.parsed.words[index].glob is not None
+                and index < names_after(self.parsed.argv)
             )
         doubts += (
             Opacity("file name that reads as an option", redirect.target.text)
@@ -185,6 +189,11 @@ class SimpleSubject:
         if away is not None and self.parsed.argv[:1] != ("cd",):
             doubts.append(Opacity("change to a directory outside the workspace", away))
         return tuple(doubts)
+
+    @cached_property
+    def only_values(self) -> bool:
+        """Whether what is unknown of it is nothing but the value of arguments."""
+        return not self.opaque or only_values(self.parsed.words)
 
     @cached_property
     def evidence(self) -> tuple[Evidence, ...]:
@@ -241,7 +250,7 @@ class SimpleSubject:
             if number == _MAX_PATHS:
                 yield PathSubject(tools, ANY_PATH)
                 return
-            names = self._names(path)
+            names = self.names_of(path)
             if names.refused is None:
                 yield PathSubject(tools, names)
             elif tools[0] != READER:
@@ -252,7 +261,8 @@ class SimpleSubject:
         """The arguments after file-name expansion, as far as it is known."""
         return self.parsed.argv if self.expanded is None else tuple(text for _, text in self.expanded)
 
-    def _names(self, text: str) -> PathNames:
+    def names_of(self, text: str) -> PathNames:
+        """The names of a path as the simple command means it."""
         if HOLE in text:
             return PathNames(text.replace(HOLE, "?"), uncertain="its name is known only when it runs")
         readings = [resolve(text, self.command.place, base) for base in self.bases]
@@ -271,7 +281,7 @@ class SimpleSubject:
             if number == _MAX_PATHS:
                 yield whole(argv, len(argv) - 1, WRITES)
                 return
-            names = self._names(target)
+            names = self.names_of(target)
             if any(not self.command.place.inside(canonical) for canonical in names.canonicals):
                 yield whole(argv, index, WRITES + " outside the workspace")
             elif _like_an_option(target):

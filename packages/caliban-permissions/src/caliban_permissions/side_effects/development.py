@@ -132,7 +132,7 @@ ROWS: tuple[ArgumentRule, ...] = (
         words="-P* -E -C* -S* --build --install --open --workflow --script* -D* --toolchain* --preset* "
         "--build-and-test --launch* -O*",
         operands=1,
-        hits=("cmake -P x", "cmake -E touch x", "ctest -S x", "cmake --build b"),
+        hits=("cmake -P x", "cmake -E touch x", "ctest -S x", "cmake --build /b"),
         misses=("cmake --version", "ctest"),
     ),
     ArgumentRule(
@@ -222,7 +222,8 @@ ROWS: tuple[ArgumentRule, ...] = (
         "testenvironment runner "
         "transform output-file output outfile outdir outfile-path out-dir out-file coveragedirectory file "
         "gulpfile gruntfile base tasks cwd rootdir prefix project plugin-search-dir custom-syntax "
-        "custom-formatter format-path preload node-option node-options reporter resolver",
+        "custom-formatter format-path preload node-option node-options reporter resolver reporters "
+        "coveragereporters coverageprovider snapshotresolver testsequencer testresultsprocessor filter",
         hits=(
             "eslint -c x .",
             "eslint --rulesdir x .",

@@ -177,7 +177,7 @@ ROWS: tuple[ArgumentRule, ...] = (
         hits=(
             "docker run -v /:/h x",
             "docker exec c id",
-            "docker build .",
+            "docker build -f x .",
             "docker cp a b:c",
             "podman run x",
         ),

@@ -11,6 +11,7 @@ from caliban_permissions.side_effects import development, network, packages, tex
 from caliban_permissions.side_effects.awk import awk_evidence
 from caliban_permissions.side_effects.builtins import builtin_evidence
 from caliban_permissions.side_effects.bundles import unbundled
+from caliban_permissions.side_effects.everyday import unsurprising
 from caliban_permissions.side_effects.git import ELSEWHERE, git_evidence
 from caliban_permissions.side_effects.interpreters import interpreter_evidence, wrapper_start
 from caliban_permissions.side_effects.known import unknown_options
@@ -81,6 +82,10 @@ def side_effects(argv: tuple[str, ...]) -> tuple[Evidence, ...]:
 
 
 def _own(argv: tuple[str, ...]) -> list[Evidence]:
+    return unsurprising(program(argv[0]), argv, _all(argv))
+
+
+def _all(argv: tuple[str, ...]) -> list[Evidence]:
     items = builtin_evidence(argv) or interpreter_evidence(argv)
     if items:
         return items
