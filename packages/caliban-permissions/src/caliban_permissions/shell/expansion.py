@@ -92,11 +92,10 @@ def document(text: str, index: int) -> tuple[int, str] | None:
     tabs, *delimiters = opening.groups()
     delimiter = next(filter(None, delimiters))
     blanks = "\t*" if tabs else ""
-    end = re.compile(rf"^{blanks}{delimiter}(?:\n[ \t\n]*\)|(?!\n))", re.MULTILINE).search(
-        text, opening.end()
-    )
-    if end is None or not end.group().endswith(")"):
-        return None  # shells differ in whether a line that only begins with the delimiter ends the document
+    # The first line that begins with the delimiter must be it: shells differ in whether another ends it, too.
+    end = re.compile(rf"^{blanks}{delimiter}(\n[ \t\n]*\))?", re.MULTILINE).search(text, opening.end())
+    if end is None or end.group(1) is None:
+        return None
     data = text[opening.end() : end.start()]
     if delimiters[2] and any(char in data for char in "$`\\"):
         return None
