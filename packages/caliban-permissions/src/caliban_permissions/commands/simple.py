@@ -281,6 +281,8 @@ class SimpleSubject:
             if number == _MAX_PATHS:
                 yield whole(argv, len(argv) - 1, WRITES)
                 return
+            if shared_device(target):
+                continue
             names = self.names_of(target)
             if any(not self.command.place.inside(canonical) for canonical in names.canonicals):
                 yield whole(argv, index, WRITES + " outside the workspace")

@@ -67,6 +67,8 @@ def harmless(name: str, value: str | None) -> bool:
     upper = name.upper()
     if upper in _FREE or (value == "" and upper + "=" in _FREE):
         return True
+    if value == "cat" and upper in ("PAGER", "GIT_PAGER", "GH_PAGER", "AWS_PAGER", "MANPAGER"):
+        return True
     return not (upper in _LOADERS or _PREFIXES.match(upper) or _PARTS.search(upper))
 
 
