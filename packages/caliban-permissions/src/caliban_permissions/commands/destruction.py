@@ -78,22 +78,26 @@ def catastrophic(argv: tuple[str, ...], place: PathContext, base: str) -> str | 
         targets = (word.removeprefix("of=") for word in argv[1:])
         device = next((target for target in targets if target.startswith(_BLOCK_DEVICES)), None)
         return None if device is None else f"it overwrites the device {device}"
-    recursive = any(_is_recursive(word) for word in argv[1:])
-    operands = [word for _, word in operands_of(argv)]
-    if name in ("find", "gfind") and _changes_all(argv):
-        roots = _find_roots(argv)
-    elif name == "mv":
-        roots = operands if _into_option(argv) else operands[:-1]
-    elif name == "rm" and (recursive or "--no-preserve-root" in argv):
-        roots = operands
-    elif name in ("chmod", "chown", "chgrp") and recursive:
-        roots = operands[1:]
-    else:
-        return None
-    for number, root in enumerate(roots):
+    for number, root in enumerate(_roots(name, argv)):
         if _vital(root, place, base, on_disk=number < _MAX_LOOKED_UP):
             return f"it changes all of {root.replace(HOLE, '?')}"
     return None
+
+
+def _roots(name: str, argv: tuple[str, ...]) -> list[str]:
+    """What a command deletes, moves or changes with all that is in it."""
+    if name in ("find", "gfind"):
+        return _find_roots(argv) if _changes_all(argv) else []
+    if name == "mv":
+        operands = [word for _, word in operands_of(argv)]
+        return operands if _into_option(argv) else operands[:-1]
+    if name not in ("rm", "chmod", "chown", "chgrp"):
+        return []
+    recursive = any(map(_is_recursive, argv[1:]))
+    if not recursive and not (name == "rm" and "--no-preserve-root" in argv):
+        return []
+    operands = [word for _, word in operands_of(argv)]
+    return operands if name == "rm" else operands[1:]
 
 
 def _commands(command: ShellCommand) -> Iterator[tuple[str, tuple[str, ...]]]:

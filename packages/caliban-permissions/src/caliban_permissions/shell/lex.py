@@ -19,6 +19,7 @@ _COPIES = frozenset({"<&", ">&"})
 _EXPANDED_IN_BODY = re.compile(r"`|\$[({\[]")
 _NAMED_DESCRIPTOR = re.compile(r"\{[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\}")
 _DIGITS = re.compile(r"[0-9]+")
+_MAX_SPREAD = 512
 _MAX_DESCRIPTOR = 2_147_483_647
 
 
@@ -52,6 +53,7 @@ class Lexer:
         self.doubts: list[Opacity] = []
         self._pending: list[HereDocument] = []
         self._awaited: int | None = None
+        self._spread = 0
 
     def run(self) -> Lexer:
         """Read everything; never raises."""
@@ -124,7 +126,8 @@ class Lexer:
         target = bool(self.tokens) and self.tokens[-1].kind == "redirect"
         words = None
         if any(item.what == "brace expansion" for item in word.opaque) and not target:
-            words = brace_words(word)
+            words = brace_words(word) if self._spread < _MAX_SPREAD else None
+            self._spread += len(words or ())
         self.tokens += (LexToken("word", each.text, each.start, each) for each in words or [word])
         if self._awaited is not None:
             operator = self.tokens[self._awaited].text
