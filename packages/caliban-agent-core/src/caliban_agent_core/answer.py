@@ -1,7 +1,7 @@
 """The value in a model's answer: JSON values in a reply, and the check against a Python type.
 
-Models reason before they answer, show drafts, and put the answer between fences: what stands in reasoning tags
-is no answer, what is fenced goes before what is not, what comes last before what came first.
+Models reason before they answer, show drafts, and put the answer between fences: what stands in reasoning
+tags is no answer, what is fenced goes before what is not, what comes last before what came first.
 """
 
 from __future__ import annotations

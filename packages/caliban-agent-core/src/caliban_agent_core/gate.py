@@ -21,8 +21,8 @@ class Gate(Struct, frozen=True, kw_only=True):
     """Who judges tool calls, after the hooks.
 
     Without either everything is allowed: an embedder who hands over functions has decided. With an `approver`
-    and no `rules` every call is asked about; without an `approver` a call that the rules, or a hook, leave to a
-    person is denied.
+    and no `rules` every call is asked about; without an `approver` a call that the rules, or a hook, leave to
+    a person is denied.
     """
 
     rules: Rules | None = None

@@ -92,8 +92,8 @@ class Summarizer:
         """A shorter history that says the same. `spent` is told the usage of the call, failed or not.
 
         The result fits `target_tokens` unless its last turn alone does not. Raises `CompactionFailed` when
-        there is nothing old enough, when the provider fails, says nothing or is cut off, and when the result would not be
-        shorter.
+        there is nothing old enough, when the provider fails, says nothing or is cut off, and when the result
+        would not be shorter.
         """
         plan = _plan(messages, target_tokens)
         if not plan.older:
