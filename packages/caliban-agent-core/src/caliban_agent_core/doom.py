@@ -53,8 +53,8 @@ def after_calls(
 def advice(name: str) -> str:
     """What the model is told."""
     return (
-        f"{MARK} {TELL_AFTER} times: {name} with these arguments gives the same error. Do not make it again as it "
-        "is; find out what is wrong, try another way, or say what keeps you from going on."
+        f"{MARK} {TELL_AFTER} times: {name} with these arguments gives the same error. Do not make it again "
+        "as it is; find out what is wrong, try another way, or say what keeps you from going on."
     )
 
 

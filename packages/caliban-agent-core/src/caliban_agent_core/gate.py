@@ -59,7 +59,7 @@ async def judge(gate: Gate, hooks: HookCaller, call: ToolUseBlock, tool: Tool, t
 
 
 async def ask_approver(approver: Approver, call: ToolUseBlock, tool: Tool, reason: str) -> Decision:
-    """The approver's answer; `ask` means that it comes later. The wall: an approver that fails allows nothing."""
+    """The approver's answer; `ask` means that it comes later. The wall: one that fails allows nothing."""
     try:
         answer: object = await approver.approve(ApprovalRequest(call=call, tool=tool.spec, reason=reason))
         if not isinstance(answer, Decision):

@@ -209,7 +209,7 @@ class Writer(Struct, frozen=True, kw_only=True):
 
 
 def pieces(record: str, room_chars: int) -> list[str]:
-    """`record` in as few pieces of at most `room_chars` as may be, cut between paragraphs where one is near."""
+    """`record` in few pieces of at most `room_chars`, cut between paragraphs where some are near."""
     parts = []
     while len(record) > room_chars:
         cut = record.rfind("\n\n", room_chars // 2, room_chars)
