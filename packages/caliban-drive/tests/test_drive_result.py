@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,7 +31,7 @@ def session_of(*replies) -> Session:
 
 async def answer(session: Session, schema: AnswerSchema | None = None, **more) -> tuple[PromptResult, list]:
     events = []
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         async with session.submit(user("which?"), schema=schema, **more) as submission:
             async for event in submission.events:
                 events.append(event)

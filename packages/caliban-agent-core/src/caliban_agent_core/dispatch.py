@@ -25,6 +25,7 @@ from caliban_agent_core.toolset import ToolSnapshot
 from caliban_common.arguments import ArgumentError
 from caliban_common.event import ApprovalAsked, ApprovalGiven, ToolCallEnd, ToolCallReady
 from caliban_common.history import INTERRUPTED, interrupted
+from caliban_common.masked import masked_output
 from caliban_common.message import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from caliban_common.text import one_line
 from caliban_common.tool import Tool, ToolContext, ToolOutput
@@ -246,10 +247,11 @@ class Dispatcher:
 
     async def _finish(self, place: int, output: ToolOutput, work: ToolBatch, ending: CallEnding) -> None:
         call = work.calls[place]
+        output = self._masked(output)
         result = work.results[place] = self._result(call, output, ending.context)
         verdict, more = await self._hooks.after_tool(call, result, work.turn)
         if verdict.updated_output is not None:
-            output = replace(output, content=verdict.updated_output)
+            output = self._masked(replace(output, content=verdict.updated_output))
         if verdict.updated_output is not None or more:
             context = "\n".join(filter(None, (ending.context, more)))
             result = work.results[place] = self._result(call, output, context)
@@ -268,6 +270,7 @@ class Dispatcher:
     def _result(self, call: ToolUseBlock, output: ToolOutput, context: str) -> ToolResultBlock:
         """What the model reads: `output` within its cap, and `context` after it."""
         options = self._options
+        context = context if options.masker is None else options.masker.text(context)
         capped = cap_output(
             output,
             cap_chars=options.tool_result_cap_chars,
@@ -279,6 +282,10 @@ class Dispatcher:
         if context:
             content = (*content, TextBlock(text=context))
         return ToolResultBlock(tool_use_id=call.id, content=content, is_error=output.is_error)
+
+    def _masked(self, output: ToolOutput) -> ToolOutput:
+        masker = self._options.masker
+        return output if masker is None else masked_output(output, masker)
 
 
 async def invoke(tool: Tool, call: ToolUseBlock, context: ToolContext) -> tuple[ToolOutput, Outcome]:

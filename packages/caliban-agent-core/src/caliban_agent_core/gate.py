@@ -30,7 +30,7 @@ class Gate(Struct, frozen=True, kw_only=True):
 
 
 class GateVerdict(Struct, frozen=True, kw_only=True):
-    """What the gate says: the decision, and the call as it may run (a hook may have changed its input).
+    """What the gate says: the decision, and the call as it may run (a hook or a rule may have changed its input).
 
     `context` is what the hooks want the model to read beside the result.
     """
@@ -55,7 +55,10 @@ async def judge(gate: Gate, hooks: HookCaller, call: ToolUseBlock, tool: Tool, t
         return GateVerdict(decision=decision, call=call, context=context)
     if answer.updated_input is not None:
         call = replace(call, input=answer.updated_input)
-    return GateVerdict(decision=await _decide(gate, answer, call, tool), call=call, context=context)
+    decision = await _decide(gate, answer, call, tool)
+    if decision.action == "allow" and decision.updated_input is not None:
+        call = replace(call, input=decision.updated_input)
+    return GateVerdict(decision=decision, call=call, context=context)
 
 
 async def ask_approver(approver: Approver, call: ToolUseBlock, tool: Tool, reason: str) -> Decision:
@@ -66,7 +69,7 @@ async def ask_approver(approver: Approver, call: ToolUseBlock, tool: Tool, reaso
             raise TypeError(f"it answered with a {type(answer).__name__}")
     except Exception as error:
         return _failed("the approver failed", error)
-    return answer
+    return replace(answer, updated_input=None)  # what was shown is what runs: an approver says yes or no
 
 
 async def _decide(gate: Gate, answer: HookVerdict, call: ToolUseBlock, tool: Tool) -> Decision:

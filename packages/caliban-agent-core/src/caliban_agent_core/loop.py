@@ -37,6 +37,7 @@ from caliban_provider.errors import (
     InvalidRequest,
     ProviderError,
     RequestTooLarge,
+    ServerError,
     StreamIdle,
 )
 from caliban_provider.request import CompletionRequest
@@ -133,12 +134,12 @@ class Loop(Struct, kw_only=True):
         await self._tell(self.prefix.ask(request, self.state.generation))
         try:
             outcome = await self._run_turn(request, number, tools)
-        except InvalidRequest as error:
+        except (InvalidRequest, ServerError) as error:
             if isinstance(error, ContextTooLong | RequestTooLarge):
                 raise
-            if await self._without_images(error):
+            if isinstance(error, InvalidRequest) and await self._without_images(error):
                 return None
-            if request.response_schema is None:
+            if request.response_schema is None or not _may_be_the_schema(error):
                 raise
             await self._tell(_unheld(error))
             outcome = await self._run_turn(replace(request, response_schema=None), number, tools)
@@ -308,6 +309,13 @@ def broken_end(reply: Reply) -> Stop | None:
     else:
         return None
     return stop_for(BadResponse(what, hint="ask again, or try another model"))
+
+
+def _may_be_the_schema(error: ProviderError) -> bool:
+    """Whether a request may have failed for its schema: some servers fall over it instead of refusing it."""
+    if isinstance(error, ServerError):
+        return error.status is not None and error.status >= 500
+    return not isinstance(error, ContextTooLong | RequestTooLarge)
 
 
 def _unknown_end(reply: Reply) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from caliban_agent_core.recovery import RecoveryLimits
+from caliban_common.mask import Masker
 from caliban_provider.request import Effort
 from caliban_provider.retry import RetryPolicy
 
@@ -26,7 +27,8 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     is off. `no_edit_nudge_turns` counts only where a tool of kind `edit` is offered. `overflow_dir` receives
     results longer than `tool_result_cap_chars`. A conversation shorter than `min_cache_tokens` gets no marker
     of the prompt cache of its own. `agent` is the name under which tools speak of this agent; empty is the
-    main one.
+    main one. What `masker` knows is taken out of what tools and hooks say, before anything else is done with
+    it.
     """
 
     session_id: str = "ephemeral"
@@ -51,3 +53,4 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     max_empty_nudges: int = 2
     no_edit_nudge_turns: int = 0
     event_buffer: int = 1024
+    masker: Masker | None = None
