@@ -143,9 +143,10 @@ def test_text_is_printed_once_however_often_it_is_said(events, expected):
     assert text_of(*events) == expected
 
 
-def test_arguments_that_were_no_json_object_are_shown_as_they_came():
+def test_an_input_is_an_object_also_where_the_model_wrote_none():
     call = ToolUseBlock(id="t", name="Bash", input={}, raw_input='{"command": "ls')
-    assert tool_use_frame(ToolCallReady(turn=0, call=call))["input"] == '{"command": "ls'
+    frame = tool_use_frame(ToolCallReady(turn=0, call=call))
+    assert (frame["input"], frame["raw_input"]) == ({}, '{"command": "ls')
 
 
 def test_every_end_has_a_documented_code():
