@@ -114,5 +114,6 @@ def test_doctor_asks_a_server_under_its_options(cli):
 def test_doctor_says_how_the_local_model_is_installed(cli, tmp_path):
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['xllamacpp'] = None\n")
     done = cli.run("doctor", env={**BARE, "PYTHONPATH": str(tmp_path)})
-    said = "! local — the runtime for local models, xllamacpp, is not installed; pip install 'caliban[local]'"
+    remedy = "pip install 'caliban-cli[local]'"
+    said = f"! local — the runtime for local models, xllamacpp, is not installed; {remedy}"
     assert (done.code, said in done.out.splitlines()) == (1, True)  # there is no key for anthropic

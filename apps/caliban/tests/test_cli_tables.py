@@ -5,6 +5,7 @@ import subprocess
 
 import msgspec
 import pytest
+from hang_guard import HANG_S
 
 from caliban.cli.commands import COMMANDS, LATER_COMMANDS, SHELLS, find_command
 from caliban.cli.completion import SCRIPTS
@@ -128,7 +129,7 @@ def completed(*words: str) -> list[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=HANG_S,
     )
     return done.stdout.split()
 

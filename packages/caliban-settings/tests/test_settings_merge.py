@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import Any, get_args
 
+from hang_guard import HANG_S
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -164,6 +165,6 @@ def test_importing_and_loading_nothing_loads_nothing_heavy() -> None:
         f"print([name for name in {heavy!r} if name in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG_S, check=True
     )
     assert done.stdout == "[]\n"

@@ -39,8 +39,19 @@ def can_be_written(descriptor: int) -> bool:
         return False
 
 
+def keep_stdout() -> None:
+    """Send what packages print to standard error from now on: standard output is for results alone."""
+    if sys.stdout is not sys.stderr:
+        sys.stdout.flush()
+        sys.stdout = sys.stderr
+
+
 def write_out(data: bytes) -> int:
     """Write `data` to standard output; the exit code: 0, 141 when its reader is gone, 1 with words else."""
+    if os.isatty(1):
+        from caliban_common.terminal import visible
+
+        data = visible(data.decode("utf-8", "replace")).encode()
     view = memoryview(data)
     try:
         while view:
@@ -56,6 +67,10 @@ def write_out(data: bytes) -> int:
 def complain(text: str) -> None:
     """Write `text` to standard error; nobody listening is no reason to fail."""
     try:
+        if sys.stderr.isatty():
+            from caliban_common.terminal import visible
+
+            text = visible(text)
         sys.stderr.write(text)
         sys.stderr.flush()
     except (OSError, ValueError, AttributeError):

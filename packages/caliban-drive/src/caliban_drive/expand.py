@@ -16,8 +16,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from caliban_common.errors import CalibanError
+from caliban_common.errors import CalibanError, DataError
 from caliban_common.files import read_regular
+from caliban_common.images import check_image, image_type
 from caliban_common.message import Block, ImageBlock, Message, TextBlock
 from caliban_common.paths import expand_user
 from caliban_common.text import clean
@@ -28,12 +29,6 @@ ESCAPE = re.compile(r"\\(.)", re.S)
 PATH_LIKE = re.compile(r"[\w~. /\\-]*(?:\.[A-Za-z0-9]{1,8}|/[\w. -]+)")
 TRAILING = ".,;:!?)]}>'\""
 MAX_REFERENCES = 100
-MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
 
 
 class ExpandOptions(Struct, frozen=True, kw_only=True):
@@ -82,7 +77,7 @@ def image_block(name: str, path: Path, max_bytes: int) -> ImageBlock:
         raise AttachmentRefused(
             f"--image {name}: {error.message}", hint="a larger one needs --max-attach-bytes"
         ) from error
-    media_type = _image_type(data)
+    media_type = image_type(data)
     if media_type is None:
         raise AttachmentRefused(f"--image {name}: it is no PNG, JPEG, GIF or WebP image")
     return ImageBlock.of(media_type=media_type, data=base64.b64encode(data).decode("ascii"))
@@ -155,8 +150,12 @@ def _read(name: str, path: Path, max_bytes: int) -> bytes:
 
 
 def _block(name: str, data: bytes) -> Block:
-    media_type = _image_type(data)
+    media_type = image_type(data)
     if media_type is not None:
+        try:
+            check_image(data)
+        except DataError as error:
+            raise AttachmentRefused(f"@{name}: {error.message}") from error
         return ImageBlock.of(media_type=media_type, data=base64.b64encode(data).decode("ascii"))
     if b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise AttachmentRefused(f"@{name} is neither text nor a PNG, JPEG, GIF or WebP image")
@@ -164,9 +163,3 @@ def _block(name: str, data: bytes) -> Block:
     text = clean(data.decode(encoding, "replace"))
     shown = name.replace('"', "'")
     return TextBlock(text=f'<file path="{shown}">\n{text}\n</file>')
-
-
-def _image_type(data: bytes) -> str | None:
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for magic, kind in MAGIC if data.startswith(magic)), None)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import assert_never
 
+from caliban_common.codec import dumps
 from caliban_common.event import (
     AgentEvent,
     ApiRetry,
+    ApprovalAsked,
+    ApprovalGiven,
     AssistantTextDelta,
     AssistantThinkingDelta,
     ChildEvent,
@@ -30,17 +34,66 @@ from caliban_drive.result import PromptResult
 from caliban_headless.frames import Init
 
 
+class FinalText:
+    """The last message of each prompt alone, once it is whole: what a program reads from a pipe.
+
+    With `is_data` it is the one JSON value that fits a schema, and nothing where there is none. A run that fails
+    is followed by what it was cut off in, if that is no word between two calls.
+    """
+
+    def __init__(self, *, is_data: bool = False) -> None:
+        self._is_data = is_data
+        self._last = ""
+
+    def begin(self, init: Init) -> bytes:
+        """Text has no beginning of its own."""
+        return b""
+
+    def prompt(self, message: Message) -> bytes:
+        """Text does not echo prompts; the answer to the one before is whole now."""
+        text, self._last = self._last, ""
+        return _on_lines(text) if text and not self._is_data else b""
+
+    def event(self, event: AgentEvent) -> bytes:
+        """Nothing before the answer is whole."""
+        if isinstance(event, MessageAdded) and event.message.role == "assistant" and not event.injected:
+            self._last = event.message.text or self._last
+        return b""
+
+    def result(self, result: PromptResult) -> bytes:
+        """The message, on lines of its own."""
+        self._last = ""
+        if self._is_data:
+            return self._document(result)
+        if result.is_error and not (result.is_answer and result.text):
+            return b""
+        return _on_lines(result.text)
+
+    def _document(self, result: PromptResult) -> bytes:
+        """The value as the model wrote it, where it wrote nothing else."""
+        if not result.has_structured:
+            return b""
+        text = result.text.strip()
+        try:
+            json.loads(text)
+        except (ValueError, RecursionError):
+            text = dumps(result.structured).decode("utf-8")
+        return f"{clean(text)}\n".encode()
+
+
+def _on_lines(text: str) -> bytes:
+    words = clean(text)
+    return (words if words.endswith("\n") else f"{words}\n").encode("utf-8")
+
+
 class TextEncoder:
-    """Streams text as it comes; turns stand on lines of their own. With `final` the last message of each
-    prompt alone.
+    """Streams text as it comes, to a person at a terminal; turns stand on lines of their own.
 
     Words that were taken back cannot be unprinted. The reply that replaces them is held against what was
     shown: as long as it says the same, nothing is printed twice; where it differs, it starts on a new line.
     """
 
-    def __init__(self, *, final: bool = False) -> None:
-        self._final = final
-        self._last = ""
+    def __init__(self) -> None:
         self._parts: list[str] = []
         self._shown = ""
         self._open_line = False
@@ -51,15 +104,11 @@ class TextEncoder:
         return b""
 
     def prompt(self, message: Message) -> bytes:
-        """Text does not echo prompts; the answer to the one before is whole now."""
-        return self._answer(self._last) if self._final else b""
+        """Text does not echo prompts."""
+        return b""
 
     def event(self, event: AgentEvent) -> bytes:
         """What `event` adds to standard output."""
-        if self._final:
-            if type(event) is MessageAdded and event.message.role == "assistant":
-                self._last = event.message.text or self._last
-            return b""
         match event:
             case AssistantTextDelta():
                 return self._delta(event.text)
@@ -84,6 +133,8 @@ class TextEncoder:
                 | ToolCallInputDelta()
                 | ToolCallReady()
                 | ToolCallEnd()
+                | ApprovalAsked()
+                | ApprovalGiven()
                 | ToolProgress()
                 | ChildEvent()
                 | HistoryReplaced()
@@ -98,18 +149,6 @@ class TextEncoder:
 
     def result(self, result: PromptResult) -> bytes:
         """The end: whatever was printed ends with a newline."""
-        if not self._final:
-            return self._end(result)
-        ours = result.is_error and self._last != result.text  # a note for the history is nobody's answer
-        return self._answer("" if ours else self._last) or self._end(result)
-
-    def _answer(self, text: str) -> bytes:
-        """A whole message on lines of its own."""
-        self._last = ""
-        words = self._print(text)
-        return words + self._new_line()
-
-    def _end(self, result: PromptResult) -> bytes:
         if result.has_structured and not self._any:
             return b""
         if not self._any and not result.is_error:

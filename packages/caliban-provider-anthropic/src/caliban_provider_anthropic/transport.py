@@ -131,6 +131,7 @@ def root_url(base_url: str | None) -> str:
     try:
         parts = urlsplit(url)
         fine = parts.scheme in ("http", "https") and bool(parts.netloc)
+        _ = parts.port  # raises for one that there is not
     except ValueError:
         fine = False
     if not fine:

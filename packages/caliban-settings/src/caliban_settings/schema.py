@@ -16,6 +16,7 @@ from caliban_settings.key import (
     MODES,
     PERSON,
     RULE,
+    SECONDS,
     SERVERS,
     SHARE,
     STATUS_LINE,
@@ -86,6 +87,12 @@ SCHEMA: Final[tuple[Key, ...]] = (
         doc="Output tokens of one turn.",
     ),
     Key(
+        path="max_tool_calls_per_reply",
+        form=COUNT,
+        default=128,
+        doc="Tool calls that are run of one reply; 0 is no bound.",
+    ),
+    Key(
         path="no_edit_nudge_turns",
         form=COUNT,
         default=10,
@@ -99,6 +106,27 @@ SCHEMA: Final[tuple[Key, ...]] = (
         scopes=PERSON,
         restart=True,
         doc="The variable with its key.",
+    ),
+    Key(
+        path="provider.*.first_byte_s",
+        form=SECONDS,
+        scopes=PERSON,
+        restart=True,
+        doc="Seconds until a reply has to begin.",
+    ),
+    Key(
+        path="provider.*.idle_s",
+        form=SECONDS,
+        scopes=PERSON,
+        restart=True,
+        doc="Seconds in which a reply may say nothing.",
+    ),
+    Key(
+        path="provider.*.total_s",
+        form=SECONDS,
+        scopes=PERSON,
+        restart=True,
+        doc="Seconds that a whole reply may take; without it there is no limit.",
     ),
     Key(
         path="provider.*.headers.*", form=TEXT, scopes=PERSON, restart=True, doc="A header of every request."
@@ -345,6 +373,13 @@ SCHEMA: Final[tuple[Key, ...]] = (
         later=TERMINAL,
     ),
     Key(path="api_key_helper", form=HELPERS, guard="trust", doc="A program that prints an API key."),
+    Key(
+        path="shell_environment",
+        form={"enum": ["inherit", "strict"]},
+        scopes=PERSON,
+        default="inherit",
+        doc="Variables of commands: yours without credentials, or only names known to be harmless.",
+    ),
     Key(
         path="enable_telemetry",
         form=FLAG,

@@ -65,8 +65,13 @@ COMMANDS: Final = (
         "models",
         "what a provider offers",
         "caliban.commands.models:models",
-        flags=(*_SCOPE, *_MODEL, switch("--json", help="one JSON object a line")),
-        usage="[--provider NAME]",
+        flags=(
+            *_SCOPE,
+            *_MODEL,
+            switch("--providers", help="list the providers that --provider takes instead"),
+            switch("--json", help="one JSON object a line"),
+        ),
+        usage="[--provider NAME | --providers]",
         description="List the models that a provider offers. Prices are in US dollars per million tokens: ? "
         "is unknown, + says that a long prompt costs more.",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -40,6 +41,7 @@ def perms(invocation: Invocation) -> int:
         interactive=True,
         auto_allow=options.auto_allow,
         roots=roots_of(settings, workspace),
+        search_path=tuple(os.get_exec_path()),
         vouched=known.values(),
     )
     tool = known.get(values["tool"]) or ToolSpec(name=values["tool"], description="", input_schema={})

@@ -32,7 +32,7 @@ def status(invocation: Invocation) -> int:
         key = f"none; caliban login {entry.name} stores one" if needs_key else "none (not always needed)"
     lines = (
         f"provider: {one_line(entry.name)}",
-        f"model:    {one_line(choice.model or entry.factory.default_model)}",
+        f"model:    {one_line(choice.model or entry.default_model)}",
         f"key:      {key}",
         f"settings: {', '.join(settings.sources) or 'none'}",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
@@ -73,6 +74,7 @@ def build_permissions(
             interactive=False,
             auto_allow=options.auto_allow,
             roots=roots_of(settings, workspace),
+            search_path=tuple(os.get_exec_path()),
             vouched=builtin_specs(),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import sys
 from typing import TYPE_CHECKING
 
 from caliban.cli.options import OutputOptions
@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
 
 def text(options: OutputOptions) -> OutputEncoder:
-    """The words as they come where a person looks on, the last message alone on a pipe and in a file."""
-    from caliban_headless.text import TextEncoder
+    """The answer: to a person as it comes, to a program or under a schema at the end and alone."""
+    from caliban_headless.text import FinalText, TextEncoder
 
-    return TextEncoder(final=not os.isatty(1))
+    if options.json_schema is not None:
+        return FinalText(is_data=True)
+    return TextEncoder() if sys.stdout is not None and sys.stdout.isatty() else FinalText()
 
 
 def json(options: OutputOptions) -> OutputEncoder:
