@@ -125,7 +125,7 @@ async def test_a_server_that_never_ends_its_answer_does_not_hold_up_a_complete_r
     steps = tuple(Send(piece) for piece in wire.reply(wire.text("Done.")))
     endless = Exchange(headers={"content-type": "text/event-stream"}, steps=(*steps, Hang()))
     with LoopbackServer([endless]) as server:
-        provider = make(server)
+        provider = make(server, idle_s=2 * HANG_S)
         with anyio.fail_after(HANG_S):
             assert (await reply(provider)).text == "Done."
         await provider.aclose()
@@ -276,7 +276,7 @@ async def test_a_slow_reply_that_is_never_silent_for_long_arrives() -> None:
         steps += [Send(piece), Pause(0.05)]
     slow = Exchange(headers={"content-type": "text/event-stream"}, steps=tuple(steps))
     with LoopbackServer([slow]) as server:
-        provider = make(server, idle_s=2.0, first_byte_s=2.0)
+        provider = make(server, idle_s=HANG_S, first_byte_s=HANG_S)
         assert (await reply(provider)).text == "abc"
         await provider.aclose()
 
@@ -286,7 +286,7 @@ async def test_cancelling_ends_the_request_and_the_provider_goes_on() -> None:
     pieces = wire.reply(wire.text("a", "b"))
     held = Exchange(
         headers={"content-type": "text/event-stream"},
-        steps=(*(Send(piece) for piece in pieces[:4]), Pause(more, 30), Send(pieces[4])),
+        steps=(*(Send(piece) for piece in pieces[:4]), Pause(more), Send(pieces[4])),
     )
     with LoopbackServer([held, wire.exchange(wire.text("next"))]) as server:
         provider = make(server)

@@ -108,7 +108,7 @@ async def test_a_stream_that_stays_open_after_its_end_is_left() -> None:
     steps = tuple(Send(piece) for piece in wire.reply(wire.text("Done.")))
     endless = Exchange(headers={"content-type": "text/event-stream"}, steps=(*steps, Hang()))
     with LoopbackServer([endless]) as server:
-        provider = make(server, idle_s=0.2)
+        provider = make(server, idle_s=2 * HANG_S)
         with anyio.fail_after(HANG_S):
             assert (await reply(provider)).text == "Done."
         await provider.aclose()

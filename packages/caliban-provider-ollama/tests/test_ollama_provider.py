@@ -255,7 +255,7 @@ async def test_a_server_that_never_ends_its_answer_does_not_hold_up_a_complete_r
     steps = tuple(Send(piece) for piece in wire.reply(wire.text("Done.")))
     endless = Exchange(headers={"content-type": wire.CONTENT_TYPE}, steps=(*steps, Hang()))
     with LoopbackServer(wire.Server([endless])) as server:
-        provider = make(server)
+        provider = make(server, idle_s=2 * HANG_S)
         with anyio.fail_after(HANG_S):
             assert await text(provider) == "Done."
         await provider.aclose()
