@@ -63,7 +63,9 @@ class LineProvider:
             return Prepared(method="POST", url=self._url, headers=headers, body=words)
 
         async with self._caller.stream(prepare, 5) as body:
-            yield ReplyReader(body, NDJSONDecoder(), LineDecoder(), StreamTimeouts(first_byte_s=5, idle_s=5))
+            yield ReplyReader(
+                body, NDJSONDecoder(), LineDecoder(), StreamTimeouts(first_byte_s=300, idle_s=300)
+            )
 
     async def list_models(self):
         return ()
