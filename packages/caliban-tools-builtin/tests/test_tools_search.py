@@ -8,7 +8,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from hang_guard import wait_until
+from hang_guard import HANG_S, wait_until
 
 from caliban_common.tool import ToolContext
 from caliban_process import Runner
@@ -25,7 +25,7 @@ def search(request, ws):
     """`search(name, **arguments)` with either engine."""
     engine_path = None if request.param == "ripgrep" else ""
 
-    def call(name: str, *, restrict: bool = True, readable=None, deadline_s=None, **args):
+    def call(name: str, *, restrict: bool = True, readable=None, deadline_s=HANG_S, **args):
         fence = Fence(ws, restrict=restrict)
         engine = SearchEngine(ws, Runner(), ripgrep=engine_path, deadline_s=deadline_s)
         tool = Glob(fence, engine, readable) if name == "Glob" else Grep(fence, engine, readable)
