@@ -22,14 +22,14 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """One member of the workspace: `name` is the distribution, `module` the import."""
+    """One member of the workspace: `name` is the distribution, `module` the import, called as the folder."""
 
     name: str
     folder: Path
 
     @property
     def module(self) -> str:
-        return self.name.replace("-", "_")
+        return self.folder.name.replace("-", "_")
 
     @property
     def source(self) -> Path:

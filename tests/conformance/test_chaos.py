@@ -34,7 +34,7 @@ from caliban_common.usage import Usage
 from caliban_model_router import RouterConfig, RouterOptions, RouterProvider, Switch
 from caliban_model_router.attempt import is_content
 from caliban_model_router.breaker import BreakerLimits
-from caliban_model_router.dispatch import DECLARED
+from caliban_model_router.dispatch import BREAKS
 from caliban_model_router.route import Hedge, Route
 from caliban_provider.errors import ProviderError
 from caliban_provider.provider import Provider
@@ -299,9 +299,9 @@ def check_money(made: Scenario) -> None:
 
 
 def check_asked_again(made: Scenario) -> None:
-    """After content only what was declared is retried: a broken line may hide a reply that is billed."""
+    """After content only what another attempt may mend is retried."""
     for call in made.calls:
-        if call.broke is not None and not isinstance(call.broke, DECLARED):
+        if call.broke is not None and not isinstance(call.broke, BREAKS):
             later = [other for other in made.calls if other.begun > call.ended]
             assert not later, f"{later} were asked after {call}"
 

@@ -64,7 +64,7 @@ async def compact(
 
 
 def summary(text: str = "The user wants STEP-9.") -> ScriptedProvider:
-    return ScriptedProvider([reply(text)])
+    return ScriptedProvider(lambda request: reply(text))
 
 
 async def test_older_turns_become_a_summary_and_the_last_four_stay_word_for_word() -> None:

@@ -113,7 +113,7 @@ class TestWithoutAPerson:
         [
             ("Write", {"path": "a.py"}, ("acceptEdits", "--allow 'Write:")),
             ("Bash", {"command": "git push"}, ("--allow 'Bash(git push:*)'", "--auto-allow", "dangerous")),
-            ("Bash", {"command": 'echo "$X"'}, ("$X", "--auto-allow")),
+            ("Bash", {"command": 'make "$X"'}, ("$X", "--auto-allow")),
             ("mcp__a__b", {}, ("--allow 'mcp__a__b'", "--auto-allow")),
             ("WebFetch", {"url": "https://a.example/x"}, ("--allow 'WebFetch:https://a.example/*'",)),
             ("Write", {"path": ".git/config"}, ("interactively",)),
@@ -246,7 +246,7 @@ class TestCommands:
             ("cd .. && git status", "ask"),
             ("cd /tmp; git status", "ask"),
             ("cd sub; git log > x", "ask"),
-            ("cd - && git status", "allow"),
+            ("cd - && git status", "ask"),
             ("cd && git log > x", "ask"),
             ("cd /tmp", "allow"),
         ],
@@ -452,11 +452,11 @@ class TestExplanations:
 
     def test_every_part_has_its_rule(self, scene: Any) -> None:
         found = scene.explain(
-            "Bash", {"command": "git log | head > x"}, ("allow", "Bash:git *"), ("deny", "Write:x")
+            "Bash", {"command": "git log | less > x"}, ("allow", "Bash:git *"), ("deny", "Write:x")
         )
         assert [(part.kind, part.text, part.action, part.rule, part.scope) for part in found.parts] == [
             ("command", "git log", "allow", "Bash:git *", "user"),
-            ("command", "head > x", "ask", "Bash", "default"),
+            ("command", "less > x", "ask", "Bash", "default"),
             ("write", "x", "deny", "Write:x", "user"),
         ]
         assert (found.verdict, found.rule, found.mode) == ("deny", "Write:x", "default")
@@ -476,20 +476,20 @@ class TestExplanations:
 
     def test_doubts_and_what_needs_a_person_are_listed(self, scene: Any) -> None:
         found = scene.explain("Bash", {"command": "x=rm; $x a"}, ("deny", "Bash:rm *"))
-        assert found.opaque == ("assignment x=rm", "variable $x", "command name that is not literal $x")
+        assert found.opaque == ("variable $x", "command name that is not literal $x")
         assert found.human_only == ("it may run what the rule Bash:rm * denies",)
         assert found.suggestions == ()
 
     @pytest.mark.parametrize(
         ("tool", "args", "patterns"),
         [
-            ("Bash", {"command": "ls foo"}, ("Bash(ls:*)",)),
+            ("Bash", {"command": "less foo"}, ("Bash(less:*)",)),
             (
                 "Bash",
                 {"command": "git push -u origin x && npm run build"},
                 ("Bash(git push:*)", "Bash(npm run build:*)"),
             ),
-            ("Bash", {"command": "git log > x"}, ("Bash(git log:*)", "Write:{ws}/x")),
+            ("Bash", {"command": "git gc > x"}, ("Bash(git gc:*)", "Write:{ws}/x")),
             ("Bash", {"command": "rm -rf build"}, ("Bash:rm -rf build",)),
             ("Bash", {"command": "python3 -m pytest -q"}, ("Bash:python3 -m pytest -q",)),
             ("Bash", {"command": "python3"}, ()),
@@ -516,5 +516,5 @@ class TestExplanations:
             assert scene.explain(tool, args, *(("allow", pattern) for pattern in wanted)).verdict == "allow"
 
     def test_only_what_is_missing_is_suggested(self, scene: Any) -> None:
-        found = scene.explain("Bash", {"command": "git log | wc -l"}, ("allow", "Bash:git *"))
-        assert found.suggestions == ("Bash(wc:*)",)
+        found = scene.explain("Bash", {"command": "git log | less"}, ("allow", "Bash:git *"))
+        assert found.suggestions == ("Bash(less:*)",)

@@ -292,3 +292,40 @@ async def test_a_reply_read_to_its_end_leaves_its_connection_for_the_next() -> N
                 assert [event async for event in events] == WHOLE
         assert server.connections == 1
         await http.aclose()
+
+
+async def _pings(gap_s: float) -> AsyncIterator[bytes]:
+    while True:
+        await anyio.sleep(gap_s)
+        yield b"\n"
+
+
+class Pinging:
+    """An answer that never ends: what it says first, and then lines that say nothing."""
+
+    def __init__(self, *said: bytes) -> None:
+        self.headers: dict[str, str] = {}
+        self._said = said
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        for chunk in self._said:
+            yield chunk
+        async for ping in _pings(0.01):
+            yield ping
+
+
+@pytest.mark.parametrize(
+    ("said", "limits", "told_s"),
+    [
+        ((), StreamTimeouts(first_byte_s=0.05, idle_s=HANG_S), 0.05),
+        ((b'begin\n"Hello"\n',), StreamTimeouts(first_byte_s=HANG_S, idle_s=0.05), 0.05),
+    ],
+)
+async def test_what_says_nothing_does_not_end_a_silence(
+    said: tuple[bytes, ...], limits: StreamTimeouts, told_s: float
+) -> None:
+    reader = ReplyReader(Pinging(*said), NDJSONDecoder(), Lines(), limits)
+    with pytest.raises(StreamIdle) as caught:
+        async for _ in reader:
+            pass
+    assert caught.value.idle_s == told_s

@@ -16,7 +16,7 @@ from caliban_permissions.facts import JudgedTool
 from caliban_permissions.judge import bound, judge_call, judge_claims
 from caliban_permissions.judgement import HumanOnly, Judgement, refusal
 from caliban_permissions.modes import ModeVerdict, apply_mode, plan_refusal
-from caliban_permissions.names import READER
+from caliban_permissions.names import PLAN_LEAVER, READER
 from caliban_permissions.paths import PathContext, resolve
 from caliban_permissions.remedy import headless_reason
 from caliban_permissions.rules.chain import RuleChain
@@ -35,8 +35,10 @@ class Engine:
     `workspace` is what relative paths of file tools mean, `cwd` (the workspace unless given) what they mean
     in commands. A face without a person is not `interactive`: its decisions are never "ask". `auto_allow` is
     `--auto-allow`: the mode dontAsk for the run. `roots` are further directories that count as the
-    workspace. `sandboxed` promises that every Bash call runs in the full sandbox and that the user wants it
-    unasked there. `vouched` are the tools whose specs are believed; what any other tool says of itself only
+    workspace; `search_path` are those in which commands are looked for. `sandboxed` promises that every Bash
+    call runs in the full sandbox and that the user wants it unasked there. `auto_allow_read_only` lets
+    commands run without a rule that provably only read inside the workspace. `vouched` are the tools whose
+    specs are believed; what any other tool says of itself only
     binds it, and none of their names is open to another (ADR 0024).
     """
 
@@ -52,8 +54,10 @@ class Engine:
         clock: Callable[[], datetime] = _utc_now,
         home: Path | None = None,
         roots: tuple[Path, ...] = (),
+        search_path: tuple[str, ...] = (),
         sandboxed: bool = False,
         vouched: Iterable[ToolSpec] = (),
+        auto_allow_read_only: bool = True,
     ) -> None:
         self.rules = rules
         self.mode: PermissionMode = (
@@ -62,12 +66,13 @@ class Engine:
         self.interactive = interactive
         self._auto_allow = auto_allow
         self._clock = clock
-        self._place = PathContext.of(workspace, cwd, home or Path.home(), roots)
+        self._place = PathContext.of(workspace, cwd, home or Path.home(), roots, search_path)
         self._vouched = {spec.name: JudgedTool(spec, vouched=True) for spec in vouched}
         known = self._vouched.values()
         self._chain = RuleChain(rules, self._place, known)
         self._policy = RuleChain(RuleSet(managed=rules.managed), self._place, known)
         self._sandboxed = sandboxed
+        self._reads_free = auto_allow_read_only
 
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
         """The final verdict for this face; without a person an ask is a deny that says what would help."""
@@ -77,7 +82,10 @@ class Engine:
             suggestions = suggest(judged, args, self._place, judgement)
             reason = headless_reason(judged, judgement, suggestions)
             return Decision(action="deny", reason=reason, rule=judgement.rule)
-        return Decision(action=verdict.action, reason=verdict.reason, rule=judgement.rule)
+        printed = self._printed(judged, args, judgement) if verdict.action == "allow" else None
+        return Decision(
+            action=verdict.action, reason=verdict.reason, rule=judgement.rule, updated_input=printed
+        )
 
     def explain(self, tool: ToolSpec, args: Mapping[str, Any]) -> Explanation:
         """Everything behind the verdict, before interactivity."""
@@ -130,7 +138,7 @@ class Engine:
     def _verdict(self, tool: JudgedTool, args: Mapping[str, Any]) -> tuple[Judgement, ModeVerdict]:
         refused = f"{tool.name} is the name of another tool than this one" if self._impostor(tool) else None
         if refused is None and self.mode == "plan":
-            refused = plan_refusal(tool)
+            refused = plan_refusal(tool, can_ask=PLAN_LEAVER in self._vouched)
         if refused is not None:
             return refusal(tool.name, refused), ModeVerdict("deny", refused)
         if self.mode == "disabled":
@@ -157,6 +165,18 @@ class Engine:
                 claimed += self._judge_shell(tool, name, args, chain).parts
         return bound(judgement, claimed)
 
+    def _printed(
+        self, tool: JudgedTool, args: Mapping[str, Any], judgement: Judgement
+    ) -> Mapping[str, Any] | None:
+        """The input with the command as it was read, where it reads otherwise than it was typed."""
+        command = judgement.command
+        if command is None or tool.command is None or self.mode in ("disabled", "bypassPermissions"):
+            return None
+        printed = command.printed
+        if printed is None or printed == command.text:
+            return None
+        return {**args, tool.command: printed}
+
     def _judge_shell(
         self, tool: JudgedTool, argument: str, args: Mapping[str, Any], chain: RuleChain
     ) -> Judgement:
@@ -173,7 +193,9 @@ class Engine:
         from caliban_permissions.commands.judge import judge_bash, read_command
 
         command = read_command(text, cwd, self._place, tool.name)
-        return command if isinstance(command, Judgement) else judge_bash(command, chain, self._clock())
+        if isinstance(command, Judgement):
+            return command
+        return judge_bash(command, chain, self._clock(), reads_free=self._reads_free and tool.vouched)
 
 
 def _denies_all(chain: RuleChain, tool: str, now: datetime) -> bool:

@@ -39,7 +39,7 @@ class PathContext(Struct, frozen=True, kw_only=True):
     """Where an engine stands. All paths are absolute; `workspace` and `home` are canonical.
 
     `aliases` maps the spellings under which workspace and home were given to the canonical ones. `roots` are
-    further directories that count as inside.
+    further directories that count as inside; `search_path` is where programs are looked for.
     """
 
     workspace: str
@@ -47,10 +47,18 @@ class PathContext(Struct, frozen=True, kw_only=True):
     home: str
     aliases: tuple[tuple[str, str], ...] = ()
     roots: tuple[str, ...] = ()
+    search_path: tuple[str, ...] = ()
     windows: bool = False
 
     @classmethod
-    def of(cls, workspace: Path, cwd: Path | None, home: Path, roots: tuple[Path, ...] = ()) -> PathContext:
+    def of(
+        cls,
+        workspace: Path,
+        cwd: Path | None,
+        home: Path,
+        roots: tuple[Path, ...] = (),
+        search_path: tuple[str, ...] = (),
+    ) -> PathContext:
         """Resolve the directories once."""
         given = str(workspace.absolute()), str(home.absolute())
         real = os.path.realpath(workspace), os.path.realpath(home)
@@ -62,6 +70,7 @@ class PathContext(Struct, frozen=True, kw_only=True):
                 (spelled, true) for spelled, true in zip(given, real, strict=True) if spelled != true
             ),
             roots=tuple(os.path.realpath(root) for root in roots),
+            search_path=search_path,
             windows=os.name == "nt",
         )
 

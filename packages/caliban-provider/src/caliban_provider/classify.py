@@ -251,12 +251,12 @@ def _hint(kind: type[ProviderError], status: int, told_s: float | None) -> str |
     if kind is InvalidRequest and (status in (404, 405) or 300 <= status < 400):
         return "check the base URL"
     return {
-        AuthenticationError: "The key is missing or wrong: set the provider's API key.",
-        BillingError: "Check the account's plan and balance, or use another provider.",
-        ModelUnavailable: "Check the model's name against the models that the provider lists.",
-        ContextTooLong: "Compact the conversation, or use a model with a larger window.",
-        RequestTooLarge: "Send fewer or smaller attachments.",
-        BadResponse: "Check the base URL.",
+        AuthenticationError: "the key is missing or wrong: set the provider's API key",
+        BillingError: "check the account's plan and balance, or use another provider",
+        ModelUnavailable: "check the model's name against the models that the provider lists",
+        ContextTooLong: "begin a new session, or use a model with a larger window",
+        RequestTooLarge: "send fewer or smaller attachments",
+        BadResponse: "check the base URL",
     }.get(kind)
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.errors import ConfigError
+from caliban_common.near import did_you_mean
 from caliban_provider.errors import InvalidRequest, UnknownProvider
 from caliban_provider.options import check_headers, refuse_unknown, under
 from caliban_provider.provider import ProviderFactory
@@ -118,7 +119,14 @@ def find_provider(name: str, tables: Mapping[str, SettingsTable]) -> ProviderEnt
     have.
     """
     table = tables.get(name) or {}
-    factory = _factory(table.get("kind") or name)
+    kind = table.get("kind") or name
+    try:
+        factory = _factory(kind)
+    except UnknownProvider as error:
+        meant = did_you_mean(kind, (*BUILTIN, *EXTRAS, *tables))
+        if not meant or error.__cause__ is not None:
+            raise
+        raise UnknownProvider(error.message, hint=f"{meant} {error.hint or ''}".rstrip()) from None
     extra = _option_texts(table)
     try:
         refuse_unknown(factory, extra)
@@ -143,7 +151,7 @@ def _factory(kind: str) -> ProviderFactory:
         if kind not in EXTRAS or not absent:
             raise
         raise ConfigError(
-            f"the provider {kind} is not installed", hint=f"pip install 'caliban[{EXTRAS[kind]}]'"
+            f"the provider {kind} is not installed", hint=f"pip install 'caliban-cli[{EXTRAS[kind]}]'"
         ) from error
 
 

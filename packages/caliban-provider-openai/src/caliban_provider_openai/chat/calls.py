@@ -1,7 +1,8 @@
 """The tool calls of one streamed reply, told apart whatever a server leaves out.
 
 The wire promises an index with every piece, and id and name with the first. Servers forget the index, give
-every call the same one, forget the id, repeat id and name with every piece, or add entries that are empty.
+every call the same one, forget the id, make up another id for every piece, repeat id and name with every
+piece, or add entries that are empty.
 """
 
 from __future__ import annotations
@@ -98,8 +99,10 @@ class Calls:
             if same is not None:
                 return None if elsewhere and name and _is_whole(same.pieces) else same
         call = self._last if index is None else self._by_index.get(index)
-        if call is None:
-            return None
+        if not name and call is None and self._last is not None and not _is_whole(self._last.pieces):
+            call = self._last  # only a name begins a call while another is being written
+        if call is None or not name:
+            return call
         if id and call.id:
             return None
         if name and call.name and (call.name != name or _is_whole(call.pieces)):

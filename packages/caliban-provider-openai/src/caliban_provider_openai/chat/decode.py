@@ -15,8 +15,17 @@ from msgspec import Struct
 from caliban_common.history import is_same_model
 from caliban_common.stop import StopReason
 from caliban_common.usage import Usage
-from caliban_provider.errors import BadResponse, StreamInterrupted
-from caliban_provider.json_fields import count, maybe_count, member, objects, parse, string
+from caliban_provider.errors import BadResponse, ProviderError, StreamInterrupted
+from caliban_provider.json_fields import (
+    count,
+    is_comment,
+    maybe_count,
+    member,
+    objects,
+    parse,
+    parse_error,
+    string,
+)
 from caliban_provider.sse import SSEEvent
 from caliban_provider.stream import (
     BlockStart,
@@ -41,14 +50,28 @@ STOP_REASONS: Mapping[str, StopReason] = MappingProxyType(
         "end_turn": "end_turn",
         "tool_calls": "tool_use",
         "function_call": "tool_use",
+        "stop_sequence": "end_turn",
         "length": "max_tokens",
         "max_tokens": "max_tokens",
+        "max_output_reached": "max_tokens",
         "model_length": "context_window",
+        "model_context_window_exceeded": "context_window",
         "content_filter": "content_filter",
+        "sensitive": "content_filter",
         "refusal": "refusal",
     }
 )
 """The wire's finish reasons; any other is `other`."""
+
+FAILURES: Mapping[str, str] = MappingProxyType(
+    {
+        "error": "server_error",
+        "abort": "server_error",
+        "network_error": "server_error",
+        "insufficient_system_resource": "overloaded",
+    }
+)
+"""Finish reasons of a server that gave up in the middle, and the type of error that each is."""
 
 _Piece: TypeAlias = type[TextDelta] | type[ThinkingDelta] | type[InputDelta]
 _REASONING = ("reasoning_content", "reasoning")
@@ -117,9 +140,10 @@ class ChatDecoder:
         stripped = data.strip()
         if stripped == b"[DONE]":
             return self._stop()
-        if not stripped:
+        if not stripped or is_comment(stripped):
             return []
-        return self._take(event.event, parse(data), data)
+        error = event.event == "error"
+        return self._take(event.event, parse_error(data) if error else parse(data), data)
 
     def finish(self, fault: BadResponse | None = None) -> list[StreamEvent]:
         """Say that the stream has ended: a reply that gave its reason has ended too.
@@ -152,8 +176,8 @@ class ChatDecoder:
             delta = member(choice, "delta") or member(choice, "message")
             out += self._delta(delta, raw)
             why = string(choice, "finish_reason")
-            if why == "error":
-                raise stream_error(choice, provider=self._provider, secrets=self._secrets)
+            if why in FAILURES:
+                raise self._given_up(choice, why)
             if why:
                 self._finish = why
         usage = _usage(data, choice or {})
@@ -161,6 +185,13 @@ class ChatDecoder:
             self._usage = self._usage.then(usage)
             out.append(MessageDelta(None, self._usage))
         return out
+
+    def _given_up(self, choice: dict[str, Any], why: str) -> ProviderError:
+        """The error of a reply that its server did not finish."""
+        if not choice.get("error"):
+            words = f"the server ended the reply before it was complete ({why})"
+            choice = {"error": {"type": FAILURES[why], "message": words}}
+        return stream_error(choice, provider=self._provider, secrets=self._secrets)
 
     def _start(self, data: dict[str, Any]) -> list[StreamEvent]:
         if self._started:
