@@ -62,6 +62,25 @@ MODEL: Final[Form] = {
         {"type": "object", "properties": {"provider": TEXT, "name": TEXT}, "required": ["name"]},
     ]
 }
+PRICE: Final[Form] = {"type": "number", "minimum": 0}
+DESCRIBED: Final[Form] = {
+    "type": "object",
+    "properties": {
+        "window": {"type": "integer", "minimum": 1},
+        "max_output": {"type": "integer", "minimum": 1},
+        "vision": FLAG,
+        "documents": FLAG,
+        "tools": FLAG,
+        "thinking": FLAG,
+        "price": {
+            "type": "object",
+            "properties": {"input": PRICE, "output": PRICE, "cache_read": PRICE, "cache_write": PRICE},
+            "required": ["input", "output"],
+            "additionalProperties": False,
+        },
+    },
+    "additionalProperties": False,
+}
 RULE: Final[Form] = {
     "type": "object",
     "properties": {
@@ -176,6 +195,20 @@ SCHEMA: Final[tuple[Key, ...]] = (
     ),
     Key(
         path="provider.*.headers.*", form=TEXT, scopes=PERSON, restart=True, doc="A header of every request."
+    ),
+    Key(
+        path="provider.*.models.*",
+        form=DESCRIBED,
+        scopes=PERSON,
+        restart=True,
+        doc="What a model is that no table knows: window, max_output, vision, tools, thinking, price.",
+    ),
+    Key(
+        path="provider.*.options.extra_body",
+        form=TABLE,
+        scopes=PERSON,
+        restart=True,
+        doc="Members that the body of every request has besides.",
     ),
     Key(
         path="provider.*.options.*",

@@ -90,6 +90,7 @@ class RunCosts:
     ) -> None:
         self._rules = {name: value for name, value in (rules or {}).items() if value is not None}
         self._endpoints: dict[str, Endpoint] = {}
+        self._prices: dict[tuple[str, str], Mapping[str, float]] = {}
         self._ledger: Account | UnlimitedLedger
         if limit is None and rates is None:
             self._ledger = UnlimitedLedger(lambda: self._account_of(None), is_told=is_told)
@@ -106,6 +107,12 @@ class RunCosts:
     def know(self, name: str, endpoint: Endpoint) -> None:
         """The provider at `endpoint` is called `name`, in settings and in rates. To be told before a call."""
         self._endpoints[name] = endpoint
+
+    def describe(self, name: str, models: Mapping[str, Mapping[str, Any]]) -> None:
+        """What settings say that models of the provider `name` cost. To be told before a call."""
+        for model, table in models.items():
+            if table.get("price"):
+                self._prices[name, model] = table["price"]
 
     def total_usd(self) -> float:
         """All that was spent."""
@@ -135,4 +142,29 @@ class RunCosts:
             rules["soft_ratio"] = Decimal(str(rules["soft_ratio"]))
         budget = Budget(limit_usd=None if limit is None else parse_usd(limit), **rules)
         card = _card(rates)
-        return Account(lambda: _book(card, self._endpoints), budget)
+        return Account(lambda: _book(_with_prices(card, self._prices), self._endpoints), budget)
+
+
+def _with_prices(
+    card: RateCard | None, prices: Mapping[tuple[str, str], Mapping[str, float]]
+) -> RateCard | None:
+    """`card` with the prices of settings under it: a file of rates is the more exact word."""
+    if not prices:
+        return card
+    from datetime import date
+
+    from msgspec import convert
+
+    from caliban_telemetry.card import CardEntry, RateCard
+    from caliban_telemetry.rate import Rate
+
+    entries = tuple(
+        CardEntry(
+            provider=provider,
+            model_glob=model,
+            effective_from=date.min,
+            rate=convert(price, Rate, strict=False),
+        )
+        for (provider, model), price in prices.items()
+    )
+    return RateCard(entries=((card.entries if card is not None else ()) + entries))
