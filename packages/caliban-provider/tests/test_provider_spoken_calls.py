@@ -78,7 +78,9 @@ def test_anything_else_stays_text(written: str) -> None:
 
 
 def _request(model: str) -> CompletionRequest:
-    return CompletionRequest(model=model, messages=ask("hi").messages, max_tokens=100, tools=(READ,))
+    return CompletionRequest(
+        model=model, messages=ask("hi", model=model).messages, max_tokens=100, tools=(READ,)
+    )
 
 
 @pytest.mark.parametrize("piece_chars", [1, 3, 1000])

@@ -1,4 +1,4 @@
-"""A provider whose models may write their calls as text: these are taken for calls, and a person is told once."""
+"""A provider whose models may write calls as text: these are taken for calls, and a person is told once."""
 
 from __future__ import annotations
 

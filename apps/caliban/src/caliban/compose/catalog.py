@@ -110,7 +110,7 @@ class ProviderEntry(Struct, frozen=True, kw_only=True):
 
     @property
     def may_speak_calls(self) -> bool:
-        """Whether its models may write calls as text: those that run here, and open ones that others serve."""
+        """Whether its models may write calls as text: those that run here, open ones that others serve."""
         if self.kind in ("local", "ollama"):
             return True
         return self.kind == "openai" and bool(self.table.get("base_url"))
