@@ -90,5 +90,5 @@ async def test_what_it_does_wrong_elsewhere_is_too() -> None:
 async def test_a_reply_that_takes_too_long_ends_and_one_in_time_passes() -> None:
     with pytest.raises(StreamIdle, match=r"within 0\.05 s"):
         await collect(guarded(Odd(MessageStart(), ...), total_s=0.05), ask("hi", model="m"))
-    events = [MessageStart(), MessageStop()]
+    events = (MessageStart(), MessageStop())
     assert await collect(guarded(Odd(*events), total_s=9), ask("hi", model="m")) == events

@@ -130,8 +130,8 @@ class OllamaProvider:
         self._told.add(f"{request.model} cut")
         self._on_status(
             f"{request.model} was shown {counted_tokens:,} of about {body.prompt_tokens:,} tokens: "
-            f"the server cut the prompt to its own window. num_ctx was {body.num_ctx:,}; raise the server's limit "
-            "(OLLAMA_CONTEXT_LENGTH), or set the option num_ctx of the provider to what it allows"
+            f"the server cut the prompt to its own window. num_ctx was {body.num_ctx:,}; raise the server's "
+            "limit (OLLAMA_CONTEXT_LENGTH), or set the option num_ctx of the provider to what it allows"
         )
 
     @asynccontextmanager
