@@ -112,10 +112,15 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.__main__": "looks at the arguments before it imports anything",
     "caliban.about": "the version is told without the flags",
     "caliban.cli.help": "errors need more than help does",
+    "caliban.stdio": "the version is told to a pipe without what a terminal needs",
     "caliban.main": "only the subcommand or face that was asked for is loaded",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
+    "caliban.cli.dispatch": "a word that is no command is compared with them only then",
+    "caliban.commands.readiness": "routes are read where there may be some only",
+    "caliban.compose.toolnames": "tools are listed where somebody wrote a rule",
     "caliban.faces.encoders": "only the encoder of the format that was asked for is loaded",
     "caliban.faces.headless": "schemas are loaded for --json-schema only",
+    "caliban.compose.host": "what hides the process is loaded with the first program that it starts",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
     "caliban.faces.prompt": "files are attached for prompts with an @ only",
     "caliban.compose.provider": "keys that renew are loaded where a program gives them",
@@ -161,6 +166,7 @@ PROGRAMS: Mapping[str, str] = {
 
 WALLS: Mapping[str, str] = {
     "caliban.main:run": "the end of the program: a fault of ours is told in the format asked for",
+    "caliban_provider.guarded:GuardedProvider._walled": "a provider of somebody else's: its fault is an error",
     "caliban.compose.provider:_make": "the making of a provider: its fault is an error that names it",
     "caliban.compose.provider:list_models": "the list of a provider: its fault is an error that names it",
     "caliban.compose.provider:close_provider": "the run has its result: what fails after it is only told",
@@ -193,7 +199,7 @@ STRUCTS: Mapping[str, str] = {
     "caliban_agent_core.loop:Loop": "works through one run",
     "caliban_agent_core.dispatch:ToolBatch": "fills with the results of one reply",
     "caliban_agent_core.compaction:Compaction": "learns from one run's usage",
-    "caliban_tools_builtin.search.grep:MatchCollector": "takes the lines of one search as they come",
+    "caliban_tools_builtin.search.matches:MatchCollector": "takes the lines of one search as they come",
     "caliban_drive.result:RunTotals": "sums up the events of a run",
 }
 """Module or `module:Class` whose Structs are not frozen and keyword-only -> why.
@@ -210,6 +216,7 @@ TOOL_CATALOG = "caliban_tools_builtin.specs"
 """Where the built-in tools have their names."""
 
 TOOL_NAMES: Mapping[str, str] = {
+    "caliban.cli.foreign": "what other harnesses call the tools, and ours",
     "caliban_permissions.names": "rules of people name tools, and families of tools by one of them",
 }
 """Modules outside the built-in tools with a tool's name in a literal -> why."""

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from caliban_common.message import ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
+from caliban_common.message import ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock, UrlSource
 from caliban_common.tool import ToolSpec
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.request import CompletionRequest
@@ -42,7 +42,7 @@ def test_a_request_that_fits_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize("inside", [False, True])
 def test_the_address_of_an_image_is_refused_before_it_is_sent(inside: bool) -> None:
-    image = ImageBlock(url="https://example.org/a.png")
+    image = ImageBlock(source=UrlSource(url="https://example.org/a.png"))
     block = ToolResultBlock(tool_use_id="c", content=(image,)) if inside else image
     with pytest.raises(InvalidRequest, match="does not fetch images"):
         within(request(Message(role="user", content=(block,))), Limits(image_urls=False))

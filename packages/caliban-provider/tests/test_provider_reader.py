@@ -9,6 +9,7 @@ from functools import partial
 import anyio
 import anyio.to_thread
 import pytest
+from hang_guard import HANG_S
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,8 +23,8 @@ from caliban_provider.testing.loopback import Exchange, Hang, LoopbackServer, Se
 
 pytestmark = pytest.mark.anyio
 
-TIMEOUTS = StreamTimeouts(first_byte_s=9, idle_s=9)
-TRAILING = StreamTimeouts(first_byte_s=9, idle_s=9, trail_s=9)
+TIMEOUTS = StreamTimeouts(first_byte_s=HANG_S, idle_s=HANG_S)
+TRAILING = StreamTimeouts(first_byte_s=HANG_S, idle_s=HANG_S, trail_s=HANG_S)
 BODY = b'begin\n"Hello"\n", \xe4\xbd\xa0"\n\n"!"\nend\n'
 WHOLE: list[StreamEvent] = [
     MessageStart(model="m"),
@@ -218,7 +219,7 @@ async def test_what_trails_behind_the_end_is_read_where_the_wire_has_it() -> Non
 
 async def test_silence_behind_the_end_is_an_end() -> None:
     body = Body(b"begin\nend\n", then=anyio.Event())
-    brief = StreamTimeouts(first_byte_s=9, idle_s=9, trail_s=0.01)
+    brief = StreamTimeouts(first_byte_s=HANG_S, idle_s=HANG_S, trail_s=0.01)
     assert await read(body, Lines(late=True), brief) == ([*WHOLE[:2], *_END], None)
 
 
@@ -316,8 +317,8 @@ class Pinging:
 @pytest.mark.parametrize(
     ("said", "limits", "told_s"),
     [
-        ((), StreamTimeouts(first_byte_s=0.05, idle_s=9), 0.05),
-        ((b'begin\n"Hello"\n',), StreamTimeouts(first_byte_s=9, idle_s=0.05), 0.05),
+        ((), StreamTimeouts(first_byte_s=0.05, idle_s=HANG_S), 0.05),
+        ((b'begin\n"Hello"\n',), StreamTimeouts(first_byte_s=HANG_S, idle_s=0.05), 0.05),
     ],
 )
 async def test_what_says_nothing_does_not_end_a_silence(

@@ -144,7 +144,8 @@ def root_url(base_url: str | None) -> str:
     if not fine:
         raise InvalidRequest(
             "the base URL of Anthropic is not an http or https URL",
-            hint="check ANTHROPIC_BASE_URL or the settings",
+            hint="write it in full, such as https://host/path, where it is given: in a flag, the settings "
+            "or ANTHROPIC_BASE_URL",
         )
     url = url.rstrip("/")
     for ending in _ENDINGS:

@@ -31,7 +31,7 @@ from caliban_provider.retryafter import retry_after_s
 
 __all__ = ["error_for", "error_for_type", "request_id", "retry_after_s"]
 
-NO_KEY_HINT = "The key is missing or wrong: set the provider's API key."
+NO_KEY_HINT = "the key is missing or wrong: set the provider's API key"
 """What is advised where nobody knows which key."""
 
 _LONG_WAIT_S = 60.0
@@ -311,11 +311,11 @@ def _hint(kind: type[ProviderError], status: int, told_s: float | None, words: s
         )
     return {
         AuthenticationError: NO_KEY_HINT,
-        BillingError: "Check the account's plan and balance, or use another provider.",
-        ModelUnavailable: "Check the model's name against the models that the provider lists.",
-        ContextTooLong: "Compact the conversation, or use a model with a larger window.",
-        RequestTooLarge: "Send fewer or smaller attachments.",
-        BadResponse: "Check the base URL.",
+        BillingError: "check the account's plan and balance, or use another provider",
+        ModelUnavailable: "check the model's name against the models that the provider lists",
+        ContextTooLong: "begin a new session, or use a model with a larger window",
+        RequestTooLarge: "send fewer or smaller attachments",
+        BadResponse: "check the base URL",
     }.get(kind)
 
 

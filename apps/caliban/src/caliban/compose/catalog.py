@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from caliban.compose.presets import PRESETS, Preset
 from caliban.errors import ConfigError
-from caliban.stdio import keep_stdout
+from caliban_common.near import did_you_mean
 from caliban_provider.address import is_address
 from caliban_provider.errors import InvalidRequest, UnknownProvider
 from caliban_provider.options import check_headers, refuse_unknown, under
@@ -197,7 +197,14 @@ def find_provider(name: str, tables: Mapping[str, SettingsTable]) -> ProviderEnt
     preset = _preset(name, table)
     if preset is not None:
         table = _under(preset, table)
-    factory = _factory(table.get("kind") or name)
+    kind = table.get("kind") or name
+    try:
+        factory = _factory(kind)
+    except UnknownProvider as error:
+        meant = did_you_mean(kind, (*BUILTIN, *EXTRAS, *PRESETS, *tables))
+        if not meant or error.__cause__ is not None:
+            raise
+        raise UnknownProvider(error.message, hint=f"{meant} {error.hint or ''}".rstrip()) from None
     extra = _option_texts(table)
     try:
         refuse_unknown(factory, extra)
@@ -260,8 +267,6 @@ def _option_texts(table: SettingsTable) -> dict[str, str]:
 
 
 def _factory(kind: str) -> ProviderFactory:
-    if kind not in BUILTIN and kind not in EXTRAS:
-        keep_stdout()
     try:
         return find(kind, BUILTIN)
     except UnknownProvider as error:
@@ -269,7 +274,7 @@ def _factory(kind: str) -> ProviderFactory:
         if kind not in EXTRAS or not absent:
             raise
         raise ConfigError(
-            f"the provider {kind} is not installed", hint=f"pip install 'caliban[{EXTRAS[kind]}]'"
+            f"the provider {kind} is not installed", hint=f"pip install 'caliban-cli[{EXTRAS[kind]}]'"
         ) from error
 
 

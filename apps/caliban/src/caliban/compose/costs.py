@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from caliban_telemetry.account import Account
     from caliban_telemetry.book import PriceBook
     from caliban_telemetry.card import RateCard
+    from caliban_telemetry.rate import Rate
 
 RATES = "CALIBAN_RATES_YAML"
 SPOKEN_BY_MANY = ("anthropic", "openai")
@@ -153,18 +154,30 @@ def _with_prices(
         return card
     from datetime import date
 
-    from msgspec import convert
-
     from caliban_telemetry.card import CardEntry, RateCard
-    from caliban_telemetry.rate import Rate
 
     entries = tuple(
         CardEntry(
             provider=provider,
             model_glob=model,
             effective_from=date.min,
-            rate=convert(price, Rate, strict=False),
+            rate=_rate(price),
         )
         for (provider, model), price in prices.items()
     )
     return RateCard(entries=((card.entries if card is not None else ()) + entries))
+
+
+def _rate(price: Mapping[str, float]) -> Rate:
+    """A price of settings, in dollars per million tokens."""
+    from decimal import Decimal
+
+    from caliban_telemetry.rate import Rate
+
+    cached = {name: Decimal(str(price[name])) for name in ("cache_read", "cache_write") if name in price}
+    return Rate(
+        input=Decimal(str(price["input"])),
+        output=Decimal(str(price["output"])),
+        cache_read=cached.get("cache_read"),
+        cache_write=cached.get("cache_write"),
+    )

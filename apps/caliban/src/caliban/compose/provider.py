@@ -41,6 +41,8 @@ def make_provider(
     none can be made and for a missing key, `ProviderError` for a fault of its package.
     """
     key = find_key(entry.name, entry.key_variables, inputs.settings, inputs.host.environ)
+    if isinstance(key, str):
+        inputs.host.masker.add(key)
     entry.check()
     if not key and entry.needs_key:
         raise _missing_key(entry, explicit=explicit)
@@ -56,7 +58,7 @@ def make_provider(
         if isinstance(key, KeyHelper):
             from caliban.compose.keyprogram import key_source
 
-            source = key_source(key, inputs.host.runner, report)
+            source = key_source(key, inputs.host, report)
             return _fenced(entry, _keyed(entry.factory, options, source), report)
         return _fenced(entry, _make(entry.factory, options), report)
     except ProviderError as error:
