@@ -16,6 +16,7 @@ from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
 from caliban.stdio import write_out
+from caliban_common.canonical import canonical_arguments
 from caliban_common.permission import Action
 from caliban_common.text import clean
 from caliban_common.tool import ToolSpec
@@ -46,7 +47,7 @@ def perms(invocation: Invocation) -> int:
         vouched=known.values(),
     )
     tool = known.get(values["tool"]) or ToolSpec(name=values["tool"], description="", input_schema={})
-    explanation = engine.explain(tool, _arguments(values["input"]))
+    explanation = engine.explain(tool, canonical_arguments(tool, _arguments(values["input"])))
     text = _full(explanation) if values["verb"] == "explain" else _line(explanation)
     return write_out(clean(text).encode()) or EXITS[explanation.verdict]
 
