@@ -6,7 +6,6 @@ import random
 from collections.abc import Iterator
 
 from caliban_tools_builtin.fs.match import BLANKS, Matches, apply, find
-
 from fuzzkit.main import Miss
 from fuzzkit.shrink import shrink
 

@@ -23,9 +23,10 @@ TARGETS = {
 _REPORT_EVERY_S = 10.0
 
 DESCRIPTION = """\
-Generates input, gives it to the product and to an oracle, and prints every input on which they differ, made as
-small as it gets. Ends with 0 when there is none, with 1 when there is one, with 64 for a wrong command line. The
-same seed gives the same input. Progress goes to stderr. Needs what scripts/bootstrap makes; `shell` needs bash."""
+Generates input, gives it to the product and to an oracle, and prints every input on which they differ, made
+as small as it gets. Ends with 0 when there is none, with 1 when there is one, with 64 for a wrong command
+line. The same seed gives the same input. Progress goes to stderr. Needs what scripts/bootstrap makes; `shell`
+needs bash."""
 
 
 class Miss(NamedTuple):

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from caliban_settings import SCHEMA, SettingsError, load_settings
-
 from fuzzkit.main import Miss
 from fuzzkit.shrink import shrink
 
@@ -89,7 +88,7 @@ def _wrong(root: Path, kind: str, text: str) -> str:
             )
         except SettingsError:
             continue
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
+        except Exception as error:
             return f"{type(error).__name__}: {error}"
     return ""
 

@@ -103,6 +103,6 @@ async def _reading(name: str, model: str, pieces: Sequence[bytes]) -> tuple[obje
             message = assembler.message("any", model)
     except ProviderError as error:
         return f"ProviderError {type(error).__name__}"
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
+    except Exception as error:
         return f"{type(error).__name__}: {error}"
     return message.text, *(str(call.input) for call in message.tool_uses)

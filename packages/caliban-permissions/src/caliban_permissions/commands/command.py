@@ -66,7 +66,8 @@ class ShellCommand:
 
     @cached_property
     def printed(self) -> str | None:
-        """The command in the form in which it runs once a rule allowed it; `None` where none has one reading."""
+        """The command in the form in which it runs once a rule allowed it; `None` where none has "
+        "one reading."""
         return print_line(self.line)
 
     @cached_property

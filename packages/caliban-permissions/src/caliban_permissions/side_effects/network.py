@@ -221,7 +221,8 @@ ROWS: tuple[ArgumentRule, ...] = (
         LOADS,
         short="s",
         long="kubeconfig plugin-dir post-renderer cache-dir server token user cluster as as-group as-uid "
-        "certificate-authority client-certificate client-key insecure-skip-tls-verify tls-server-name username password",
+        "certificate-authority client-certificate client-key insecure-skip-tls-verify "
+        "tls-server-name username password",
         hits=(
             "kubectl --server=http://x get pods",
             "kubectl -s x get pods",
