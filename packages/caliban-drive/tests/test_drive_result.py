@@ -11,7 +11,7 @@ from caliban_common.event import RunEnd, ToolCallEnd, ToolCallReady
 from caliban_common.message import TextBlock, ToolResultBlock, ToolUseBlock, user
 from caliban_common.stop import Stop
 from caliban_drive import BadSchema, PromptResult, RunTotals, SchemaMismatch, Session
-from caliban_drive.structured import AnswerSchema, extract, load_schema
+from caliban_drive.structured import AnswerSchema, load_schema
 from caliban_provider.testing.scripted import ScriptedProvider, reply
 
 COLOUR = AnswerSchema(
@@ -44,22 +44,52 @@ def test_calls_of_one_id_are_counted_each():
     assert [denial["tool_input"] for denial in result.denials] == [{"n": 0}, {"n": 1}, {"n": 2}]
 
 
+ANY = AnswerSchema(data={"type": ["object", "array"]})
+A = AnswerSchema(
+    data={
+        "type": "object",
+        "properties": {"a": {"type": "integer"}},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
+)
+LIST = AnswerSchema(data={"type": "array", "items": {"type": "object"}})
+
+
 @pytest.mark.parametrize(
-    ("reply_text", "value"),
+    ("schema", "reply_text", "value"),
     [
-        ("[1, 2]", [1, 2]),
-        ("}{", None),
-        ('x {"a": {"b": 1}} y', {"a": {"b": 1}}),
-        ('{"a": 1', None),
-        ("", None),
+        pytest.param(A, '<think>let me see {"a": 9}</think>\n{"a": 1}', {"a": 1}, id="f207-thought"),
+        pytest.param(A, 'it may be {"a": 9}\n</think>\n{"a": 1}', {"a": 1}, id="thought-that-nothing-opens"),
+        pytest.param(A, '<think>never closed {"a": 9}', None, id="thought-that-nothing-closes"),
+        pytest.param(A, '{"b": 1} no: {"a": 2}', {"a": 2}, id="f207-later-one-fits"),
+        pytest.param(A, 'Draft: {"a": 9}. Final: {"a": 1}', {"a": 1}, id="last"),
+        pytest.param(A, '```json\n{"a": 1}\n```\nunlike {"a": 2}', {"a": 1}, id="fenced"),
+        pytest.param(A, '```\n{"a": 9}\n```\nor\n```json\n{"a": 1}\n```', {"a": 1}, id="last-fenced"),
+        pytest.param(A, 'if (x) { return } and {"a": 1}', {"a": 1}, id="code-before"),
+        pytest.param(A, 'see {"deep": {"a": 1}}', None, id="an-inner-object-is-no-answer"),
+        pytest.param(LIST, 'Here: [{"a": 1}, {"a": 2}]', [{"a": 1}, {"a": 2}], id="f207-array-introduced"),
+        pytest.param(LIST, '```json\n[{"a": 1}]\n```', [{"a": 1}], id="f207-array-fenced"),
+        pytest.param(A, '{"a": 1} </think>', {"a": 1}, id="stray-tag"),
+        pytest.param(
+            ANY, '{"text": "<think>{}</think>"}', {"text": "<think>{}</think>"}, id="tags-in-a-string"
+        ),
+        pytest.param(
+            ANY,
+            'So: {"text": "<think>{}</think>"}',
+            {"text": "<think>{}</think>"},
+            id="tags-in-a-string-introduced",
+        ),
+        pytest.param(ANY, "nothing here", None, id="none"),
+        pytest.param(ANY, "[" * 100_000, None, id="brackets"),
     ],
 )
-def test_the_first_object_is_found(reply_text, value):
+def test_the_answer_is_found_in_what_stands_around_it(schema, reply_text, value):
     if value is None:
         with pytest.raises(SchemaMismatch):
-            extract(reply_text)
+            schema.check(reply_text)
     else:
-        assert extract(reply_text) == value
+        assert schema.check(reply_text) == value
 
 
 def test_h25_a_type_list_takes_each_of_its_types():

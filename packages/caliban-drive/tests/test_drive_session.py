@@ -9,8 +9,8 @@ import pytest
 
 from caliban_agent_core import Agent, AgentOptions
 from caliban_common.errors import CalibanError
-from caliban_common.event import AssistantTextDelta, MessageAdded, ToolCallReady, Warned
-from caliban_common.message import Message, ToolUseBlock, system, user
+from caliban_common.event import AssistantTextDelta, MessageAdded, ToolCallEnd, ToolCallReady, Warned
+from caliban_common.message import Message, ToolResultBlock, ToolUseBlock, system, user
 from caliban_common.testing import CountedIds
 from caliban_common.usage import Usage
 from caliban_drive import Notice, Reporter, Session, SessionParts
@@ -26,6 +26,7 @@ class Memory:
 
     def __init__(self, room: int = 1000) -> None:
         self.messages: list[Message] = []
+        self.results: list[ToolResultBlock] = []
         self.usage = Usage()
         self.closed = False
         self.room = room
@@ -34,6 +35,9 @@ class Memory:
         if len(self.messages) >= self.room:
             raise CalibanError("the disk is full", hint="free some space")
         self.messages.append(message)
+
+    def keep_result(self, result: ToolResultBlock) -> None:
+        self.results.append(result)
 
     def replace(self, messages: tuple[Message, ...]) -> None:
         self.messages = list(messages)
@@ -70,6 +74,8 @@ async def test_every_message_is_stored_before_its_event_is_seen():
                 assert store.messages[-1] == event.message
             if isinstance(event, ToolCallReady):
                 assert event.call in store.messages[-1].content
+            if isinstance(event, ToolCallEnd):
+                assert store.results == [event.result]
     assert tuple(store.messages) == session.messages
     assert store.usage == submission.result.usage
 

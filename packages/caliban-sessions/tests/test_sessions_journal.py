@@ -206,7 +206,7 @@ def test_records_of_a_later_version_are_passed_over_and_kept(tmp_path: Path) -> 
     assert loaded.warnings == tuple(
         f"{tmp_path / 's.journal'}:{remark}"
         for remark in (
-            "4: record 10's type must be session, message, replace or note, not 'hologram'; "
+            "4: record 10's type must be session, message, result, replace or note, not 'hologram'; "
             "it is passed over",
             "5: a message's role must be assistant, system or user, not 'oracle'; it is passed over",
             "6: record 12's messages must be a list, not 'all'; it is passed over",

@@ -27,6 +27,8 @@ MARKS = re.compile(
     r"```[^\n`]*\n\s*|<(?P<tag>think|thinking|reasoning|reason|thought|scratchpad|analysis)>|[{\[]",
     re.IGNORECASE,
 )
+MARKS_OPEN = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+CLOSING = re.compile(r"(?:\A|\n)\s*</think(?:ing)?>|</think(?:ing)?>\s*\n", re.IGNORECASE)
 _DECODER = json.JSONDecoder()
 
 
@@ -47,9 +49,7 @@ def _scan(reply: str) -> tuple[list[Any], list[Any]]:
     """The values that stand in `reply`, outermost ones only: those between fences, and the others."""
     fenced: list[Any] = []
     others: list[Any] = []
-    place = max(reply.lower().rfind(end) + len(end) for end in ("</think>", "</thinking>", "\0"))
-    # A reasoning tag may be closed and never opened: servers put the opening one into the prompt.
-    place = place if place > 0 and _is_unopened(reply, place) else 0
+    place = _after_unopened(reply)
     for _ in range(MAX_TRIES):
         mark = MARKS.search(reply, place)
         if mark is None:
@@ -68,8 +68,12 @@ def _scan(reply: str) -> tuple[list[Any], list[Any]]:
     return fenced, others
 
 
-def _is_unopened(reply: str, end: int) -> bool:
-    return "<think" not in reply[:end].lower()
+def _after_unopened(reply: str) -> int:
+    """Where reasoning ends that nothing opens: servers put the opening tag into the prompt."""
+    closing = CLOSING.search(reply)
+    if closing is None or MARKS_OPEN.search(reply, 0, closing.start()) is not None:
+        return 0
+    return closing.end()
 
 
 def _after_tag(reply: str, tag: str, place: int) -> int:

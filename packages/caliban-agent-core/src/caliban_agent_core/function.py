@@ -14,7 +14,17 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_args, get_type_hints, overload
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    ParamSpec,
+    TypeVar,
+    get_args,
+    get_type_hints,
+    overload,
+)
 
 from anyio import to_thread
 
@@ -106,8 +116,9 @@ class Parameters:
             # Fields have names of our own: a parameter may be called what a model class already uses.
             self._names[name] = f"argument_{len(fields)}"
             says = any(getattr(part, "description", None) for part in getattr(annotation, "__metadata__", ()))
-            words = {"description": described[name]} if name in described and not says else {}
-            fields[self._names[name]] = (annotation, Field(default, alias=name, **words))
+            if name in described and not says:
+                annotation = Annotated[annotation, Field(description=described[name])]
+            fields[self._names[name]] = (annotation, Field(default, alias=name))
         try:
             self._model: type[BaseModel] = create_model(
                 "Arguments", __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False), **fields

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.compact.summary import is_summary
+from caliban_agent_core.overflow import cap_history
 from caliban_common.errors import CalibanError
 from caliban_common.event import HistoryReplaced, MessageAdded
 from caliban_common.history import close_open_calls
@@ -52,6 +53,13 @@ class Session:
             provider=agent.provider.name,
             model=agent.model,
             source="resume" if messages else "startup",
+        )
+        options = agent.options
+        messages = cap_history(
+            messages,
+            cap_chars=options.tool_result_cap_chars,
+            directory=options.overflow_dir,
+            session_id=options.session_id,
         )
         closed = close_open_calls(messages)
         self._conversation = Conversation(agent, closed, start=start, parts=parts, store=store, prefix=prefix)

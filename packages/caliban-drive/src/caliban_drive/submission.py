@@ -139,6 +139,8 @@ class Submission:
                 self._recorded.append(event.message)
             case HistoryReplaced():
                 self._recorded = list(event.messages)
+            case ToolCallEnd():
+                pass
             case TurnEnd():
                 self._spent += event.usage
             case RunEnd():
@@ -151,7 +153,6 @@ class Submission:
                 | ToolCallStart()
                 | ToolCallInputDelta()
                 | ToolCallReady()
-                | ToolCallEnd()
                 | ApprovalAsked()
                 | ApprovalGiven()
                 | ToolProgress()

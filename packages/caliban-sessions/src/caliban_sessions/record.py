@@ -64,6 +64,14 @@ class MessageRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="me
     usage: Usage | None = None
 
 
+class ResultRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="result"):
+    """A call of the last message has this result, which stands in the message with all of them later."""
+
+    seq: int
+    result: Mapping[str, Any]
+    at: str | None = None
+
+
 class ReplaceRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="replace"):
     """The whole history from now on: ids of messages that stay, and new messages, which `entry` reads."""
 
@@ -80,7 +88,7 @@ class NoteRecord(SessionFacts, frozen=True, kw_only=True, tag_field="type", tag=
     usage: Usage | None = None
 
 
-Record: TypeAlias = SessionRecord | MessageRecord | ReplaceRecord | NoteRecord
+Record: TypeAlias = SessionRecord | MessageRecord | ResultRecord | ReplaceRecord | NoteRecord
 
 
 def record_of(data: Mapping[str, Any]) -> tuple[Record, list[str]]:

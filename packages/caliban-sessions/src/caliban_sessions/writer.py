@@ -8,9 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from caliban_common.codec import dumps, usage_to_json
+from caliban_common.codec import block_to_json, dumps, usage_to_json
 from caliban_common.files import FileFailed
-from caliban_common.message import Message
+from caliban_common.message import Message, ToolResultBlock
 from caliban_common.usage import Usage
 from caliban_sessions import stamp
 from caliban_sessions.entry import StoredMessage, entry_of
@@ -82,6 +82,15 @@ class SessionWriter:
             ledger.usage += usage
             record["usage"] = usage_to_json(usage)
         self._write("message", record)
+
+    def keep_result(self, result: ToolResultBlock) -> None:
+        """A call of the last message has this result; the message with all of them follows later.
+
+        Where the process is killed before it does, the next one finds the result. Raises `SessionWriteError`.
+        """
+        raw = block_to_json(result)
+        self._ledger.add_result(raw)
+        self._write("result", {"result": raw})
 
     def replace(self, messages: tuple[Message, ...]) -> None:
         """`messages` are the whole history from now on (compaction). Raises `SessionWriteError`.
