@@ -1,10 +1,11 @@
-"""Runs the programs of the guide as they stand, each in a process of its own, against a loopback server."""
+"""Runs what the guide shows as it stands, each in a process of its own, against a loopback server."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,11 @@ PROGRAMS = Path(__file__).parents[2] / "docs" / "guide" / "programs"
 
 
 class Program:
-    """One program of the guide; its provider speaks to the server at `url`."""
+    """A program, as `python` is given it before its arguments; its provider speaks to the server at `url`."""
 
-    def __init__(self, name: str, url: str, home: Path) -> None:
+    def __init__(self, program: list[str], url: str, home: Path) -> None:
         kept = {key: os.environ[key] for key in ("PATH", "LANG", "SYSTEMROOT", "TMPDIR") if key in os.environ}
-        self._command = [sys.executable, "-u", str(PROGRAMS / f"{name}.py")]
+        self._command = [sys.executable, "-u", *program]
         self._home = home
         self._environ = kept | {
             "HOME": str(home),
@@ -52,6 +53,12 @@ class Program:
 
 
 @pytest.fixture
-def program(tmp_path: Path):
+def program(tmp_path: Path) -> Callable[[str, str], Program]:
     """Makes the program of a name that speaks to the server at a URL."""
-    return lambda name, url: Program(name, url, tmp_path)
+    return lambda name, url: Program([str(PROGRAMS / f"{name}.py")], url, tmp_path)
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Callable[[str, str], Program]:
+    """Makes a program of lines that speaks to the server at a URL."""
+    return lambda text, url: Program(["-c", text], url, tmp_path)
