@@ -138,6 +138,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_provider_vertex.factory": "the facts of a provider are read without making one",
     "caliban_provider_vertex.foundry": "the facts of a provider are read without making one",
     "caliban_tools_builtin.catalog": "a tool's work is loaded with its first call",
+    "caliban_tools_builtin.search.links": "ignore rules are read where a directory holds no listed file",
     "caliban_tools_builtin.search.scan": "the child loads what its query asks for",
 }
 """Modules that import ours inside functions -> why. Heavy third-party libraries need no row."""
@@ -167,6 +168,7 @@ PROGRAMS: Mapping[str, str] = {
 
 WALLS: Mapping[str, str] = {
     "caliban.main:run": "the end of the program: a fault of ours is told in the format asked for",
+    "caliban_provider.guarded:GuardedProvider._walled": "a provider of somebody else's: its fault is an error",
     "caliban.compose.provider:_make": "the making of a provider: its fault is an error that names it",
     "caliban.compose.provider:list_models": "the list of a provider: its fault is an error that names it",
     "caliban.compose.provider:close_provider": "the run has its result: what fails after it is only told",

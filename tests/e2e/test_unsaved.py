@@ -7,6 +7,7 @@ import signal
 
 import pytest
 from command_kit import Cli
+from hang_guard import HANG_S
 
 from caliban_provider_anthropic.testing import wire
 
@@ -18,7 +19,7 @@ def full_disk() -> None:
 
 def played(cli: Cli, *args: str) -> tuple[int, str, str]:
     process = cli.start(*args, preexec_fn=full_disk)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=HANG_S)
     return process.returncode, out.decode(), err.decode()
 
 

@@ -23,6 +23,7 @@ from caliban_agent_core.progress import CallProgress
 from caliban_agent_core.state import RunState
 from caliban_agent_core.toolset import ToolSnapshot
 from caliban_common.arguments import ArgumentError
+from caliban_common.canonical import canonical_arguments
 from caliban_common.event import ApprovalAsked, ApprovalGiven, ToolCallEnd, ToolCallReady
 from caliban_common.history import INTERRUPTED, interrupted
 from caliban_common.masked import masked_output
@@ -162,6 +163,9 @@ class Dispatcher:
         if self._hooks.stop is not None:
             await self._deny(place, self._hooks.stop.message, work)
             return None
+        arguments = canonical_arguments(tool.spec, call.input)
+        if arguments is not call.input:
+            call = replace(call, input=arguments)
         verdict = await judge(self._gate, self._hooks, call, tool, work.turn)
         if verdict.decision.action == "deny":
             await self._deny(place, verdict.decision.reason or "not permitted", work, verdict.context)

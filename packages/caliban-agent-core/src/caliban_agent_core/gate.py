@@ -30,8 +30,9 @@ class Gate(Struct, frozen=True, kw_only=True):
 
 
 class GateVerdict(Struct, frozen=True, kw_only=True):
-    """What the gate says: the decision, and the call as it may run (a hook or a rule may have changed it).
+    """What the gate says: the decision, and the call as it may run.
 
+    Its input may be another than the model's: a hook changed it, or a rule allowed it as it was read.
     `context` is what the hooks want the model to read beside the result.
     """
 

@@ -8,6 +8,7 @@ from caliban_settings.key import (
     AGENTS,
     ANY,
     COUNT,
+    DESCRIBED,
     FLAG,
     HELPERS,
     HOOKS,
@@ -25,6 +26,7 @@ from caliban_settings.key import (
     TEXT,
     TEXTS,
     VALUE,
+    WAIT,
     Key,
 )
 
@@ -128,6 +130,17 @@ SCHEMA: Final[tuple[Key, ...]] = (
         restart=True,
         doc="Seconds that a whole reply may take; without it there is no limit.",
     ),
+    Key(path="provider.*.first_byte_s", form=WAIT, scopes=PERSON, doc="Seconds until a reply has to begin."),
+    Key(path="provider.*.idle_s", form=WAIT, scopes=PERSON, doc="Seconds in which a reply may say nothing."),
+    Key(path="provider.*.total_s", form=WAIT, scopes=PERSON, doc="Seconds that a whole reply may take."),
+    Key(
+        path="provider.*.models.*",
+        form=DESCRIBED,
+        scopes=PERSON,
+        restart=True,
+        doc="What a model is that no table knows: window, max_output, vision, tools, thinking, price.",
+    ),
+    Key(path="provider.*.options.extra_body", form=TABLE, scopes=PERSON, doc="Members of every body."),
     Key(
         path="provider.*.headers.*", form=TEXT, scopes=PERSON, restart=True, doc="A header of every request."
     ),

@@ -16,6 +16,7 @@ from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
 from caliban.stdio import complain, write_out
+from caliban_common.canonical import canonical_arguments
 from caliban_common.near import nearest
 from caliban_common.permission import Action
 from caliban_common.text import clean, one_line
@@ -50,7 +51,7 @@ def perms(invocation: Invocation) -> int:
         hint = f"did you mean {meant}? " if meant else ""
         complain(f"caliban: there is no tool {one_line(tool.name, max_chars=80)} in this version\n")
         complain(f"hint: {hint}the verdict is that on a tool of an installed package\n")
-    explanation = engine.explain(tool, _arguments(values["input"]))
+    explanation = engine.explain(tool, canonical_arguments(tool, _arguments(values["input"])))
     text = _full(explanation) if values["verb"] == "explain" else _line(explanation)
     return write_out(clean(text).encode()) or EXITS[explanation.verdict]
 

@@ -202,7 +202,6 @@ class SimpleSubject:
         if not self.parsed.words or expanded is None:
             return ()
         argv = self._arguments
-        place = self.command.place
         items = []
         for item in (*side_effects(argv), *self._outside(argv), *self._local_program(argv)):
             index = expanded[item.word][0]
@@ -282,6 +281,8 @@ class SimpleSubject:
             if number == _MAX_PATHS:
                 yield whole(argv, len(argv) - 1, WRITES)
                 return
+            if shared_device(target):
+                continue
             names = self.names_of(target)
             if any(not self.command.place.inside(canonical) for canonical in names.canonicals):
                 yield whole(argv, index, WRITES + " outside the workspace")

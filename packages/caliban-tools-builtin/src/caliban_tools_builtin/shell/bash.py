@@ -10,7 +10,7 @@ from typing import Any
 from caliban_common.arguments import ArgumentError, Arguments
 from caliban_common.text import clean
 from caliban_common.tool import ToolContext, ToolOutput
-from caliban_process import CapturedOutput, Command, Completed, NotStarted, ProcessError, Runner
+from caliban_process import CapturedOutput, Command, Completed, NotStarted, OutputLimit, ProcessError, Runner
 from caliban_tools_builtin import handles
 from caliban_tools_builtin.answer import answered
 from caliban_tools_builtin.errors import FileRefused, ShellFailed
@@ -23,6 +23,7 @@ MAX_COMMAND_BYTES = 131_071
 MAX_PROCESSES = 2048
 """How many processes and threads one command may have, roughly."""
 MARKER = "CALIBAN_SHELL"
+OUTPUT = OutputLimit(last_frames=True)
 _SHELLS = (
     ("/bin/bash", ("--noprofile", "--norc", "-c", "--")),
     ("/usr/bin/bash", ("--noprofile", "--norc", "-c", "--")),
@@ -62,6 +63,7 @@ class Bash:
                         cwd=handles.working_directory(place, handle),
                         env=self._environment(),
                         timeout_s=timeout_s,
+                        output=OUTPUT,
                         marker=MARKER,
                         max_processes=MAX_PROCESSES,
                     )
