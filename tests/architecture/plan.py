@@ -168,7 +168,7 @@ PROGRAMS: Mapping[str, str] = {
 
 WALLS: Mapping[str, str] = {
     "caliban.main:run": "the end of the program: a fault of ours is told in the format asked for",
-    "caliban_provider.guarded:GuardedProvider._walled": "a provider of somebody else's: its fault is an error",
+    "caliban_provider.guarded:GuardedProvider._walled": "a provider of others: its fault is an error",
     "caliban.compose.provider:_make": "the making of a provider: its fault is an error that names it",
     "caliban.compose.provider:list_models": "the list of a provider: its fault is an error that names it",
     "caliban.compose.provider:close_provider": "the run has its result: what fails after it is only told",

@@ -56,10 +56,7 @@ _COMPOSE = tuple(
     )
     for program in ("docker compose", "docker-compose", "podman compose")
     for sub, flags in (
-        (
-            "up",
-            "-d --detach --build --no-build --force-recreate --remove-orphans --wait --no-deps --quiet-pull -V",
-        ),
+        ("up", "-d --detach --build --no-build --force-recreate --remove-orphans --wait --no-deps --quiet-pull -V"),
         ("down", "--remove-orphans"),
         ("logs", "-f --follow --no-color --timestamps --no-log-prefix"),
         ("build", "--no-cache --pull -q --quiet"),
@@ -165,14 +162,7 @@ LINES: tuple[Line, ...] = (
         hits=("go env GOPATH", "go env -json GOOS GOARCH"),
         misses=("go env -w CC=x", "go env -u CC"),
     ),
-    Line(
-        "gh auth status",
-        "-a --active",
-        {},
-        "",
-        hits=("gh auth status",),
-        misses=("gh auth status -t", "gh auth token"),
-    ),
+    Line("gh auth status", "-a --active", {}, "", hits=("gh auth status",), misses=("gh auth status -t", "gh auth token")),
     *(
         Line(
             f"terraform {sub}",
@@ -184,14 +174,7 @@ LINES: tuple[Line, ...] = (
         )
         for sub in ("plan", "validate")
     ),
-    Line(
-        "npm pkg get",
-        "",
-        {},
-        r"[A-Za-z][A-Za-z0-9_.-]*",
-        hits=("npm pkg get version",),
-        misses=("npm pkg set a=b",),
-    ),
+    Line("npm pkg get", "", {}, r"[A-Za-z][A-Za-z0-9_.-]*", hits=("npm pkg get version",), misses=("npm pkg set a=b",)),
     Line(
         "node",
         "--test --watch --experimental-test-coverage",
@@ -203,9 +186,7 @@ LINES: tuple[Line, ...] = (
 )
 """Whole commands."""
 
-_REPORTERS = (
-    "verbose|dot|default|basic|tap|tap-flat|json|spec|min|list|nyan|progress|github-actions|hanging-process"
-)
+_REPORTERS = "verbose|dot|default|basic|tap|tap-flat|json|spec|min|list|nyan|progress|github-actions|hanging-process"
 
 WORDS: tuple[Words, ...] = (
     Words(
@@ -223,16 +204,8 @@ WORDS: tuple[Words, ...] = (
     Words(
         "pytest py.test",
         r"--cov-report[= ](?:term(?:-missing)?(?::skip-covered)?|xml|html|json|lcov)",
-        hits=(
-            "pytest --cov-report=term-missing",
-            "pytest --cov=a --cov-report term",
-            "pytest --cov-report=xml",
-        ),
-        misses=(
-            "pytest --cov-report=html:/x",
-            "pytest --cov-report xml:../x",
-            "pytest --cov-report=annotate:/x",
-        ),
+        hits=("pytest --cov-report=term-missing", "pytest --cov=a --cov-report term", "pytest --cov-report=xml"),
+        misses=("pytest --cov-report=html:/x", "pytest --cov-report xml:../x", "pytest --cov-report=annotate:/x"),
     ),
     Words(
         "go",
@@ -244,26 +217,13 @@ WORDS: tuple[Words, ...] = (
         "unzip",
         r"-d (?!.*\.\.)(?:\./)?[A-Za-z0-9_][A-Za-z0-9_./-]*",
         hits=("unzip -d out a.zip", "unzip a.zip -d out/b"),
-        misses=(
-            "unzip -d . a.zip",
-            "unzip -d ./ a.zip",
-            "unzip -d / a.zip",
-            "unzip -d ../x a.zip",
-            "unzip -d .git a",
-        ),
+        misses=("unzip -d . a.zip", "unzip -d ./ a.zip", "unzip -d / a.zip", "unzip -d ../x a.zip", "unzip -d .git a"),
     ),
     Words(
         "make gmake",
         r"(?!SHELL|MAKE|[A-Z]*FLAGS)[A-Za-z_][A-Za-z0-9_]*=(?:[0-9]+|true|false|yes|no|on|off|)",
         hits=("make test V=1", "make VERBOSE=yes all"),
-        misses=(
-            "make SHELL=1",
-            "make CC=./p",
-            "make MAKEFLAGS=1",
-            "make V=$(x)",
-            "make V:=1",
-            "make CFLAGS=1",
-        ),
+        misses=("make SHELL=1", "make CC=./p", "make MAKEFLAGS=1", "make V=$(x)", "make V:=1", "make CFLAGS=1"),
     ),
     Words(
         "curl",
@@ -292,9 +252,7 @@ _STRICT = (("docker", "compose"), ("docker-compose",), ("podman", "compose"))
 
 def unsurprising(name: str, argv: tuple[str, ...], items: list[Evidence]) -> list[Evidence]:
     """The evidence without what is everyday."""
-    strict = next(
-        (head for head in _STRICT if (name, *argv[1 : len(head)]) == head and len(argv) > len(head)), ()
-    )
+    strict = next((head for head in _STRICT if (name, *argv[1 : len(head)]) == head and len(argv) > len(head)), ())
     if not items and not strict:
         return items
     if any(_is_line(line, (name, *argv[1:])) for line in _LINES.get(name, ())):
