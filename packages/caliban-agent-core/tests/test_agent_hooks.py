@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 from loop_kit import DONE, Rules, Stub, of, play, three, user_texts
 
 from caliban_agent_core import Agent, AgentOptions, ApprovalRequest, Gate
@@ -292,7 +293,7 @@ async def test_a_run_that_is_cancelled_while_its_prompt_is_judged_has_not_taken_
             return NOTHING
 
     agent = Agent(ScriptedProvider([]), "m", hooks=Slow())
-    with anyio.fail_after(5):
+    with anyio.fail_after(HANG_S):
         async with agent.run("go") as run:
             await asked.wait()
             run.cancel()

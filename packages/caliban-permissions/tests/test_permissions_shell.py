@@ -69,11 +69,11 @@ def doubts(command: str) -> list[str]:
         ("a <<E\nb\nE", [("a",)]),
         ("a <&-b c", [("a", "b", "c")]),
         ("a <& -b", [("a", "b")]),
-        ("a 2>&-\"\"", [("a", "")]),
+        ('a 2>&-""', [("a", "")]),
         ("a 99999999999>b", [("a", "99999999999")]),
         ("a \"$(cat <<'E'\nb (c'\n\nE\n)\"", [("a", "b (c'")]),
-        ("a \"$(cat <<E\nb\nE\n)\"", [("a", "b")]),
-        ("a \"$HOME\" $HOME/x \"$PWD/y\"", [("a", "~", "~/x", "./y")]),
+        ('a "$(cat <<E\nb\nE\n)"', [("a", "b")]),
+        ('a "$HOME" $HOME/x "$PWD/y"', [("a", "~", "~/x", "./y")]),
     ],
 )
 def test_a_clear_command_is_its_leaves(command: str, expected: list[tuple[str, ...]]) -> None:

@@ -19,13 +19,16 @@ from caliban_process import Command, Runner
 def command(script, **more):
     return Command(argv=("/bin/sh", "-c", script), env={"PATH": "/usr/bin:/bin"}, **more)
 
+told = []
+
 async def talk(runner):
     async with runner.start(command("echo $$; exec sleep 600")) as process:
-        print((await process.receive()).decode().strip(), flush=True)
+        tell(await process.receive())
         await anyio.sleep_forever()
 
 def tell(chunk):
     print(chunk.decode().strip(), flush=True)
+    told.append(chunk)
     return True
 
 async def main():
@@ -37,7 +40,8 @@ async def main():
         group.start_soon(talk, runner)
         group.start_soon(runner.feed, command("echo $$; sleep 600", session=False), tell)
         if sys.argv[1] == "leave":
-            await anyio.sleep(0.1)
+            while len(told) < 2:
+                await anyio.sleep(0.01)
             group.cancel_scope.cancel()
 
 anyio.run(main)
@@ -59,4 +63,4 @@ def test_a_host_that_ends_in_peace_takes_its_daemons_along(tmp_path, gone):
     arguments = [sys.executable, "-W", "error", "-c", HOST, "leave"]
     done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stderr == ""
-    assert all(gone(int(pid)) for pid in done.stdout.split())
+    assert [gone(int(pid)) for pid in done.stdout.split()] == [True] * 3

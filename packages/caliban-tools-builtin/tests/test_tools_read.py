@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import os
-import time
 from pathlib import Path
 
 import pytest
 
 from caliban_common.message import ImageBlock, TextBlock
+from caliban_common.testing import sample_image
 from caliban_common.tool import ToolOutput
 from caliban_tools_builtin.fs.window import Window, window
 
@@ -92,19 +92,20 @@ def test_a_file_that_is_above_the_bound_and_binary_is_refused(call, ws):
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "media"),
+    ("name", "media"),
     [
-        ("a.png", PNG, "image/png"),
-        ("jpeg-saved-as.png", JPEG, "image/jpeg"),
-        ("a.gif", b"GIF89a" + b"\0" * 9, "image/gif"),
-        ("a.webp", b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
-        ("no-suffix", PNG, "image/png"),
+        ("a.png", "image/png"),
+        ("jpeg-saved-as.png", "image/jpeg"),
+        ("a.gif", "image/gif"),
+        ("a.webp", "image/webp"),
+        ("no-suffix", "image/png"),
     ],
 )
-def test_an_image_is_known_by_its_first_bytes(call, ws, name, data, media):
+def test_an_image_is_known_by_its_first_bytes(call, ws, name, media):
+    data = sample_image(media)
     (ws / name).write_bytes(data)
     assert call("Read", path=name).content == (
-        TextBlock(text=f"→ Read {name}, {media}, {len(data)} bytes"),
+        TextBlock(text=f"→ Read {name}, {media}, 5×3 pixels, {len(data)} bytes"),
         ImageBlock.of(media_type=media, data=base64.b64encode(data).decode()),
     )
 
@@ -130,6 +131,22 @@ def test_an_svg_is_text(call, ws):
     assert call("Read", path="a.svg").text.endswith("    1  <svg/>")
 
 
+@pytest.mark.parametrize("cut", [20, -1])
+@pytest.mark.parametrize("media", ["image/png", "image/jpeg", "image/gif", "image/webp"])
+def test_a_corrupt_image_is_an_error_and_is_not_sent(call, ws, media, cut):
+    (ws / "a").write_bytes(sample_image(media)[:cut])
+    output = call("Read", path="a")
+    assert output.is_error
+    assert "a cannot be shown: the image" in output.text
+    (ws / "b").write_bytes(sample_image(media)[:10] + b"\xfe some text")
+    assert call("Read", path="b").is_error
+
+
+def test_a_text_that_begins_like_an_image_is_read_as_text(call, ws):
+    (ws / "a.txt").write_text("GIF89a is a format\n")
+    assert call("Read", path="a.txt").text.endswith("    1  GIF89a is a format")
+
+
 def test_an_image_above_the_providers_bound_is_refused(call, ws):
     (ws / "a.png").write_bytes(PNG + b"\0" * 4_000_000)
     assert "too large" in call("Read", path="a.png").text
@@ -137,15 +154,14 @@ def test_an_image_above_the_providers_bound_is_refused(call, ws):
 
 @pytest.mark.parametrize("path", ["pipe", "/dev/zero", "/dev/stdin", "link-to-pipe", "link-to-zero"])
 @pytest.mark.parametrize("restrict", [True, False])
-def test_what_is_no_regular_file_is_refused_at_once(make, ws, path, restrict):
+def test_what_is_no_regular_file_is_refused_unread(make, ws, path, restrict):
     os.mkfifo(ws / "pipe")
     (ws / "link-to-pipe").symlink_to("pipe")
     (ws / "link-to-zero").symlink_to("/dev/zero")
     if path == "/dev/stdin" and Path("/dev/stdin").is_file():
         pytest.skip("stdin of this test run is a regular file")
-    started = time.monotonic()
     output = make(restrict_paths=restrict)("Read", path=path)
-    assert output.is_error and "not a regular file" in output.text and time.monotonic() - started < 1
+    assert output.is_error and "not a regular file" in output.text
 
 
 @pytest.mark.parametrize("path", ["/proc/self/environ", "/proc/self/mem", "/proc/1/environ"])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import anyio
 import pytest
+from hang_guard import HANG_S, wait_until
 
 from caliban_common.tool import ToolContext
 from caliban_process import Runner
@@ -25,7 +25,7 @@ def search(request, ws):
     """`search(name, **arguments)` with either engine."""
     engine_path = None if request.param == "ripgrep" else ""
 
-    def call(name: str, *, restrict: bool = True, readable=None, deadline_s=None, **args):
+    def call(name: str, *, restrict: bool = True, readable=None, deadline_s=HANG_S, **args):
         fence = Fence(ws, restrict=restrict)
         engine = SearchEngine(ws, Runner(), ripgrep=engine_path, deadline_s=deadline_s)
         tool = Glob(fence, engine, readable) if name == "Glob" else Grep(fence, engine, readable)
@@ -75,7 +75,7 @@ def test_glob_lists_what_git_does_not_ignore(search, tree):
         search("Glob", pattern="**/*.md").text == "→ Glob '**/*.md' matched 2 files:\n  docs/a.md\n  日本.md"
     )
     assert rows(search("Glob", pattern="**/*")) == [
-        f"  {name}" for name in ("a\tb", "docs/a.md", "docs/top.txt", "keep.log", "naïve.txt", "日本.md")
+        f"  {name}" for name in ('"a\\tb"', "docs/a.md", "docs/top.txt", "keep.log", "naïve.txt", "日本.md")
     ]
 
 
@@ -165,7 +165,7 @@ def test_grep_searches_dot_files_but_not_git(search, tree):
 )
 def test_grep_is_narrowed_by_name_or_by_path_at_any_depth(search, tree, include, names):
     found = rows(search("Grep", pattern="^x", include=include))
-    assert sorted(row.split(":")[0] for row in found) == sorted(names)
+    assert sorted(row.split(":")[0] for row in found if row[0] != "[") == sorted(names)
 
 
 def test_grep_stops_at_the_number_of_matches_that_was_asked_for(search, ws):
@@ -199,9 +199,8 @@ def test_encodings_line_ends_and_binary_files(search, ws):
 
 def test_a_hopeless_expression_ends_in_time(search, ws):
     write(ws, a="a" * 100_000 + "b\n")
-    started = time.monotonic()
-    output = search("Grep", pattern="(a+)+$", deadline_s=1.0)
-    assert time.monotonic() - started < 3 and not output.is_error and "a:1:" not in output.text
+    output = search("Grep", pattern="(a+)+$", deadline_s=1.0)  # without a deadline: not in this life
+    assert not output.is_error and "a:1:" not in output.text
 
 
 def test_links_are_not_followed(search, ws, tmp_path):
@@ -211,7 +210,7 @@ def test_links_are_not_followed(search, ws, tmp_path):
     (ws / "loop").symlink_to(".")
     (ws / "file").symlink_to("a")
     assert rows(search("Grep", pattern="x")) == ["a:1:x"]
-    assert rows(search("Glob", pattern="**/*")) == ["  a"]
+    assert rows(search("Glob", pattern="**/*")) == ["  a", "  file"]
     assert search("Grep", pattern="x", path="out").is_error
     assert search("Glob", pattern="out/*").is_error
 
@@ -230,18 +229,17 @@ def test_what_may_not_be_read_is_neither_listed_nor_shown(search, ws):
         return not path.endswith("/.env") and "/secret/" not in path
 
     assert rows(search("Grep", pattern="KEY", readable=readable)) == ["a.txt:1:KEY"]
-    assert rows(search("Glob", pattern="**", readable=readable)) == ["  a.txt"]
-    assert rows(search("Glob", pattern="secret/**", readable=readable)) == []
+    assert rows(search("Glob", pattern="**", readable=readable)) == ["  a.txt", "[1 file hidden by rules]"]
+    assert rows(search("Glob", pattern="secret/**", readable=readable)) == ["[1 file hidden by rules]"]
     assert rows(search("Grep", pattern="KEY", path=".env", readable=readable)) == []
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
-def test_a_pipe_or_device_is_refused_at_once(search, ws, name):
+def test_a_pipe_or_device_is_refused_unread(search, ws, name):
     os.mkfifo(ws / "pipe")
     write(ws, a="x\n")
-    started = time.monotonic()
     output = search("Grep", pattern="x", path=name)
-    assert output.is_error and "not a regular file" in output.text and time.monotonic() - started < 1
+    assert output.is_error and "not a regular file" in output.text
     assert rows(search("Grep", pattern="x")) == ["a:1:x"]
 
 
@@ -311,5 +309,12 @@ def test_a_search_that_is_cancelled_leaves_no_process(ws, anyio_backend):
         return True
 
     assert anyio.run(main, backend=anyio_backend)
-    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    assert not [pid for pid in children if "rg" in Path(f"/proc/{pid}/comm").read_text()]
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    wait_until(lambda: "rg" not in [name_of(pid) for pid in children.read_text().split()])
+
+
+def name_of(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return "gone"

@@ -19,7 +19,7 @@ from caliban_permissions.facts import JudgedTool
 from caliban_permissions.judge import bound, judge_call, judge_claims
 from caliban_permissions.judgement import HumanOnly, Judgement, refusal
 from caliban_permissions.modes import ModeVerdict, apply_mode, plan_refusal
-from caliban_permissions.names import READER
+from caliban_permissions.names import PLAN_LEAVER, READER
 from caliban_permissions.paths import PathContext, resolve
 from caliban_permissions.remedy import Trial, headless_reason
 from caliban_permissions.rules.chain import RuleChain
@@ -41,8 +41,8 @@ class Engine:
     workspace; `search_path` are those in which commands are looked for. `sandboxed` promises that every Bash
     call runs in the full sandbox and that the user wants it unasked there. `auto_allow_read_only` lets
     commands run without a rule that provably only read inside the workspace. `vouched` are the tools whose
-    specs are believed; what any other tool says of itself only
-    binds it, and none of their names is open to another (ADR 0024).
+    specs are believed; what any other tool says of itself only binds it, and none of their names is open to
+    another (ADR 0024). An allowed command runs as it was read: `Decision.updated_input` (ADR 0030).
     """
 
     def __init__(  # noqa: PLR0913 - the one place where everything a decision depends on comes together
@@ -157,7 +157,7 @@ class Engine:
     def _verdict(self, tool: JudgedTool, args: Mapping[str, Any]) -> tuple[Judgement, ModeVerdict]:
         refused = f"{tool.name} is the name of another tool than this one" if self._impostor(tool) else None
         if refused is None and self.mode == "plan":
-            refused = plan_refusal(tool)
+            refused = plan_refusal(tool, can_ask=PLAN_LEAVER in self._vouched)
         if refused is not None:
             return refusal(tool.name, refused), ModeVerdict("deny", refused)
         if self.mode == "disabled":

@@ -13,19 +13,19 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from caliban_permissions.commands.wildcards import Directories, expand
 from caliban_permissions.commands.wrappers import (
     SHELLS,
     WRAPPERS,
     evaluated,
     inner_commands,
-    program,
     may_run_input,
+    program,
     reads_commands,
     scripts,
     splits_text,
     without_leading_options,
 )
-from caliban_permissions.commands.wildcards import Directories, expand
 from caliban_permissions.shell import (
     HOLE,
     Opacity,
@@ -213,7 +213,9 @@ def _command_starts(words: tuple[str, ...], index: int) -> list[re.Match[str]]:
     """Where in an argument a command may begin; in a script of sed right after any letter."""
     if program(words[0]) not in ("sed", "gsed"):
         return list(_COMMAND_START.finditer(words[index]))
-    places = (_ANYWHERE.match(words[index], place) for place in range(min(len(words[index]), _MAX_STARTS + 1)))
+    places = (
+        _ANYWHERE.match(words[index], place) for place in range(min(len(words[index]), _MAX_STARTS + 1))
+    )
     return [place for place in places if place is not None]
 
 

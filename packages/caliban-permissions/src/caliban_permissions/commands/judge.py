@@ -58,7 +58,9 @@ class _CommandJudge:
         parts = [*commands]
         if not simple_commands or line.rule is not None:
             parts.append(
-                JudgedPart("line", self.command.text, line.action, line, self._doubts(simple_commands), (), self.line)
+                JudgedPart(
+                    "line", self.command.text, line.action, line, self._doubts(simple_commands), (), self.line
+                )
             )
         parts += self._destruction()
         exact = all(self._exact(ruling) for ruling in rulings) if simple_commands else self._exact(line)
@@ -206,11 +208,15 @@ class _CommandJudge:
 
     def _read_by_groups(self) -> Iterator[PathSubject]:
         """The files that groups and loops are given as input."""
-        bases = self.command.simple_commands[-1].bases if self.command.simple_commands else (self.command.cwd,)
+        bases = (
+            self.command.simple_commands[-1].bases if self.command.simple_commands else (self.command.cwd,)
+        )
         for redirect in self.command.line.redirects:
             if redirect.op in ("<", "<>"):
                 for base in bases:
-                    yield PathSubject((READER,), resolve(redirect.target.text.replace(HOLE, "?"), self.place, base))
+                    yield PathSubject(
+                        (READER,), resolve(redirect.target.text.replace(HOLE, "?"), self.place, base)
+                    )
 
     def _perhaps_read(self, subject: PathSubject) -> Iterator[JudgedPart]:
         """A file whose name is known only when the command runs may be one that a rule denies."""

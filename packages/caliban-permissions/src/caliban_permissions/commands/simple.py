@@ -202,7 +202,6 @@ class SimpleSubject:
         if not self.parsed.words or expanded is None:
             return ()
         argv = self._arguments
-        place = self.command.place
         items = []
         for item in (*side_effects(argv), *self._outside(argv), *self._local_program(argv)):
             index = expanded[item.word][0]

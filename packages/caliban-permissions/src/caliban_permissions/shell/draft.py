@@ -10,7 +10,6 @@ from typing import Protocol
 from caliban_permissions.shell.line import HOLE, Opacity, Redirect, Segment, SimpleCommand, Word
 from caliban_permissions.shell.variables import ASSIGNMENT, INERT_VARIABLES, harmless, names_a_loader
 
-
 _SETTERS = frozenset(
     "read unset export declare typeset local readonly getopts mapfile readarray eval source . let wait "
     "command builtin exec set shift trap coproc select enable alias".split()
@@ -65,8 +64,9 @@ class Draft:
 
     def place(self, known: Mapping[str, tuple[Word, ...]], scopes: Iterable[Scope], *, marked: bool) -> None:
         """Say where it stands: which variables are known there, and whether in a loop."""
-        self.known = dict(known)
         self.marked = marked
+        uses = any(word.opaque for word in (*self.words, *self.assigns)) or bool(self.redirects)
+        self.known = dict(known) if uses else {}
         for scope in scopes:
             self.repeated = self.repeated or scope.kind == "loop"
             if scope.variable:
