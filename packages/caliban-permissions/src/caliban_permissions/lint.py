@@ -197,7 +197,12 @@ def _covers_bare(pattern: Pattern) -> bool:
     """Whether a final ` *` covers the program without arguments, too."""
     argument = pattern.argument
     shell = pattern.tool.prefix == SHELL and isinstance(argument, ArgumentGlob)
-    return shell and isinstance(argument, ArgumentGlob) and argument.text.endswith(" *") and len(argument.text) > 2
+    return (
+        shell
+        and isinstance(argument, ArgumentGlob)
+        and argument.text.endswith(" *")
+        and len(argument.text) > 2
+    )
 
 
 def _shadows(first: Rule, one: Pattern, second: Rule, other: Pattern) -> bool:

@@ -117,9 +117,7 @@ def split(path: str) -> Parts:
     return parts
 
 
-def resolve(
-    text: str, place: PathContext, base: str | None = None, *, on_disk: bool = False
-) -> PathNames:
+def resolve(text: str, place: PathContext, base: str | None = None, *, on_disk: bool = False) -> PathNames:
     """Find all names of `text`, relative to `base` (the workspace unless given). Never raises.
 
     A name that a directory listing gave is `on_disk`: bytes that are no UTF-8 stand in it as Python reads them.

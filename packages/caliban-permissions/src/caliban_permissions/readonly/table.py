@@ -11,7 +11,7 @@ from caliban_permissions.readonly.options import Grammar
 
 FREE = frozenset(
     "echo true false : basename dirname seq sleep nproc whoami id uname arch groups tty uptime free cal which "
-    "type".split()
+    "type whereis lscpu yes break continue exit return".split()
 )
 """Programs that do nothing but print, whatever they are given."""
 
@@ -85,6 +85,8 @@ GRAMMARS: Mapping[str, Grammar] = {
     "column": Grammar("txne", "sc", "table", "separator columns"),
     "nl": Grammar("p", "bdfhilnsvw", "no-renumber", "body-numbering number-width number-separator"),
     "tac": Grammar("br", "s", "before regex", "separator"),
+    "shuf": Grammar("rz", "n", "repeat zero-terminated", "head-count"),
+    "zcat": Grammar(),
     "rev": Grammar(),
     "fold": Grammar("bs", "w", "bytes spaces", "width"),
     "fmt": Grammar("cstu", "w", "crown-margin split-only tagged-paragraph uniform-spacing", "width"),
@@ -186,9 +188,11 @@ GRAMMARS: Mapping[str, Grammar] = {
 }
 """The rows. Programs with a language of their own (find, git, sed, awk, jq, test, xargs) are read by code."""
 
-VERSIONS = frozenset(
-    "python python3 node ruby perl php gcc g++ clang make cmake git jq rg bash docker".split()
-)
-"""Programs that print their version before they look at anything."""
-
-VERSION_OPTIONS = frozenset({"--version", "-V"})
+_BOTH = frozenset({"--version", "-v"})
+VERSIONS: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys("python python3".split(), frozenset({"--version", "-V"})),
+    **dict.fromkeys("node ruby perl php git make".split(), _BOTH),
+    **dict.fromkeys("gcc g++ clang cmake jq rg bash docker sed gawk grep".split(), frozenset({"--version"})),
+    "java": frozenset({"-version", "--version"}),
+}
+"""Programs that print their version before they look at anything, with the options by which they do."""

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from caliban_permissions.side_effects.known import UNKNOWN
-from caliban_permissions.side_effects.row import Evidence, whole
+from caliban_permissions.side_effects.row import RUNS, Evidence, whole
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_.:@/-]*"
 _PLACE = r"\.|(?:\./)?[A-Za-z0-9_][A-Za-z0-9_./-]*"
@@ -56,7 +56,10 @@ _COMPOSE = tuple(
     )
     for program in ("docker compose", "docker-compose", "podman compose")
     for sub, flags in (
-        ("up", "-d --detach --build --no-build --force-recreate --remove-orphans --wait --no-deps --quiet-pull -V"),
+        (
+            "up",
+            "-d --detach --build --no-build --force-recreate --remove-orphans --wait --no-deps --quiet-pull -V",
+        ),
         ("down", "--remove-orphans"),
         ("logs", "-f --follow --no-color --timestamps --no-log-prefix"),
         ("build", "--no-cache --pull -q --quiet"),
@@ -162,7 +165,44 @@ LINES: tuple[Line, ...] = (
         hits=("go env GOPATH", "go env -json GOOS GOARCH"),
         misses=("go env -w CC=x", "go env -u CC"),
     ),
-    Line("gh auth status", "-a --active", {}, "", hits=("gh auth status",), misses=("gh auth status -t", "gh auth token")),
+    Line(
+        "go tool cover",
+        "",
+        {},
+        r"-func=(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./-]*",
+        hits=("go tool cover -func=cover.out",),
+        misses=("go tool cover -html=x -o /x", "go tool compile x", "go tool ./x"),
+    ),
+    Line(
+        "go run",
+        "-race -v",
+        {},
+        r"\.|\./[A-Za-z0-9_][A-Za-z0-9_./-]*",
+        hits=("go run .", "go run ./cmd/app"),
+        misses=("go run h.example/x@latest", "go run -exec ./p .", "go run -toolexec ./p .", "go run /x"),
+    ),
+    *(
+        Line(
+            f"docker {sub}",
+            "-f --force -q --quiet",
+            {},
+            _NAME,
+            hits=(f"docker {sub} app",),
+            misses=(f"docker -H tcp://x {sub} app",),
+        )
+        for sub in ("pull", "rm", "rmi", "stop", "kill", "start", "restart")
+    ),
+    Line(
+        "php -l", "", {}, _PLACE, hits=("php -l src/a.php",), misses=("php -l -r x", "php x.php", "php -l /x")
+    ),
+    Line(
+        "gh auth status",
+        "-a --active",
+        {},
+        "",
+        hits=("gh auth status",),
+        misses=("gh auth status -t", "gh auth token"),
+    ),
     *(
         Line(
             f"terraform {sub}",
@@ -174,7 +214,14 @@ LINES: tuple[Line, ...] = (
         )
         for sub in ("plan", "validate")
     ),
-    Line("npm pkg get", "", {}, r"[A-Za-z][A-Za-z0-9_.-]*", hits=("npm pkg get version",), misses=("npm pkg set a=b",)),
+    Line(
+        "npm pkg get",
+        "",
+        {},
+        r"[A-Za-z][A-Za-z0-9_.-]*",
+        hits=("npm pkg get version",),
+        misses=("npm pkg set a=b",),
+    ),
     Line(
         "node",
         "--test --watch --experimental-test-coverage",
@@ -186,7 +233,9 @@ LINES: tuple[Line, ...] = (
 )
 """Whole commands."""
 
-_REPORTERS = "verbose|dot|default|basic|tap|tap-flat|json|spec|min|list|nyan|progress|github-actions|hanging-process"
+_REPORTERS = (
+    "verbose|dot|default|basic|tap|tap-flat|json|spec|min|list|nyan|progress|github-actions|hanging-process"
+)
 
 WORDS: tuple[Words, ...] = (
     Words(
@@ -204,8 +253,47 @@ WORDS: tuple[Words, ...] = (
     Words(
         "pytest py.test",
         r"--cov-report[= ](?:term(?:-missing)?(?::skip-covered)?|xml|html|json|lcov)",
-        hits=("pytest --cov-report=term-missing", "pytest --cov=a --cov-report term", "pytest --cov-report=xml"),
-        misses=("pytest --cov-report=html:/x", "pytest --cov-report xml:../x", "pytest --cov-report=annotate:/x"),
+        hits=(
+            "pytest --cov-report=term-missing",
+            "pytest --cov=a --cov-report term",
+            "pytest --cov-report=xml",
+        ),
+        misses=(
+            "pytest --cov-report=html:/x",
+            "pytest --cov-report xml:../x",
+            "pytest --cov-report=annotate:/x",
+        ),
+    ),
+    Words(
+        "vitest",
+        r"--run",
+        hits=("vitest --run",),
+        misses=("vitest --runner ./x", "vitest --runner=./x"),
+    ),
+    Words(
+        "pytest py.test",
+        r"--pdb|--junit-?xml[= ](?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./-]*\.xml",
+        hits=("pytest --pdb", "pytest --junitxml=report.xml", "pytest --junit-xml out/report.xml"),
+        misses=("pytest --pdbcls=x:y", "pytest --junitxml=/x.xml", "pytest --junitxml=.git/config"),
+    ),
+    Words(
+        "go",
+        r"-coverprofile=(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./-]*\.(?:out|cov|txt|profile)",
+        hits=("go test ./... -coverprofile=cover.out",),
+        misses=("go test -coverprofile=/x.out", "go test -coverprofile=main.go"),
+    ),
+    Words(
+        "mvn mvnw",
+        r"-pl [A-Za-z0-9_:./,-]+|-am|-amd",
+        hits=("mvn -pl core -am test",),
+        misses=("mvn -f /x test", "mvn -s x test"),
+    ),
+    Words(
+        "make gmake",
+        r"(?:ENV|MODE|CONFIG|BUILD|BUILD_TYPE|TYPE|PROFILE|TARGET|STAGE|VERSION|TAG|NAME|ARCH|OS|PLATFORM|PORT|HOST)"
+        r"=[A-Za-z0-9_.-]+",
+        hits=("make build ENV=dev", "make TAG=1.2.3 release"),
+        misses=("make ENV=$(x)", "make ENV:=x", "make SHELL=dev", "make ENV=./p"),
     ),
     Words(
         "go",
@@ -217,13 +305,26 @@ WORDS: tuple[Words, ...] = (
         "unzip",
         r"-d (?!.*\.\.)(?:\./)?[A-Za-z0-9_][A-Za-z0-9_./-]*",
         hits=("unzip -d out a.zip", "unzip a.zip -d out/b"),
-        misses=("unzip -d . a.zip", "unzip -d ./ a.zip", "unzip -d / a.zip", "unzip -d ../x a.zip", "unzip -d .git a"),
+        misses=(
+            "unzip -d . a.zip",
+            "unzip -d ./ a.zip",
+            "unzip -d / a.zip",
+            "unzip -d ../x a.zip",
+            "unzip -d .git a",
+        ),
     ),
     Words(
         "make gmake",
         r"(?!SHELL|MAKE|[A-Z]*FLAGS)[A-Za-z_][A-Za-z0-9_]*=(?:[0-9]+|true|false|yes|no|on|off|)",
         hits=("make test V=1", "make VERBOSE=yes all"),
-        misses=("make SHELL=1", "make CC=./p", "make MAKEFLAGS=1", "make V=$(x)", "make V:=1", "make CFLAGS=1"),
+        misses=(
+            "make SHELL=1",
+            "make CC=./p",
+            "make MAKEFLAGS=1",
+            "make V=$(x)",
+            "make V:=1",
+            "make CFLAGS=1",
+        ),
     ),
     Words(
         "curl",
@@ -246,13 +347,20 @@ RUNNERS: Mapping[str, frozenset[str]] = {
 }
 """Programs with the sub-commands by which they run a program of the project."""
 
+_RUNNER_FLAGS = frozenset(
+    "-m --module --all-extras --dev --no-dev --frozen --locked --no-sync -q --quiet --offline".split()
+)
+_RUNNER_VALUES = frozenset("--extra --group --only-group --python".split())
+
 _STRICT = (("docker", "compose"), ("docker-compose",), ("podman", "compose"))
 """Programs of which whatever is no row of `LINES` asks: their options stand on both sides of the sub-command."""
 
 
 def unsurprising(name: str, argv: tuple[str, ...], items: list[Evidence]) -> list[Evidence]:
     """The evidence without what is everyday."""
-    strict = next((head for head in _STRICT if (name, *argv[1 : len(head)]) == head and len(argv) > len(head)), ())
+    strict = next(
+        (head for head in _STRICT if (name, *argv[1 : len(head)]) == head and len(argv) > len(head)), ()
+    )
     if not items and not strict:
         return items
     if any(_is_line(line, (name, *argv[1:])) for line in _LINES.get(name, ())):
@@ -261,10 +369,22 @@ def unsurprising(name: str, argv: tuple[str, ...], items: list[Evidence]) -> lis
         return [whole(argv, len(strict), UNKNOWN)]
     for row in _WORDS.get(name, ()):
         items = [item for item in items if not _is_word(row, argv, item.word)]
-    if argv[1:2] and argv[1] in RUNNERS.get(name, ()) and len(argv) > 2 and not argv[2].startswith("-"):
+    if argv[1:2] and argv[1] in RUNNERS.get(name, ()) and _names_program(argv):
         # Whoever spells out the sub-command has named what it runs.
-        items = [whole(argv, 1, item.why) if item.word == 2 else item for item in items]
+        return [whole(argv, 1, RUNS)]
     return items
+
+
+def _names_program(argv: tuple[str, ...]) -> bool:
+    """Whether a runner has a program to run, behind options of which every one is known."""
+    index = 2
+    while index < len(argv) and argv[index].startswith("-"):
+        if argv[index] in _RUNNER_VALUES and re.fullmatch(_WORD, "".join(argv[index + 1 : index + 2])):
+            index += 1
+        elif argv[index] not in _RUNNER_FLAGS:
+            return False
+        index += 1
+    return index < len(argv)
 
 
 def _is_line(line: Line, argv: tuple[str, ...]) -> bool:

@@ -126,7 +126,9 @@ def _elsewhere(name: str, scanned: Scanned) -> list[Evidence]:
     items = []
     for option in scanned.options:
         if option.name == long if option.long else option.name == short:
-            index = option.word + (option.word + 1 < len(scanned.argv) and option.size == len(scanned.argv[option.word]))
+            index = option.word + (
+                option.word + 1 < len(scanned.argv) and option.size == len(scanned.argv[option.word])
+            )
             joined = scanned.argv[option.word][option.size :].removeprefix("=")
             text = scanned.argv[index] if index != option.word else joined
             items.append(Evidence(index, len(scanned.argv[index]), ELSEWHERE, text))
