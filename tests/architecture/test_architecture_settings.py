@@ -16,8 +16,9 @@ THROUGH: Mapping[str, str] = {
     "permissions.ask": "rules_by_scope",
     "permissions.deny": "rules_by_scope",
     "permissions.rules": "rules_by_scope",
+    "provider.*.options.extra_body": "extra_body",
 }
-"""Keys that the app reads through a member of `Settings`, which names them instead."""
+"""Keys that the app reads through a member of another name, which knows the key."""
 
 WITHIN = ("parent_settings_behavior", "disable_all_hooks")
 """Keys about the settings themselves: they are consumed by loading."""

@@ -65,7 +65,6 @@ FLAG: Final[Form] = {"type": "boolean"}
 TEXTS: Final[Form] = {"type": "array", "items": TEXT}
 TABLE: Final[Form] = {"type": "object"}
 COUNT: Final[Form] = {"type": "integer", "minimum": 0}
-SECONDS: Final[Form] = {"type": "number", "minimum": 0}
 VALUE: Final[Form] = {"type": ["string", "integer", "number", "boolean"]}
 ANY: Final[Form] = {}
 MODEL: Final[Form] = {

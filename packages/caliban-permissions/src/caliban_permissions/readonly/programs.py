@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from caliban_permissions.commands.files import shared_device
 from caliban_permissions.commands.wrappers import inner_start
 from caliban_permissions.readonly.find import find_reads
 from caliban_permissions.readonly.git import git_reads
 from caliban_permissions.readonly.languages import awk_reads, jq_reads, printf_reads, sed_reads, test_reads
-from caliban_permissions.readonly.options import Arguments, Grammar, read_arguments
+from caliban_permissions.readonly.options import KnownArguments, OptionGrammar, read_arguments
 from caliban_permissions.readonly.reads import NOTHING, Reads, Tree, plain_globs
 from caliban_permissions.readonly.table import FREE, GRAMMARS, VERSIONS
 from caliban_permissions.shell import HOLE
@@ -26,7 +26,7 @@ _TAR_LISTS = re.compile(r"-?(?=[a-zJ]*t)[tzjJv]*f")
 _ZIP_LISTS = (("-l",), ("-v",), ("-Z1",))
 _MANY = 512
 _MAX_WRAPPERS = 4
-_READERS = {
+_READERS: Mapping[str, Callable[[tuple[str, ...]], Reads | None]] = {
     "find": find_reads,
     "git": git_reads,
     "sed": sed_reads,
@@ -105,7 +105,7 @@ def _program(word: str) -> str | None:
     return None if "/" in word or HOLE in word else word
 
 
-def _by_grammar(name: str, grammar: Grammar, arguments: Arguments) -> Reads | None:
+def _by_grammar(name: str, grammar: OptionGrammar, arguments: KnownArguments) -> Reads | None:
     operands = arguments.operands
     named = frozenset(name for name, _ in arguments.values) | arguments.options
     if grammar.operands == "script" and not named.intersection(grammar.scripts.split()):
@@ -139,7 +139,7 @@ def _by_grammar(name: str, grammar: Grammar, arguments: Arguments) -> Reads | No
     return Reads(files=files, trees=trees, listed=lists, null=bool(named & {"Z", "null"}))
 
 
-def _ripgrep(arguments: Arguments, operands: tuple[str, ...], files: tuple[str, ...]) -> Reads:
+def _ripgrep(arguments: KnownArguments, operands: tuple[str, ...], files: tuple[str, ...]) -> Reads:
     hidden = bool(arguments.options & {"hidden", ".", "u", "unrestricted", "no-ignore"})
     trees = _trees(operands or (".",), hidden=hidden)
     lists = arguments.options & {"files", "l", "files-with-matches", "files-without-match"}
@@ -155,13 +155,13 @@ def _trees(
     return tuple(Tree(root, hidden, links, names) for root in roots)
 
 
-_PASSING: Mapping[str, Grammar] = {
-    **dict.fromkeys(("grep", "egrep", "fgrep"), Grammar("ivEFwx", "e", operands="script", scripts="e")),
-    **dict.fromkeys(("head", "tail"), Grammar("q", "n", numbers=True)),
-    "sort": Grammar("bdfgiMhnRrVsu", "k"),
-    "uniq": Grammar("iu"),
-    "cat": Grammar("u"),
-    "tac": Grammar(),
+_PASSING: Mapping[str, OptionGrammar] = {
+    **dict.fromkeys(("grep", "egrep", "fgrep"), OptionGrammar("ivEFwx", "e", operands="script", scripts="e")),
+    **dict.fromkeys(("head", "tail"), OptionGrammar("q", "n", numbers=True)),
+    "sort": OptionGrammar("bdfgiMhnRrVsu", "k"),
+    "uniq": OptionGrammar("iu"),
+    "cat": OptionGrammar("u"),
+    "tac": OptionGrammar(),
 }
 """The filters whose output is whole lines of their input, with the options that keep it so."""
 

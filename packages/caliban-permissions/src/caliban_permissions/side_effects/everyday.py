@@ -76,7 +76,7 @@ _COMPOSE = tuple(
         ("version", "--short"),
     )
 )
-_DOTNET = {
+_DOTNET: Mapping[str, str] = {
     "-c": "Debug|Release",
     "--configuration": "Debug|Release",
     "-v": _WORD,
