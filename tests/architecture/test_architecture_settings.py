@@ -12,6 +12,7 @@ SCHEMA = "caliban_settings.schema"
 COMPOSE = "caliban.compose"
 
 THROUGH: Mapping[str, str] = {
+    "provider.*.options.extra_body": "extra_body",
     "permissions.allow": "rules_by_scope",
     "permissions.ask": "rules_by_scope",
     "permissions.deny": "rules_by_scope",

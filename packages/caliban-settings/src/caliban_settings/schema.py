@@ -26,7 +26,6 @@ from caliban_settings.key import (
     TEXT,
     TEXTS,
     VALUE,
-    WAIT,
     Key,
 )
 
@@ -130,9 +129,6 @@ SCHEMA: Final[tuple[Key, ...]] = (
         restart=True,
         doc="Seconds that a whole reply may take; without it there is no limit.",
     ),
-    Key(path="provider.*.first_byte_s", form=WAIT, scopes=PERSON, doc="Seconds until a reply has to begin."),
-    Key(path="provider.*.idle_s", form=WAIT, scopes=PERSON, doc="Seconds in which a reply may say nothing."),
-    Key(path="provider.*.total_s", form=WAIT, scopes=PERSON, doc="Seconds that a whole reply may take."),
     Key(
         path="provider.*.models.*",
         form=DESCRIBED,
