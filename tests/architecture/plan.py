@@ -188,7 +188,6 @@ INIT_NAMES: Mapping[str, int] = {COMMON: 60, "caliban_agent_core": 50}
 """Packages that export more than others: the common values, and all that an embedder needs from one place."""
 
 SIZES: Mapping[str, str] = {
-    "caliban_settings.schema": "one table, a row a setting: whoever looks for a key looks in one place",
     "caliban_agent_core.agent:Agent.__init__": "keyword-only: all that a run is made of",
     "caliban_agent_core.agent:Agent.run": "keyword-only: what one run has of its own",
     "caliban_permissions.engine:Engine.__init__": "keyword-only: all that a decision depends on",

@@ -13,6 +13,7 @@ SERVERS = "caliban_settings.server_keys"
 COMPOSE = "caliban.compose"
 
 THROUGH: Mapping[str, str] = {
+    "provider.*.options.extra_body": "extra_body",
     "permissions.allow": "rules_by_scope",
     "permissions.ask": "rules_by_scope",
     "permissions.deny": "rules_by_scope",

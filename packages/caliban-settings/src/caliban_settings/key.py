@@ -65,6 +65,7 @@ FLAG: Final[Form] = {"type": "boolean"}
 TEXTS: Final[Form] = {"type": "array", "items": TEXT}
 TABLE: Final[Form] = {"type": "object"}
 COUNT: Final[Form] = {"type": "integer", "minimum": 0}
+SECONDS: Final[Form] = {"type": "number", "minimum": 0}
 VALUE: Final[Form] = {"type": ["string", "integer", "number", "boolean"]}
 ANY: Final[Form] = {}
 MODEL: Final[Form] = {
@@ -73,7 +74,6 @@ MODEL: Final[Form] = {
         {"type": "object", "properties": {"provider": TEXT, "name": TEXT}, "required": ["name"]},
     ]
 }
-WAIT: Final[Form] = {"type": "number", "minimum": 0}
 PRICE: Final[Form] = {"type": "number", "minimum": 0}
 DESCRIBED: Final[Form] = {
     "type": "object",

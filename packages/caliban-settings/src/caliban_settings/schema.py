@@ -17,6 +17,7 @@ from caliban_settings.key import (
     MODES,
     PERSON,
     RULE,
+    SECONDS,
     SHARE,
     STATUS_LINE,
     TABLE,
@@ -24,7 +25,6 @@ from caliban_settings.key import (
     TEXT,
     TEXTS,
     VALUE,
-    WAIT,
     Key,
 )
 from caliban_settings.server_keys import SERVER_KEYS
@@ -108,9 +108,27 @@ SCHEMA: Final[tuple[Key, ...]] = (
         restart=True,
         doc="The variable with its key.",
     ),
-    Key(path="provider.*.first_byte_s", form=WAIT, scopes=PERSON, doc="Seconds until a reply has to begin."),
-    Key(path="provider.*.idle_s", form=WAIT, scopes=PERSON, doc="Seconds in which a reply may say nothing."),
-    Key(path="provider.*.total_s", form=WAIT, scopes=PERSON, doc="Seconds that a whole reply may take."),
+    Key(
+        path="provider.*.first_byte_s",
+        form=SECONDS,
+        scopes=PERSON,
+        restart=True,
+        doc="Seconds until a reply has to begin.",
+    ),
+    Key(
+        path="provider.*.idle_s",
+        form=SECONDS,
+        scopes=PERSON,
+        restart=True,
+        doc="Seconds in which a reply may say nothing.",
+    ),
+    Key(
+        path="provider.*.total_s",
+        form=SECONDS,
+        scopes=PERSON,
+        restart=True,
+        doc="Seconds that a whole reply may take; without it there is no limit.",
+    ),
     Key(
         path="provider.*.models.*",
         form=DESCRIBED,
