@@ -45,6 +45,8 @@ class ReadOnlyCommands:
         reads = self._reads_of(simple.parsed)
         if reads is None:
             return ""
+        if simple.planted:
+            return "the program may be one of the workspace"
         inputs = [item for item in simple.parsed.redirects if item.op in ("<", "<>")]
         if any(item.op == "<>" for item in inputs):
             return ""
