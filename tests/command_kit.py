@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+from hang_guard import HANG_S
+
 from caliban_provider.testing.exchange import Exchange, Validator
 from caliban_provider.testing.loopback import LoopbackServer
 
-LIMIT_S = 60
+needs_procfs = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 
 
 @dataclass
@@ -81,7 +87,7 @@ class Cli:
         """Run the command to its end."""
         given = subprocess.PIPE if stdin is not None else subprocess.DEVNULL
         process = self.start(*args, env=env, stdin=given)
-        out, err = process.communicate(stdin, timeout=LIMIT_S)
+        out, err = process.communicate(stdin, timeout=HANG_S)
         return Finished(code=process.returncode, out=out.decode(), err=err.decode())
 
     def configure(self, text: str) -> Path:
@@ -94,6 +100,35 @@ class Cli:
     def bodies(self) -> Sequence[dict[str, Any]]:
         """The JSON bodies of the requests so far."""
         return [request.json for request in self.server.requests]
+
+
+def takes_signals(pid: int, last: int = signal.SIGHUP) -> bool:
+    """Whether the program, not its interpreter, handles signals: `last` is the last that it asks for."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+    return bool(caught & 1 << last - 1)
+
+
+def is_idle(pid: int) -> bool:
+    """Whether it waits for something: asleep at every look, without any work between them."""
+    looks = set()
+    for _ in range(10):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        looks.add((fields[0], *fields[11:13]))
+        time.sleep(0.02)
+    return len(looks) == 1 and "S" in looks.pop()
+
+
+def find_uv() -> str:
+    """The uv that prepared this environment, wherever the tests were started from."""
+    named = os.environ.get("UV") or shutil.which("uv")
+    if named is not None:
+        return named
+    bootstrap = Path(__file__).parents[1] / "scripts" / "bootstrap"
+    done = subprocess.run(
+        [str(bootstrap), "--uv"], capture_output=True, text=True, check=True, timeout=HANG_S
+    )
+    return done.stdout.strip()
 
 
 @contextmanager

@@ -12,13 +12,17 @@ from typing import Annotated, Any, Literal
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from caliban_agent_core import function
+from caliban_agent_core.dispatch import invoke
 from caliban_agent_core.errors import ToolDefinitionError
 from caliban_agent_core.function import tool, untitled
+from caliban_common.errors import ArgumentError
+from caliban_common.message import ToolUseBlock
 from caliban_common.tool import ToolContext, ToolOutput, ToolSpec
 
 pytestmark = pytest.mark.anyio
@@ -101,15 +105,17 @@ async def test_code_calls_it_as_the_function_it_is() -> None:
         ),
     ],
 )
-async def test_what_does_not_fit_is_told_to_the_model_and_not_raised(args: dict[str, Any], said: str) -> None:
-    expected = ToolOutput.of(f"Error: invalid input: look: {said}", is_error=True)
-    assert await look.invoke(args, CONTEXT) == expected
+async def test_what_does_not_fit_never_reaches_the_function(args: dict[str, Any], said: str) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        await look.invoke(args, CONTEXT)
+    assert caught.value.message == said
 
 
 async def test_many_errors_are_told_in_short() -> None:
-    output = await look.invoke({"path": "a", **{f"extra{n}": "secret" for n in range(9)}}, CONTEXT)
-    assert output.text.endswith("extra4: Extra inputs are not permitted; and 4 more")
-    assert "secret" not in output.text
+    with pytest.raises(ArgumentError) as caught:
+        await look.invoke({"path": "a", **{f"extra{n}": "secret" for n in range(9)}}, CONTEXT)
+    assert caught.value.message.endswith("extra4: Extra inputs are not permitted; and 4 more")
+    assert "secret" not in caught.value.message
 
 
 async def test_the_conflict_key_sees_validated_arguments_and_invalid_ones_conflict_with_nothing() -> None:
@@ -206,8 +212,9 @@ async def test_rich_types_are_read_and_their_schemas_hold_no_titles() -> None:
     schema = rich.spec.input_schema
     assert schema["$defs"]["Point"] == point
     assert schema["properties"]["pairs"] == {"type": "array", "items": {"$ref": "#/$defs/Pair"}}
-    output = await rich.invoke({**args, "at": {}}, CONTEXT)
-    assert output.text == "Error: invalid input: rich: at.x: Field required"
+    with pytest.raises(ArgumentError) as caught:
+        await rich.invoke({**args, "at": {}}, CONTEXT)
+    assert caught.value.message == "at.x: Field required"
 
 
 async def test_parameters_may_be_called_what_a_model_class_already_uses() -> None:
@@ -255,7 +262,7 @@ async def test_cancelling_ends_an_async_function() -> None:
         started.set()
         await anyio.sleep_forever()
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as group:
             group.start_soon(wait.invoke, {}, CONTEXT)
             await started.wait()
@@ -319,8 +326,10 @@ async def test_names_that_do_not_exist_or_do_not_fit_are_refused_at_once() -> No
     st.dictionaries(st.sampled_from(["path", "limit", "mood", "x"]), st.none() | st.integers() | st.text())
 )
 def test_whatever_a_model_sends_is_answered(args: dict[str, object]) -> None:
-    output = anyio.run(look.invoke, args, CONTEXT)
+    call = ToolUseBlock(id="t", name="look", input=args)
+    output, outcome = anyio.run(invoke, look, call, CONTEXT)
     assert output.is_error is output.text.startswith("Error: invalid input: look: ")
+    assert outcome == ("invalid" if output.is_error else "ran")
     assert "\n" not in output.text
 
 
@@ -375,7 +384,7 @@ two("x")
 def test_the_decorator_keeps_the_types_of_the_function() -> None:
     options = ["--strict", "--no-pretty", "--no-error-summary", "--cache-dir", os.devnull]
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, "-c", TYPED], capture_output=True, text=True, timeout=110
+        [sys.executable, "-m", "mypy", *options, "-c", TYPED], capture_output=True, text=True, timeout=HANG_S
     )
     kind = "caliban_agent_core.function.FunctionTool[[a: int], typing.Coroutine[Any, Any, str]]"
     assert done.stdout.splitlines() == [

@@ -19,13 +19,16 @@ from caliban_process import Command, Runner
 def command(script, **more):
     return Command(argv=("/bin/sh", "-c", script), env={"PATH": "/usr/bin:/bin"}, **more)
 
+told = []
+
 async def talk(runner):
     async with runner.start(command("echo $$; exec sleep 600")) as process:
-        print((await process.receive()).decode().strip(), flush=True)
+        tell(await process.receive())
         await anyio.sleep_forever()
 
 def tell(chunk):
     print(chunk.decode().strip(), flush=True)
+    told.append(chunk)
     return True
 
 async def main():
@@ -37,7 +40,8 @@ async def main():
         group.start_soon(talk, runner)
         group.start_soon(runner.feed, command("echo $$; sleep 600", session=False), tell)
         if sys.argv[1] == "leave":
-            await anyio.sleep(0.1)
+            while len(told) < 2:
+                await anyio.sleep(0.01)
             group.cancel_scope.cancel()
 
 anyio.run(main)

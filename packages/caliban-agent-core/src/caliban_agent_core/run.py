@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import TracebackType
 
 import anyio
-from anyio.abc import TaskGroup
 
+from caliban_agent_core.background import Background
 from caliban_agent_core.channel import Channel
 from caliban_agent_core.dispatch import interruption
 from caliban_agent_core.errors import RunNotFinished
@@ -25,7 +25,8 @@ class Run:
     `prompt`, where there is one, enters the history once the hooks have let it in.
 
     Leaving the body early cancels the loop and waits for it; its tools are stopped, and the outcome is there
-    in every case.
+    in every case. The body may be left in another task than it was entered in, as that of an async generator
+    is which nobody reads to its end.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class Run:
         self._prompt = prompt
         self._scope = anyio.CancelScope()
         self._outcome: RunEnd | None = None
-        self._group: TaskGroup | None = None
+        self._task: Background | None = None
 
     @property
     def outcome(self) -> RunEnd:
@@ -58,11 +59,10 @@ class Run:
         self._scope.cancel()
 
     async def __aenter__(self) -> Run:
-        if self._group is not None:
+        if self._task is not None:
             raise RuntimeError("a run can be entered once; ask the agent for another one")
-        self._group = anyio.create_task_group()
-        await self._group.__aenter__()
-        self._group.start_soon(self._work)
+        self._task = Background(self._work)
+        self._task.start()
         return self
 
     async def __aexit__(
@@ -70,19 +70,11 @@ class Run:
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> bool | None:
-        assert self._group is not None
+    ) -> None:
+        assert self._task is not None
         self.events.abandon()
         self._scope.cancel()
-        try:
-            return await self._group.__aexit__(kind, error, traceback)
-        except BaseExceptionGroup as group:
-            # A reader's own error arrives wrapped by the task group; hand it back as it was raised.
-            if error is not None and group.exceptions == (error,):
-                return False
-            if len(group.exceptions) == 1:
-                raise group.exceptions[0] from None
-            raise
+        await self._task.wait()
 
     async def _work(self) -> None:
         state = self._loop.state
@@ -100,6 +92,9 @@ class Run:
                 turns=state.turns,
                 turns_without_edit=nudges.turns_without_edit,
                 no_edit_nudge_emitted=nudges.no_edit_emitted,
+                text=state.text,
+                output=self._loop.output,
+                pending=self._loop.pending,
             )
             state.put(self._outcome)
             self.events.close()
@@ -120,6 +115,7 @@ class Run:
         """Make the history valid where the run was cut off: keep what was said, answer what was asked."""
         work = self._loop.turn.work
         if work is not None:
+            state.turns += 1
             for call in work.open_calls():
                 state.put(interruption(call, work.turn))
             if state.messages and state.messages[-1].role == "assistant":
@@ -127,4 +123,5 @@ class Run:
             return
         partial = self._caller.partial(self._loop.model)
         if partial is not None:
+            state.turns += 1
             state.add_last(partial)

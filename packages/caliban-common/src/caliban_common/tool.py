@@ -59,6 +59,8 @@ async def drop(event: ToolProgress | ChildEvent) -> None:
 class ToolContext(Struct, frozen=True, kw_only=True):
     """Where a call stands: the session, the turn (from 0), the call's id, the agent (empty: the main one).
 
+    `context` is what the program gave to the run for its tools: a connection, a user, whatever they need.
+
     `await context.emit(event)` tells whoever follows the run, and waits while they are far behind. It does
     nothing once the call has ended.
     """
@@ -68,6 +70,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     tool_use_id: str
     agent: str = ""
     emit: Emit = drop
+    context: Any = None
 
 
 class ToolOutput(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
@@ -26,16 +26,22 @@ from caliban_drive.errors import AttachmentRefused
 
 REFERENCE = re.compile(r"""(?:^|(?<=[\s(\[{"'<]))@(?:"([^"\n]+)"|((?:\\.|[^\s\\"])+))""", re.S)
 ESCAPE = re.compile(r"\\(.)", re.S)
+PATH_LIKE = re.compile(r"[\w~. /\\-]*(?:\.[A-Za-z0-9]{1,8}|/[\w. -]+)")
 TRAILING = ".,;:!?)]}>'\""
 MAX_REFERENCES = 100
 
 
 class ExpandOptions(Struct, frozen=True, kw_only=True):
-    """Where relative names start, and how much may be attached: bytes of one file, bytes of all."""
+    """Where relative names start, and how much may be attached: bytes of one file, bytes of all.
+
+    `objection` says why a file may not be attached; `left_out` is told of each name that stays text.
+    """
 
     workspace: Path
     max_file_bytes: int = 262_144
     budget_bytes: int = 1_048_576
+    objection: Callable[[Path], str | None] | None = None
+    left_out: Callable[[str], None] | None = None
 
 
 def expand(prompt: str, options: ExpandOptions) -> Message:
@@ -46,6 +52,10 @@ def expand(prompt: str, options: ExpandOptions) -> Message:
     blocks: list[Block] = [TextBlock(text=prompt)]
     left = options.budget_bytes
     for name, path in references(prompt, options.workspace):
+        objection = options.objection(path) if options.objection is not None else None
+        if objection is not None:
+            _tell(options, f"@{name} is not attached: {objection}")
+            continue
         data = _read(name, path, options.max_file_bytes)
         left -= len(data)
         if left < 0:
@@ -54,7 +64,44 @@ def expand(prompt: str, options: ExpandOptions) -> Message:
                 hint="name fewer files, or raise --attach-budget-bytes",
             )
         blocks.append(_block(name, data))
+    for name in _missing(prompt, options.workspace):
+        _tell(options, f"@{name} is not attached: there is no such file")
     return Message(role="user", content=tuple(blocks))
+
+
+def image_block(name: str, path: Path, max_bytes: int) -> ImageBlock:
+    """The image at `path`, which a person calls `name`. Raises `AttachmentRefused`."""
+    try:
+        data = read_regular(path, max_bytes=max_bytes)
+    except CalibanError as error:
+        raise AttachmentRefused(
+            f"--image {name}: {error.message}", hint="a larger one needs --max-attach-bytes"
+        ) from error
+    media_type = image_type(data)
+    if media_type is None:
+        raise AttachmentRefused(f"--image {name}: it is no PNG, JPEG, GIF or WebP image")
+    return ImageBlock.of(media_type=media_type, data=base64.b64encode(data).decode("ascii"))
+
+
+def _tell(options: ExpandOptions, message: str) -> None:
+    if options.left_out is not None:
+        options.left_out(message)
+
+
+def _missing(prompt: str, workspace: Path) -> Iterator[str]:
+    """The names in `prompt` that look like those of files, and are none."""
+    names: dict[str, None] = {}
+    for match in REFERENCE.finditer(prompt):
+        quoted, word = match.groups()
+        name = (quoted or ESCAPE.sub(r"\1", word)).rstrip(TRAILING)
+        looks_like_one = PATH_LIKE.fullmatch(name) is not None
+        if (
+            looks_like_one
+            and _existing(match, workspace) is None
+            and not (workspace / expand_user(name)).is_dir()
+        ):
+            names[name] = None
+    yield from list(names)[:MAX_REFERENCES]
 
 
 def references(prompt: str, workspace: Path) -> Iterator[tuple[str, Path]]:

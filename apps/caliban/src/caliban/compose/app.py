@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from caliban.cli.formats import output_format
 from caliban.cli.options import Options
+from caliban.cli.variables import about_variables
 from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
@@ -22,8 +23,9 @@ from caliban.compose.permissions import Permissions, build_permissions
 from caliban.compose.provider import close_provider
 from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import SavedSession, Sessions, find_sessions
-from caliban.compose.settings import build_settings
+from caliban.compose.settings import build_settings, check_unbuilt
 from caliban.compose.system import build_system, is_default
+from caliban.compose.toolnames import check_tool_names
 from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
 from caliban_common.hook import Hooks, SessionStart
@@ -111,13 +113,15 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
     reporter = Reporter(lambda notice: report(masked_notice(notice, host.masker)))
     workspace = build_workspace(options.workspace.workspace)
     settings = build_settings(options.settings, workspace)
-    sessions = find_sessions(options.session)
-    for warning in (*settings.warnings, *sessions.saved.warnings):
+    sessions = find_sessions(options.session, workspace)
+    in_vain = check_unbuilt(settings, options.extensions)
+    said = (*about_variables(host.environ), *settings.warnings, *in_vain, *sessions.saved.warnings)
+    for warning in said:
         reporter(Notice(subtype="warning", message=warning))
     permissions = build_permissions(
         options.permissions, settings, workspace, trusted=options.settings.trust_project
     )
-    told = output_format(options.output.output_format).is_data
+    told = output_format(options.output.output_format).is_data or not options.output.quiet
     costs = build_costs(options.model.max_budget_usd, settings, host.environ, told=told)
     inputs = ModelInputs(
         options=options.model,
@@ -132,6 +136,10 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
     try:
         await make_ready(model.provider)
         tools = build_tools(options, settings, workspace, permissions, host, reporter)
+        names = {tool.spec.name for tool in tools.tools()}
+        for warning in check_tool_names(options.permissions, settings, names):
+            reporter(Notice(subtype="unknown_tool", message=warning))
+        _say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
             workspace=workspace,
@@ -149,6 +157,14 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
         raise
     finally:
         await close_provider(model.provider, reporter)
+
+
+def _say_what_is_left_out(options: Options, settings: Settings, model: ResolvedModel, report: Report) -> None:
+    """Name what was asked for and the model cannot do."""
+    effort = settings.get("effort")
+    if effort not in (None, "auto") and not model.provider.capabilities(model.model).thinking:
+        message = f"{model.model} is not known to take an effort; the setting `effort` may do nothing"
+        report(Notice(subtype="no_effort", message=message))
 
 
 def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from caliban_common.mask import MaskedStream, Masker
 from caliban_common.masked import masked_data, masked_message
-from caliban_common.message import Message
+from caliban_common.message import Message, ToolResultBlock
 from caliban_common.usage import Usage
 from caliban_drive.notice import Notice
 from caliban_drive.store import Store
@@ -188,6 +188,11 @@ class MaskedStore:
     def append(self, message: Message, usage: Usage | None = None) -> None:
         """See `Store`."""
         self._inner.append(masked_message(message, self._masker), usage)
+
+    def keep_result(self, result: ToolResultBlock) -> None:
+        """See `Store`."""
+        message = masked_message(Message(role="user", content=(result,)), self._masker)
+        self._inner.keep_result(message.tool_results[0])
 
     def replace(self, messages: tuple[Message, ...]) -> None:
         """See `Store`."""

@@ -1,0 +1,126 @@
+"""The value in a model's answer: JSON values in a reply, and the check against a Python type.
+
+Models reason before they answer, show drafts, and put the answer between fences: what stands in reasoning
+tags is no answer, what is fenced goes before what is not, what comes last before what came first.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from caliban_agent_core.errors import AnswerMismatch
+from caliban_common.text import one_line
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+MAX_TRIES = 20_000
+"""How many brackets of a reply are tried as the beginning of a value: no answer has as many before it."""
+
+MAX_REPAIRS = 2
+"""How often an answer that does not fit is asked for again."""
+
+TAGS = "think|thinking|reasoning|reason|thought|scratchpad|analysis"
+MARKS = re.compile(rf"```[^\n`]*\n\s*|<(?P<tag>{TAGS})>|[{{\[]", re.IGNORECASE)
+MARKS_OPEN = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+CLOSING = re.compile(r"(?:\A|\n)\s*</think(?:ing)?>|</think(?:ing)?>\s*\n", re.IGNORECASE)
+_DECODER = json.JSONDecoder()
+
+
+def json_values(reply: str) -> Iterator[Any]:
+    """The JSON values in `reply`, the likeliest answer first: all of it, fenced ones, others."""
+    try:
+        yield json.loads(reply)
+    except (ValueError, RecursionError):
+        pass
+    else:
+        return
+    fenced, others = _scan(reply)
+    yield from reversed(fenced)
+    yield from reversed(others)
+
+
+def _scan(reply: str) -> tuple[list[Any], list[Any]]:
+    """The values that stand in `reply`, outermost ones only: those between fences, and the others."""
+    fenced: list[Any] = []
+    others: list[Any] = []
+    place = _after_unopened(reply)
+    for _ in range(MAX_TRIES):
+        mark = MARKS.search(reply, place)
+        if mark is None:
+            break
+        if mark["tag"] is not None:
+            place = _after_tag(reply, mark["tag"], mark.end())
+            continue
+        is_fence = mark[0].startswith("`")
+        start = mark.end() if is_fence else mark.start()
+        try:
+            value, place = _DECODER.raw_decode(reply, start)
+        except (ValueError, RecursionError):
+            place = mark.end()
+            continue
+        (fenced if is_fence else others).append(value)
+    return fenced, others
+
+
+def _after_unopened(reply: str) -> int:
+    """Where reasoning ends that nothing opens: servers put the opening tag into the prompt."""
+    closing = CLOSING.search(reply)
+    if closing is None or MARKS_OPEN.search(reply, 0, closing.start()) is not None:
+        return 0
+    return closing.end()
+
+
+def _after_tag(reply: str, tag: str, place: int) -> int:
+    """Where reasoning ends; all that follows is reasoning where nothing closes it."""
+    closing = re.compile(f"</{tag}>", re.IGNORECASE).search(reply, place)
+    return len(reply) if closing is None else closing.end()
+
+
+class OutputType:
+    """What the answer of a run has to be: anything that pydantic can validate."""
+
+    def __init__(self, type_: Any) -> None:
+        from pydantic import TypeAdapter
+
+        self._adapter: TypeAdapter[Any] = TypeAdapter(type_)
+        self.schema: Mapping[str, Any] = self._adapter.json_schema()
+
+    @property
+    def native(self) -> Mapping[str, Any] | None:
+        """The schema for a provider that can hold a reply to it: vendors take objects only."""
+        return self.schema if self.schema.get("type") == "object" else None
+
+    def instruction(self) -> str:
+        """What the model is told about it."""
+        text = json.dumps(self.schema, ensure_ascii=False)
+        return (
+            f"Give your final answer as one JSON value that fits this JSON Schema, and nothing else:\n{text}"
+        )
+
+    def check(self, reply: str) -> Any:
+        """The value in `reply` that fits. Raises `AnswerMismatch`."""
+        from pydantic import ValidationError
+
+        problem = "the answer holds no JSON value"
+        for number, value in enumerate(json_values(reply)):
+            try:
+                return self._validated(value)
+            except ValidationError as error:
+                if number == 0:
+                    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+                    place = ".".join(map(str, first["loc"]))
+                    problem = one_line(f"{place}: {first['msg']}" if place else first["msg"], max_chars=500)
+        raise AnswerMismatch(problem)
+
+    def _validated(self, value: Any) -> Any:
+        """As JSON and not as Python: a date is a string there, a tuple an array."""
+        return self._adapter.validate_json(json.dumps(value))
+
+
+def repair_prompt(problem: str) -> str:
+    """What the model is told when its answer does not fit."""
+    return f"That answer cannot be used: {problem}. Answer again with only the corrected JSON value."
