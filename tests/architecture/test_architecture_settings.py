@@ -18,7 +18,6 @@ THROUGH: Mapping[str, str] = {
     "permissions.ask": "rules_by_scope",
     "permissions.deny": "rules_by_scope",
     "permissions.rules": "rules_by_scope",
-    "provider.*.options.extra_body": "extra_body",
 }
 """Keys that the app reads through a member of another name, which knows the key."""
 
