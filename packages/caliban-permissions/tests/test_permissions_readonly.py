@@ -58,7 +58,7 @@ FREE = [
     "node -v",
     "find . -name '*.py' -exec wc -l {} +",
     "find src -name '*.py' -exec grep -l x {} ';'",
-    "while IFS= read -r line; do echo \"$line\"; done < log.txt",
+    'while IFS= read -r line; do echo "$line"; done < log.txt',
     "files=$(find src -name '*.py'); echo \"$files\"",
     "shuf -n 3 log.txt",
     "command -v git",
