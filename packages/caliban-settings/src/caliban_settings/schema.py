@@ -173,6 +173,13 @@ SCHEMA: Final[tuple[Key, ...]] = (
     ),
     Key(path="permissions.default_mode", form=MODES, scopes=PERSON, doc="The mode that a session begins in."),
     Key(
+        path="permissions.auto_allow_read_only",
+        form=FLAG,
+        scopes=PERSON,
+        default=True,
+        doc="Commands that provably only read inside the workspace need no rule.",
+    ),
+    Key(
         path="permissions.audit_log",
         form=FLAG,
         merge="strictest",

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from caliban_permissions.readonly.options import OptionGrammar
 
 FREE = frozenset(
-    "echo true false : basename dirname seq sleep nproc whoami id uname arch groups tty uptime free cal which "
+    "echo true false : basename dirname seq sleep nproc whoami id uname arch groups tty uptime free "
+    "cal which "
     "type whereis lscpu yes break continue exit return".split()
 )
 """Programs that do nothing but print, whatever they are given."""

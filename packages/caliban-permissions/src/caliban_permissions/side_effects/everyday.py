@@ -1,29 +1,24 @@
 """What the table of side effects finds in everyday commands although it is known in full spelling.
 
-Two ways to be everyday: a whole command of which every word is in a row of `LINES`, or single words in a row of
-`WORDS`. A runner whose sub-command runs a program is everyday for whoever names that sub-command: `uv run *`
-says what it allows, `uv *` does not.
+Two ways to be everyday: a whole command of which every word is in a row of `LINES`, or single words in a
+row of `WORDS`. A row is data, with commands that it must and must not let pass.
 """
-
-# ruff: noqa: SIM905 - a table of words reads best as words
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
-
-from caliban_permissions.side_effects.known import UNKNOWN
-from caliban_permissions.side_effects.row import RUNS, Evidence, whole
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_.:@/-]*"
 _PLACE = r"\.|(?:\./)?[A-Za-z0-9_][A-Za-z0-9_./-]*"
 _NUMBER = r"[0-9]+"
-_WORD = r"[A-Za-z0-9_.,-]+"
+PLAIN_WORD = r"[A-Za-z0-9_.,-]+"
+"""A value that is neither a path nor code."""
 
 
 class Line(NamedTuple):
-    """A command that begins with `head` and goes on with `flags`, with options and their values, and operands.
+    """A command that begins with `head` and goes on with `flags`, with options and their values, and
+    operands.
 
     A value may stand in the next word or behind `=`. `operands` is what an operand may be.
     """
@@ -49,7 +44,7 @@ _COMPOSE = tuple(
     Line(
         f"{program} {sub}",
         flags,
-        {"--tail": r"[0-9]+|all", "-n": _NUMBER, "--since": _WORD, "-t": _NUMBER, "--timeout": _NUMBER},
+        {"--tail": r"[0-9]+|all", "-n": _NUMBER, "--since": PLAIN_WORD, "-t": _NUMBER, "--timeout": _NUMBER},
         _NAME,
         hits=(f"{program} {sub}", f"{program} {sub} web"),
         misses=(f"{program} -f x {sub}", f"{program} --project-directory / {sub}"),
@@ -58,7 +53,8 @@ _COMPOSE = tuple(
     for sub, flags in (
         (
             "up",
-            "-d --detach --build --no-build --force-recreate --remove-orphans --wait --no-deps --quiet-pull -V",
+            "-d --detach --build --no-build --force-recreate --remove-orphans --wait --no-deps "
+            "--quiet-pull -V",
         ),
         ("down", "--remove-orphans"),
         ("logs", "-f --follow --no-color --timestamps --no-log-prefix"),
@@ -79,8 +75,8 @@ _COMPOSE = tuple(
 _DOTNET: Mapping[str, str] = {
     "-c": "Debug|Release",
     "--configuration": "Debug|Release",
-    "-v": _WORD,
-    "--verbosity": _WORD,
+    "-v": PLAIN_WORD,
+    "--verbosity": PLAIN_WORD,
     "-f": r"net[a-z0-9.]+",
     "--framework": r"net[a-z0-9.]+",
     "--filter": r"[^-].*",
@@ -91,7 +87,13 @@ LINES: tuple[Line, ...] = (
     Line(
         "docker build",
         "--no-cache --pull -q --quiet",
-        {"-t": _NAME, "--tag": _NAME, "--target": _WORD, "--progress": _WORD, "--platform": r"[a-z0-9/,]+"},
+        {
+            "-t": _NAME,
+            "--tag": _NAME,
+            "--target": PLAIN_WORD,
+            "--progress": PLAIN_WORD,
+            "--platform": r"[a-z0-9/,]+",
+        },
         _PLACE,
         hits=("docker build .", "docker build -t app:dev .", "docker build --no-cache -t a/b ./web"),
         misses=(
@@ -114,8 +116,8 @@ LINES: tuple[Line, ...] = (
             "-S": _PLACE,
             "-B": _PLACE,
             "--build": _PLACE,
-            "--target": _WORD,
-            "--config": _WORD,
+            "--target": PLAIN_WORD,
+            "--config": PLAIN_WORD,
             "-G": r"Ninja|Unix Makefiles",
             "-j": _NUMBER,
             "--parallel": _NUMBER,
@@ -340,98 +342,3 @@ WORDS: tuple[Words, ...] = (
     ),
 )
 """Single words."""
-
-RUNNERS: Mapping[str, frozenset[str]] = {
-    **dict.fromkeys("uv poetry pipenv pdm hatch rye pixi".split(), frozenset({"run"})),
-    **dict.fromkeys(("bundle", "bundler"), frozenset({"exec"})),
-}
-"""Programs with the sub-commands by which they run a program of the project."""
-
-_RUNNER_FLAGS = frozenset(
-    "-m --module --all-extras --dev --no-dev --frozen --locked --no-sync -q --quiet --offline".split()
-)
-_RUNNER_VALUES = frozenset("--extra --group --only-group --python".split())
-
-_STRICT = (("docker", "compose"), ("docker-compose",), ("podman", "compose"))
-"""Programs of which whatever is no row of `LINES` asks: their options stand on both sides of the sub-command."""
-
-
-def unsurprising(name: str, argv: tuple[str, ...], items: list[Evidence]) -> list[Evidence]:
-    """The evidence without what is everyday."""
-    strict = next(
-        (head for head in _STRICT if (name, *argv[1 : len(head)]) == head and len(argv) > len(head)), ()
-    )
-    if not items and not strict:
-        return items
-    if any(_is_line(line, (name, *argv[1:])) for line in _LINES.get(name, ())):
-        return []
-    if strict and not items:
-        return [whole(argv, len(strict), UNKNOWN)]
-    for row in _WORDS.get(name, ()):
-        items = [item for item in items if not _is_word(row, argv, item.word)]
-    if argv[1:2] and argv[1] in RUNNERS.get(name, ()) and _names_program(argv):
-        # Whoever spells out the sub-command has named what it runs.
-        return [whole(argv, 1, RUNS)]
-    return items
-
-
-def _names_program(argv: tuple[str, ...]) -> bool:
-    """Whether a runner has a program to run, behind options of which every one is known."""
-    index = 2
-    while index < len(argv) and argv[index].startswith("-"):
-        if argv[index] in _RUNNER_VALUES and re.fullmatch(_WORD, "".join(argv[index + 1 : index + 2])):
-            index += 1
-        elif argv[index] not in _RUNNER_FLAGS:
-            return False
-        index += 1
-    return index < len(argv)
-
-
-def _is_line(line: Line, argv: tuple[str, ...]) -> bool:
-    head = tuple(line.head.split())
-    if argv[: len(head)] != head:
-        return False
-    flags = line.flags.split()
-    index = len(head)
-    while index < len(argv):
-        word = argv[index]
-        name, equals, value = word.partition("=")
-        if word in flags:
-            pass
-        elif word in line.values and index + 1 < len(argv):
-            index += 1
-            if not _fits(line.values[word], argv[index]):
-                return False
-        elif equals and name.startswith("--") and name in line.values:
-            if not _fits(line.values[name], value):
-                return False
-        elif not line.operands or not _fits(line.operands, word):
-            return False
-        index += 1
-    return True
-
-
-def _fits(pattern: str, text: str) -> bool:
-    return ".." not in text.split("/") and re.fullmatch(pattern, text) is not None
-
-
-def _is_word(row: Words, argv: tuple[str, ...], index: int) -> bool:
-    """Whether the word, alone or with the one beside it, is in the row."""
-    texts = [argv[index]]
-    if index + 1 < len(argv):
-        texts.append(f"{argv[index]} {argv[index + 1]}")
-    if index > 1:
-        texts.append(f"{argv[index - 1]} {argv[index]}")
-    return any(re.fullmatch(row.match, text) for text in texts)
-
-
-def _by_program(rows: tuple[Words, ...]) -> dict[str, tuple[Words, ...]]:
-    names = dict.fromkeys(name for row in rows for name in row.of.split())
-    return {name: tuple(row for row in rows if name in row.of.split()) for name in names}
-
-
-_WORDS = _by_program(WORDS)
-_LINES: Mapping[str, tuple[Line, ...]] = {
-    name: tuple(line for line in LINES if line.head.split()[0] == name)
-    for name in dict.fromkeys(line.head.split()[0] for line in LINES)
-}
