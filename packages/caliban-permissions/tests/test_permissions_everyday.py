@@ -15,26 +15,24 @@ from typing import Any
 import pytest
 
 GROUPS = json.loads((Path(__file__).parent / "everyday" / "lines.json").read_text("utf-8"))
-FILES = tuple(
-    [
-        "src/app.py",
-        "src/util.py",
-        "tests/test_app.py",
-        "README.md",
-        "package.json",
-        "log.txt",
-        "notes.txt",
-        "a.txt",
-        "b.txt",
-        "docs/index.md",
-        "sub/Makefile",
-        "sub/x.py",
-        "Makefile",
-        "archive.zip",
-        "archive.tar.gz",
-        "docker-compose.yml",
-        "tsconfig.json",
-    ]
+FILES = (
+    "src/app.py",
+    "src/util.py",
+    "tests/test_app.py",
+    "README.md",
+    "package.json",
+    "log.txt",
+    "notes.txt",
+    "a.txt",
+    "b.txt",
+    "docs/index.md",
+    "sub/Makefile",
+    "sub/x.py",
+    "Makefile",
+    "archive.zip",
+    "archive.tar.gz",
+    "docker-compose.yml",
+    "tsconfig.json",
 )
 MOST_ASKED = 0.05
 
