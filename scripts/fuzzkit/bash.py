@@ -13,21 +13,44 @@ NAMES = ("rec1", "rec2", "rec3")
 FILES = ("a.txt", "b.txt", "sp ace", "-x")
 _TIMEOUT_S = 60
 _SINGLE_TIMEOUT_S = 5
-_TOOLS = (
-    "env nice xargs timeout nohup sh bash find sed split tar awk sort stdbuf setsid echo cat true false mkdir rm"
-).split()
+_TOOLS = [
+    "env",
+    "nice",
+    "xargs",
+    "timeout",
+    "nohup",
+    "sh",
+    "bash",
+    "find",
+    "sed",
+    "split",
+    "tar",
+    "awk",
+    "sort",
+    "stdbuf",
+    "setsid",
+    "echo",
+    "cat",
+    "true",
+    "false",
+    "mkdir",
+    "rm",
+]
 _RECORDER = '#!/bin/sh\nprintf \'%s\\0\' R "$(($# + 1))" "${0##*/}" "$@" >> "$RECORDS"\nexit 1\n'
 _BATCH = r"""
 exec 9>>"$RECORDS"
 for name in rec1 rec2 rec3; do
-    eval "$name() { printf '%s\0' R \$((\$# + 1)) $name \"\$@\" >&9; __runs=\$((__runs + 1)); ((__runs < 6)); }"
+    eval "$name() { printf '%s\0' R \$((\$# + 1)) $name \"\$@\" >&9; ((++__runs < 6)); }"
 done
 __fresh() { rm -rf ./* ./.[!.]*; mkdir sub; for __f in a.txt b.txt 'sp ace' -x; do printf x >"./$__f"; done; }
 __changed() {
     set -- * .[!.]* sub/*
     __names="$*"
     [[ $__names != "$__clean" ]] && return 0
-    for __f in ./a.txt ./b.txt './sp ace' ./-x; do IFS= read -r -N 9 __v <"$__f"; [[ $__v == x ]] || return 0; done
+    for __f in ./a.txt ./b.txt './sp ace' ./-x; do
+        IFS= read -r -N 9 __v <"$__f"
+        [[ $__v == x ]] || return 0
+    done
     return 1
 }
 __fresh
@@ -40,7 +63,9 @@ for __line in "${__lines[@]}"; do
     if __changed; then
         for __f in * .[!.]* sub/*; do [[ -e $__f ]] && printf '%s\0' W "$__f" >&9; done
         for __f in ./a.txt ./b.txt './sp ace' ./-x; do
-            __v=; [[ -f $__f ]] && IFS= read -r -N 9 __v <"$__f"; [[ $__v == x ]] || printf '%s\0' W "$__f" >&9
+            __v=
+            [[ -f $__f ]] && IFS= read -r -N 9 __v <"$__f"
+            [[ $__v == x ]] || printf '%s\0' W "$__f" >&9
         done
         __fresh
     fi
@@ -50,7 +75,7 @@ done
 
 
 class Seen(NamedTuple):
-    """The programs that ran, with their arguments, and the files that changed; `None` for a line that hung."""
+    """The programs that ran, with their arguments, and the files that changed; `None` for one that hung."""
 
     runs: frozenset[tuple[str, ...]]
     written: frozenset[str]
@@ -88,10 +113,16 @@ class Bash:
     def single(self, line: str) -> Seen:
         """What one line does in a shell of its own, as the product starts it."""
         self._fresh()
-        self._call([self.bash, "--noprofile", "--norc", "-c", "--", line], self._environment(), _SINGLE_TIMEOUT_S)
+        self._call(
+            [self.bash, "--noprofile", "--norc", "-c", "--", line], self._environment(), _SINGLE_TIMEOUT_S
+        )
         seen = self._read(open_end=True)
         written = {path.relative_to(self.workspace).as_posix() for path in self.workspace.rglob("*")}
-        changed = {name for name in FILES if (self.workspace / name).is_file() and _text(self.workspace / name) != "x"}
+        changed = {
+            name
+            for name in FILES
+            if (self.workspace / name).is_file() and _text(self.workspace / name) != "x"
+        }
         new = written - {*FILES, "sub"} | changed
         return Seen(seen[0].runs if seen else frozenset(), frozenset(new))
 

@@ -23,9 +23,10 @@ TARGETS = {
 _REPORT_EVERY_S = 10.0
 
 DESCRIPTION = """\
-Generates input, gives it to the product and to an oracle, and prints every input on which they differ, made as
-small as it gets. Ends with 0 when there is none, with 1 when there is one, with 64 for a wrong command line. The
-same seed gives the same input. Progress goes to stderr. Needs what scripts/bootstrap makes; `shell` needs bash."""
+Generates input, gives it to the product and to an oracle, and prints every input on which they differ, made
+as small as it gets. Ends with 0 when there is none, with 1 when there is one, with 64 for a wrong command
+line. The same seed gives the same input. Progress goes to stderr. Needs what scripts/bootstrap makes; `shell`
+needs bash."""
 
 
 class Miss(NamedTuple):
@@ -52,9 +53,15 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     options.add_argument("target", nargs="+", choices=tuple(TARGETS), metavar="TARGET", help="what to feed")
-    options.add_argument("--minutes", type=float, default=1.0, metavar="N", help="how long, all targets together (1)")
-    options.add_argument("--seed", type=int, metavar="S", help="where the input begins (taken from the clock)")
-    options.add_argument("--most", type=int, default=20, metavar="N", help="stop a target after N misses (20)")
+    options.add_argument(
+        "--minutes", type=float, default=1.0, metavar="N", help="how long, all targets together (1)"
+    )
+    options.add_argument(
+        "--seed", type=int, metavar="S", help="where the input begins (taken from the clock)"
+    )
+    options.add_argument(
+        "--most", type=int, default=20, metavar="N", help="stop a target after N misses (20)"
+    )
     return options
 
 

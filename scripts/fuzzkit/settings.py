@@ -11,13 +11,46 @@ from pathlib import Path
 from typing import Any
 
 from caliban_settings import SCHEMA, SettingsError, load_settings
-
 from fuzzkit.main import Miss
 from fuzzkit.shrink import shrink
 
 _ROUND = 200
-_SCALARS = ("1", "-1", "0.5", "true", '"a"', '""', "'x'", "nan", "inf", "1979-05-27", "9" * 30, '"\\u0000"', '"${HOME}"')
-_ODD = ("=", "[", "]", "[[", "]]", "{", "}", '"""', "'''", "\n", "\r", "\0", "\ufeff", "#", ",", ".", "\\", "\u202e", "\ud7ff")
+_SCALARS = (
+    "1",
+    "-1",
+    "0.5",
+    "true",
+    '"a"',
+    '""',
+    "'x'",
+    "nan",
+    "inf",
+    "1979-05-27",
+    "9" * 30,
+    '"\\u0000"',
+    '"${HOME}"',
+)
+_ODD = (
+    "=",
+    "[",
+    "]",
+    "[[",
+    "]]",
+    "{",
+    "}",
+    '"""',
+    "'''",
+    "\n",
+    "\r",
+    "\0",
+    "\ufeff",
+    "#",
+    ",",
+    ".",
+    "\\",
+    "\u202e",
+    "\ud7ff",
+)
 
 
 def rounds(pick: random.Random) -> Iterator[tuple[int, list[Miss]]]:
@@ -48,11 +81,14 @@ def _wrong(root: Path, kind: str, text: str) -> str:
     for trusted in (False, True):
         try:
             load_settings(
-                workspace=root / "ws", config_dir=root / "config", managed_dir=root / "managed", trusted=trusted
+                workspace=root / "ws",
+                config_dir=root / "config",
+                managed_dir=root / "managed",
+                trusted=trusted,
             )
         except SettingsError:
             continue
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
+        except Exception as error:
             return f"{type(error).__name__}: {error}"
     return ""
 
@@ -73,7 +109,10 @@ def _inline(pick: random.Random, depth: int) -> str:
         return pick.choice(_SCALARS)
     if chance < 0.8:
         return "[" + ", ".join(_inline(pick, depth - 1) for _ in range(pick.randrange(4))) + "]"
-    items = (f"{pick.choice(('a', 'pattern', 'action', 'command', 'x y'))!r} = {_inline(pick, depth - 1)}" for _ in range(2))
+    items = (
+        f"{pick.choice(('a', 'pattern', 'action', 'command', 'x y'))!r} = {_inline(pick, depth - 1)}"
+        for _ in range(2)
+    )
     return "{" + ", ".join(items) + "}"
 
 
@@ -90,7 +129,9 @@ def _value(pick: random.Random, depth: int) -> Any:
 def _spoiled(pick: random.Random, text: str) -> str:
     for _ in range(pick.randrange(1, 4)):
         at = pick.randrange(len(text) + 1)
-        text = text[:at] + pick.choice(_ODD) * pick.choice((1, 1, 2, 600)) + text[at + pick.choice((0, 1, 4)) :]
+        text = (
+            text[:at] + pick.choice(_ODD) * pick.choice((1, 1, 2, 600)) + text[at + pick.choice((0, 1, 4)) :]
+        )
     return text
 
 

@@ -14,7 +14,6 @@ from caliban_common.tool import ToolSpec
 from caliban_permissions import Engine, Rule, RuleSet
 from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.shell import HOLE, parse_line, print_line
-
 from fuzzkit.bash import FILES, Bash, Seen
 from fuzzkit.lines import Lines
 from fuzzkit.main import Miss
@@ -116,7 +115,7 @@ class _Shell:
     def _differs(self, case: Case, seen: Seen) -> str:
         if case.denied:
             return "a denied program ran" if any(words[0] == "rec3" for words in seen.runs) else ""
-        command = ShellCommand(case.line, case.engine._place, str(self.bash.workspace), ("Bash",))  # noqa: SLF001
+        command = ShellCommand(case.line, case.engine._place, str(self.bash.workspace), ("Bash",))
         parsed = parse_line(case.line)
         if (printed := print_line(parsed)) is not None and print_line(parse_line(printed)) != printed:
             return "what is printed reads otherwise"
@@ -125,7 +124,10 @@ class _Shell:
         if names <= _HARMLESS and not any(HOLE in target for target in targets):
             made = {name for name in seen.written if name not in targets and f"./{name}" not in targets}
             made -= {*FILES, "sub"} - set() if not made & set(FILES) else {"sub"}
-            if any(simple.bases != (str(self.bash.workspace),) or not simple.known for simple in command.simple_commands):
+            if any(
+                simple.bases != (str(self.bash.workspace),) or not simple.known
+                for simple in command.simple_commands
+            ):
                 made = {name for name in made if name.rpartition("/")[2] not in targets}
             if made:
                 return f"files were written that are no targets: {sorted(made)}"

@@ -16,7 +16,20 @@ from fuzzkit.main import Miss
 
 _ROUND = 10
 _TIMEOUT_S = 20.0
-_JUNK = (b"\0", b"\xff", b"\n", b"\r\n\r\n", b"data: ", b"data: {}\n\n", b"{", b"}", b'"', b"[DONE]", b"event: error\n", b"\xe2\x80")
+_JUNK = (
+    b"\0",
+    b"\xff",
+    b"\n",
+    b"\r\n\r\n",
+    b"data: ",
+    b"data: {}\n\n",
+    b"{",
+    b"}",
+    b'"',
+    b"[DONE]",
+    b"event: error\n",
+    b"\xe2\x80",
+)
 _TAIL_EVENTS = 3
 """The last events of a reply: one that lacks only some of them may count as whole."""
 
@@ -90,6 +103,6 @@ async def _reading(name: str, model: str, pieces: Sequence[bytes]) -> tuple[obje
             message = assembler.message("any", model)
     except ProviderError as error:
         return f"ProviderError {type(error).__name__}"
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
+    except Exception as error:
         return f"{type(error).__name__}: {error}"
     return message.text, *(str(call.input) for call in message.tool_uses)

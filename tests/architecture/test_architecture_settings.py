@@ -9,6 +9,7 @@ import house
 
 SETTINGS = "caliban_settings"
 SCHEMA = "caliban_settings.schema"
+SERVERS = "caliban_settings.server_keys"
 COMPOSE = "caliban.compose"
 
 THROUGH: Mapping[str, str] = {
@@ -18,7 +19,7 @@ THROUGH: Mapping[str, str] = {
     "permissions.deny": "rules_by_scope",
     "permissions.rules": "rules_by_scope",
 }
-"""Keys that the app reads through a member of `Settings`, which names them instead."""
+"""Keys that the app reads through a member of another name, which knows the key."""
 
 WITHIN = ("parent_settings_behavior", "disable_all_hooks")
 """Keys about the settings themselves: they are consumed by loading."""
@@ -27,7 +28,7 @@ WITHIN = ("parent_settings_behavior", "disable_all_hooks")
 def rows() -> Iterator[tuple[str, bool]]:
     """The paths of the table of settings, read from its source, and whether each waits for its feature."""
     for module in house.modules():
-        if module.name != SCHEMA:
+        if module.name not in (SCHEMA, SERVERS):
             continue
         for node in house.nodes(module):
             if isinstance(node, ast.Call) and house.callee(node) == "Key":

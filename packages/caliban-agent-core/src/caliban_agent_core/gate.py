@@ -21,8 +21,8 @@ class Gate(Struct, frozen=True, kw_only=True):
     """Who judges tool calls, after the hooks.
 
     Without either everything is allowed: an embedder who hands over functions has decided. With an `approver`
-    and no `rules` every call is asked about; without an `approver` a call that the rules, or a hook, leave to a
-    person is denied.
+    and no `rules` every call is asked about; without an `approver` a call that the rules, or a hook, leave to
+    a person is denied.
     """
 
     rules: Rules | None = None
@@ -30,8 +30,9 @@ class Gate(Struct, frozen=True, kw_only=True):
 
 
 class GateVerdict(Struct, frozen=True, kw_only=True):
-    """What the gate says: the decision, and the call as it may run (a hook or a rule may have changed its input).
+    """What the gate says: the decision, and the call as it may run.
 
+    Its input may be another than the model's: a hook changed it, or a rule allowed it as it was read.
     `context` is what the hooks want the model to read beside the result.
     """
 
@@ -62,7 +63,7 @@ async def judge(gate: Gate, hooks: HookCaller, call: ToolUseBlock, tool: Tool, t
 
 
 async def ask_approver(approver: Approver, call: ToolUseBlock, tool: Tool, reason: str) -> Decision:
-    """The approver's answer; `ask` means that it comes later. The wall: an approver that fails allows nothing."""
+    """The approver's answer; `ask` means that it comes later. The wall: one that fails allows nothing."""
     try:
         answer: object = await approver.approve(ApprovalRequest(call=call, tool=tool.spec, reason=reason))
         if not isinstance(answer, Decision):

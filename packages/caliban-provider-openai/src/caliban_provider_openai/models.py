@@ -179,7 +179,7 @@ _FAMILIES: tuple[tuple[re.Pattern[str], ModelFacts], ...] = (
     (re.compile(r"qwen.*vl|pixtral|llama-?4|glm-[\d.]+v\b"), replace(_UNKNOWN, vision=True)),
     (re.compile(r"deepseek-|glm-|kimi-|magistral|qwen-?3|qwq"), replace(_UNKNOWN, reasons=True)),
 )
-"""What families of other vendors can do at least, wherever they are served; nothing is asked of them for it."""
+"""What families of other vendors can do at least, wherever they are served."""
 
 
 def _family(name: str) -> ModelFacts:

@@ -12,15 +12,22 @@ from caliban_permissions.commands.wrappers import GRAMMARS, inner_start, program
 from caliban_permissions.side_effects import side_effects
 
 _ONLY_READ = frozenset(
-    "cat head tail less more grep egrep fgrep zgrep rg ag ack ls dir stat file wc sort uniq cut tr diff cmp comm nl od "
-    "xxd hexdump strings md5sum sha1sum sha256sum sha512sum cksum base64 jq yq tree find fd fdfind du df test [ echo "
-    "printf true false : cd pwd basename dirname realpath readlink which type column fold fmt paste join tac rev sed gsed "
-    "awk gawk mawk nawk date id whoami uname env printenv ps seq sleep expr kill exit return break continue command "
-    "pytest ruff mypy make npm pnpm yarn cargo go tsc eslint prettier black isort flake8 pylint docker kubectl".split()
+    "cat head tail less more grep egrep fgrep zgrep rg ag ack ls dir stat file wc sort uniq cut tr "
+    "diff cmp comm nl od "
+    "xxd hexdump strings md5sum sha1sum sha256sum sha512sum cksum base64 jq yq tree find fd fdfind "
+    "du df test [ echo "
+    "printf true false : cd pwd basename dirname realpath readlink which type column fold fmt paste "
+    "join tac rev sed gsed "
+    "awk gawk mawk nawk date id whoami uname env printenv ps seq sleep expr kill exit return break "
+    "continue command "
+    "pytest ruff mypy make npm pnpm yarn cargo go tsc eslint prettier black isort flake8 pylint "
+    "docker kubectl".split()
 )
 _GIT_ONLY_READS = frozenset(
-    "add commit diff log show status blame ls-files ls-tree push pull fetch grep branch tag stash rev-parse rev-list "
-    "cat-file check-ignore check-attr reset describe shortlog merge-base reflog remote hash-object for-each-ref".split()
+    "add commit diff log show status blame ls-files ls-tree push pull fetch grep branch tag stash "
+    "rev-parse rev-list "
+    "cat-file check-ignore check-attr reset describe shortlog merge-base reflog remote hash-object "
+    "for-each-ref".split()
 )
 _CONFIGURES = "changes the configuration"
 _TOKEN = re.compile(r"[^\s'\"`=,;|&<>(){}\[\]]+")

@@ -64,8 +64,9 @@ class Draft:
 
     def place(self, known: Mapping[str, tuple[Word, ...]], scopes: Iterable[Scope], *, marked: bool) -> None:
         """Say where it stands: which variables are known there, and whether in a loop."""
-        self.known = dict(known)
         self.marked = marked
+        uses = any(word.opaque for word in (*self.words, *self.assigns)) or bool(self.redirects)
+        self.known = dict(known) if uses else {}
         for scope in scopes:
             self.repeated = self.repeated or scope.kind == "loop"
             if scope.variable:
@@ -107,7 +108,9 @@ def opacities(
     opaque = [opacity for word in (*assigns, *words) for opacity in word.opaque]
     opaque += [opacity for redirect in redirects for opacity in target_opacity(redirect)]
     opaque += [
-        Opacity("assignment", word.raw, names_a_loader(word.raw)) for word in assigns if not _inert(word)
+        Opacity("assignment", word.raw, names_a_loader(word.raw))
+        for word in assigns
+        if not _inert(word) and not (word.raw == "IFS=" and words and words[0].text == "read")
     ]
     if words:
         opaque += _program_opacity(words[0])

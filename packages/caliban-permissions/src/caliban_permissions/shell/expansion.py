@@ -23,7 +23,7 @@ _VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)
 _DOCUMENT = re.compile(
     r"\$\([ \t\n]*cat[ \t]*<<(-?)[ \t]*(?:'([A-Za-z0-9_]+)'|\"([A-Za-z0-9_]+)\"|([A-Za-z0-9_]+))[ \t]*\n"
 )
-_CLOSING = re.compile(r"[ \t\n]*\)")
+_TABS = re.compile(r"^\t+", re.MULTILINE)
 _NUMBERS = re.compile(r"\$\(\([0-9 +*/%-]+\)\)")
 _BRACKETS: Mapping[str, re.Pattern[str]] = {
     "()": re.compile(r"[\\'\"()]"),
@@ -91,19 +91,15 @@ def document(text: str, index: int) -> tuple[int, str] | None:
         return None
     tabs, *delimiters = opening.groups()
     delimiter = next(filter(None, delimiters))
-    lines: list[str] = []
-    at = opening.end()
-    while (end := text.find("\n", at)) >= 0:
-        line = text[at:end].lstrip("\t") if tabs else text[at:end]
-        if line == delimiter:
-            break
-        lines.append(line)
-        at = end + 1
-    closing = _CLOSING.match(text, end) if end >= 0 else None
-    data = "\n".join(lines)
-    if closing is None or (delimiters[2] and any(char in data for char in "$`\\")):
+    blanks = "\t*" if tabs else ""
+    # The first line that begins with the delimiter must be it: shells differ in whether another ends it, too.
+    end = re.compile(rf"^{blanks}{delimiter}(\n[ \t\n]*\))?", re.MULTILINE).search(text, opening.end())
+    if end is None or end.group(1) is None:
         return None
-    return closing.end(), data.rstrip("\n")
+    data = text[opening.end() : end.start()]
+    if delimiters[2] and any(char in data for char in "$`\\"):
+        return None
+    return end.end(), (_TABS.sub("", data) if tabs else data).rstrip("\n")
 
 
 def backtick(text: str, index: int) -> tuple[int, Opacity] | None:

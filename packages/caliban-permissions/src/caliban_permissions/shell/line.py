@@ -111,8 +111,8 @@ and simple commands as they were typed."""
 class ParsedLine(NamedTuple):
     """A whole command. `redirects` are those of groups; `opaque` holds the doubts about the structure.
 
-    With doubts the simple commands are a guess. They are all that may run, those of substitutions included: one
-    for each value where a word is the variable of a `for` or of an assignment of the line.
+    With doubts the simple commands are a guess. They are all that may run, those of substitutions included:
+    one for each value where a word is the variable of a `for` or of an assignment of the line.
     """
 
     text: str

@@ -102,7 +102,7 @@ class _Parser:
 
     def _settled(self) -> ParsedLine:
         text = self.lexer.text
-        settled = settle(self.pieces, self.assigned, lambda script, known: self._inner(script, known), text)
+        settled = settle(self.pieces, self.assigned, self._inner, text)
         simple_commands, pieces, more = settled
         if not simple_commands and not self.doubts:
             self._doubt("no command")

@@ -43,7 +43,7 @@ def print_word(word: Word) -> str | None:
             plain.append(segment.text)
             continue
         text = "".join(plain)
-        if text:
+        if text or plain:  # an empty text keeps what stands before it from being the home
             parts.append(_below(text) if parts in _PLACES else quote(text))
         plain.clear()
         shown = _expansion(segment)

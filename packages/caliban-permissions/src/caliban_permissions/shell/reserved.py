@@ -5,5 +5,6 @@
 from __future__ import annotations
 
 RESERVED = frozenset(
-    "! { } [[ ]] if then elif else fi for while until do done case esac in select function time coproc".split()
+    "! { } [[ ]] if then elif else fi for while until do done case esac in select function time "
+    "coproc".split()
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import product
+from typing import Literal
 
 from caliban_permissions.characters import disguised
 from caliban_permissions.shell import expansion
@@ -209,7 +210,9 @@ class _WordReader:
             self.pattern.append(HOLE)
             self.segments.append(Segment("number", opacity.text))
         elif number or name or (opacity.script is not None and opacity.text.startswith("$(")):
-            kind = "number" if number else "variable" if name else "substitution"
+            kind: Literal["number", "variable", "substitution"] = (
+                "number" if number else "variable" if name else "substitution"
+            )
             text = opacity.text if opacity.script is None else opacity.script
             self.segments.append(Segment(kind, text, quoted, name))
             self.opaque.append(opacity._replace(value_only=opacity.script is None))

@@ -19,8 +19,10 @@ TAKES_LONG: Mapping[str, str] = {
 
 _NODE_MANAGERS = "npm pnpm yarn bun cnpm"
 _NPM_SUBCOMMANDS = (
-    "test t tst run run-script rum urn start stop restart ci clean-install install i ls list la ll outdated audit view info "
-    "show v explain why fund help help-search root prefix ping pack prune dedupe ddp rebuild rb search s find doctor "
+    "test t tst run run-script rum urn start stop restart ci clean-install install i ls list la ll "
+    "outdated audit view info "
+    "show v explain why fund help help-search root prefix ping pack prune dedupe ddp rebuild rb "
+    "search s find doctor "
     "diff docs home bugs issues repo query sbom version whoami bin uninstall remove rm un update up upgrade"
 )
 
