@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hang_guard import HANG_S
+
 from caliban_provider.testing.exchange import Exchange, Validator
 from caliban_provider.testing.loopback import LoopbackServer
-
-LIMIT_S = 60
 
 
 @dataclass
@@ -81,7 +82,7 @@ class Cli:
         """Run the command to its end."""
         given = subprocess.PIPE if stdin is not None else subprocess.DEVNULL
         process = self.start(*args, env=env, stdin=given)
-        out, err = process.communicate(stdin, timeout=LIMIT_S)
+        out, err = process.communicate(stdin, timeout=HANG_S)
         return Finished(code=process.returncode, out=out.decode(), err=err.decode())
 
     def configure(self, text: str) -> Path:
@@ -94,6 +95,18 @@ class Cli:
     def bodies(self) -> Sequence[dict[str, Any]]:
         """The JSON bodies of the requests so far."""
         return [request.json for request in self.server.requests]
+
+
+def find_uv() -> str:
+    """The uv that prepared this environment, wherever the tests were started from."""
+    named = os.environ.get("UV") or shutil.which("uv")
+    if named is not None:
+        return named
+    bootstrap = Path(__file__).parents[1] / "scripts" / "bootstrap"
+    done = subprocess.run(
+        [str(bootstrap), "--uv"], capture_output=True, text=True, check=True, timeout=HANG_S
+    )
+    return done.stdout.strip()
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from hang_guard import HANG_S
+
 ROOT = Path(__file__).resolve().parents[2]
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -222,6 +224,6 @@ def fresh(home: Path, *arguments: str, **environment: str) -> subprocess.Complet
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=False,
     )

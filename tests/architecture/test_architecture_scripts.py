@@ -11,6 +11,7 @@ from pathlib import Path
 
 import house
 import pytest
+from hang_guard import HANG_S
 
 SCRIPTS = tuple(path for path in sorted((house.ROOT / "scripts").iterdir()) if path.is_file())
 EVERY = pytest.mark.parametrize("script", [*SCRIPTS, house.ROOT / ".ci" / "run"], ids=lambda path: path.name)
@@ -26,7 +27,7 @@ def test_a_script_can_be_run_and_explains_itself(script: Path) -> None:
         [*command, "--help"],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=HANG_S,
         check=False,
         stdin=subprocess.DEVNULL,
     )
@@ -37,7 +38,7 @@ def test_a_script_can_be_run_and_explains_itself(script: Path) -> None:
 @POSIX
 def test_a_wrong_option_of_check_is_told_with_the_code_for_usage() -> None:
     command = [str(house.ROOT / "scripts" / "check"), "--no-such-option"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert (done.returncode, done.stdout) == (64, "")
     assert "--no-such-option" in done.stderr
 
@@ -57,7 +58,7 @@ def test_without_a_python_that_is_new_enough_the_reason_is_said(tmp_path: Path) 
         env={"PATH": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=HANG_S,
         check=False,
     )
     assert (done.returncode, done.stdout) == (1, "")
@@ -70,7 +71,7 @@ def test_the_benchmark_measures_a_row_and_writes_every_value(tmp_path: Path) -> 
         pytest.skip("--here measures .venv")
     command = [sys.executable, str(house.ROOT / "scripts" / "bench"), "--here", "--no-peers", "--runs", "2"]
     command += ["--only", "python -c pass", "--json", str(tmp_path / "figures.json")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert done.returncode == 0, done.stderr
     assert "python -c pass" in done.stdout
     figures = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))
@@ -95,7 +96,7 @@ def bench_module(*arguments: str, **environment: str) -> str:
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -108,7 +109,7 @@ def test_the_benchmark_decodes_beside_the_vendors_client(tmp_path: Path) -> None
         pytest.skip("both are in .venv")
     command = [sys.executable, str(house.ROOT / "scripts" / "bench"), "--no-peers", "--runs", "1"]
     command += ["--only", "decode ollama", "--deltas", "40", "--json", str(tmp_path / "figures.json")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["results"]
     (figures,) = results.values()
@@ -119,7 +120,7 @@ def test_the_benchmark_decodes_beside_the_vendors_client(tmp_path: Path) -> None
 @POSIX
 def test_every_wire_of_ours_has_a_row_that_decodes_it() -> None:
     command = [sys.executable, str(house.ROOT / "scripts" / "bench"), "--list", "--only", "decode"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=True)
     names = ("anthropic", "openai responses", "openai chat", "google", "ollama", "bedrock", "vertex")
     assert done.stdout.splitlines() == [f"decode {name}, bytes to message" for name in names]
     code = """

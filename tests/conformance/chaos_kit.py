@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_common.usage import Usage
@@ -41,8 +42,7 @@ OUTPUT_TOKENS = 40
 Validator: TypeAlias = Callable[[Request], tuple[int, bytes] | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """What the model says in one reply; `number` is in its prompt tokens, so that a bill names its reply."""
 
     number: int

@@ -21,6 +21,7 @@ from typing import Any
 import anyio
 import pytest
 from chaos_kit import ANSWER, OUTPUT_TOKENS, WIRES, Bill, Sky, Weather, adapter
+from hang_guard import HANG_S
 
 from caliban.compose.costs import RunCosts
 from caliban_agent_core import Agent, AgentOptions
@@ -45,7 +46,6 @@ from caliban_provider.testing.loopback import LoopbackServer
 ALONE = os.environ.get("CALIBAN_CHAOS_SEED")
 SEEDS = [int(ALONE)] if ALONE else range(1000)
 BLOCK = 50
-BOUND_S = 15
 ENDS = {
     "end_of_turn",
     "provider_error",
@@ -331,7 +331,7 @@ async def play(seed: int, sky: Sky, url: str, rates: Path) -> str:
     """Run the scenario of `seed` and check every law; how it ended."""
     made = scenario(seed, sky, url, rates)
     try:
-        with anyio.fail_after(BOUND_S):
+        with anyio.fail_after(HANG_S):
             agent = Agent(made.router, made.router.model, tools=[made.tool], options=made.options)
             outcome = await agent.run_to_end("Go on.")
     finally:

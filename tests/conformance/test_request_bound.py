@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from request_bound import CONNECTION, RENEWAL, Ladder
@@ -135,7 +136,7 @@ def played(script: Sequence[str], ladder: Ladder, *, window: int | None, hedged:
 
     async def run() -> RunEnd:
         router = RouterProvider(RouterConfig(routes=routes), providers)
-        with anyio.fail_after(60):
+        with anyio.fail_after(HANG_S):
             return await Agent(router, router.model, tools=[Count()], options=ladder.options).run_to_end(
                 history()
             )

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from hang_guard import HANG_S
 
 from caliban_provider.testing.exchange import Close, Reset
 from caliban_provider_anthropic.testing import wire
@@ -205,7 +206,7 @@ def test_b088_a_prompt_argument_never_waits_for_standard_input(cli, how):
     process = cli.start("-p", "hi", **options)
     assert process.stdout is not None
     assert process.stdout.read() == b"answer\n"
-    assert process.wait(20) == 0
+    assert process.wait(HANG_S) == 0
 
 
 def test_b096_a_reader_that_goes_away_ends_the_run_quietly(cli):
@@ -217,14 +218,14 @@ def test_b096_a_reader_that_goes_away_ends_the_run_quietly(cli):
     process.stdout.readline()
     process.stdout.close()
     err = process.stderr.read()
-    assert process.wait(20) == 141
+    assert process.wait(HANG_S) == 141
     assert b"Traceback" not in err and b"Exception" not in err
     assert (cli.home / ".local/share/caliban/sessions/s.json").exists()
 
 
 def test_b096_help_into_a_closed_pipe_is_quiet(cli):
     command = f"{sys.executable} -m caliban --help | true"
-    done = subprocess.run(command, shell=True, capture_output=True, env=cli.env, timeout=30)
+    done = subprocess.run(command, shell=True, capture_output=True, env=cli.env, timeout=HANG_S)
     assert done.stderr == b""
 
 

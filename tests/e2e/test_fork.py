@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hang_guard import HANG_S
 
 from caliban_common.message import Message, ToolUseBlock, assistant, user
 from caliban_provider.testing.exchange import Exchange, Pause, Send
@@ -87,7 +88,7 @@ def test_a_fork_goes_on_with_the_model_of_the_old_session_and_a_flag_changes_onl
 def test_a_session_that_another_run_holds_is_refused_with_a_fork_offered_and_can_be_forked(cli):
     """The held run waits in the middle of its reply: it is alive, its session locked and unfinished."""
     first, *rest = wire.reply(wire.text("slow"))
-    go_on = Pause(60.0)
+    go_on = Pause(HANG_S)
     held = Exchange(
         headers={"content-type": "text/event-stream"}, steps=(Send(first), go_on, *map(Send, rest))
     )
@@ -95,7 +96,7 @@ def test_a_session_that_another_run_holds_is_refused_with_a_fork_offered_and_can
     cli.run("-p", "first", "--session", "old")
     holder = cli.start("-p", "second", "-r", "old")
     try:
-        assert cli.server.wait_for(lambda server: len(server.requests) == 2, max_s=30)
+        assert cli.server.wait_for(lambda server: len(server.requests) == 2)
         refused = cli.run("-p", "third", "-r", "old")
         assert (refused.code, refused.out) == (1, "")
         assert f"in use by process {holder.pid}" in refused.err
@@ -105,7 +106,7 @@ def test_a_session_that_another_run_holds_is_refused_with_a_fork_offered_and_can
         assert holder.poll() is None
     finally:
         holder.kill()
-        holder.communicate(timeout=20)
+        holder.communicate(timeout=HANG_S)
     forked = [message.text for message in store(cli).load("new").messages if message.role != "system"]
     assert forked == ["first", "one", "second", "third", "forked"]
     assert [m.text for m in store(cli).load("old").messages if m.role != "system"] == forked[:3]

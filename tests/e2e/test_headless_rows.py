@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import threading
 from pathlib import Path
 
 import pytest
+from hang_guard import HANG_S
 from msgspec.structs import replace
 
 from caliban_common.usage import Usage
@@ -84,7 +86,7 @@ def test_h5_resume_of_an_unknown_session_is_missing_input(cli):
 
 def test_h6_text_is_the_answer_and_a_newline(cli):
     cli.script(wire.exchange(wire.text("hello world")))
-    done = cli.run("-p", "hi")
+    done = cli.run("-p", "hi", "--quiet")
     assert (done.code, done.out, done.err) == (0, "hello world\n", "")
 
 
@@ -139,13 +141,13 @@ def test_h13_exhausted_turns_have_a_subtype_and_structured_fields(cli):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_h14_a_signal_cancels_with_one_result(cli, number):
-    cli.script(wire.broken(wire.text("Hel", "lo"), after=4, end=Pause(30.0)))
+    cli.script(wire.broken(wire.text("Hel", "lo"), after=4, end=Pause(HANG_S)))
     process = cli.start("-p", "hi", *STREAM, "--include-partial-messages")
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(2)]
     assert json.loads(lines[1]) == {"type": "text", "delta": "Hel"}
     process.send_signal(number)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=HANG_S)
     frames = [json.loads(line) for line in out.splitlines()]
     assert [frame["subtype"] for frame in frames if frame["type"] == "result"] == ["cancelled"]
     assert frames[-1]["last_assistant_text"] == "Hel"
@@ -353,7 +355,7 @@ def test_h27_an_interrupt_frame_cancels_the_running_tool(cli):
     process.stdin.close()
     rest = [json.loads(line) for line in process.stdout.read().splitlines()]
     assert rest[-1]["result"] == "on"
-    assert process.wait(20) == 0
+    assert process.wait(HANG_S) == 0
 
 
 def test_an_open_input_gets_a_result_per_prompt(cli):
@@ -370,7 +372,7 @@ def test_an_open_input_gets_a_result_per_prompt(cli):
     process.stdin.close()
     assert results == ["one", "two"]
     assert process.stdout.read() == b""
-    assert process.wait(20) == 0
+    assert process.wait(HANG_S) == 0
 
 
 def test_a_second_interrupt_ends_at_once_with_130(cli):
@@ -382,7 +384,7 @@ def test_a_second_interrupt_ends_at_once_with_130(cli):
         pass
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) in (124, 130)
+    assert process.wait(HANG_S) in (124, 130)
     held.set()
 
 
@@ -409,8 +411,11 @@ def test_text_arrives_while_the_reply_is_still_coming(cli):
     tail = [Send(piece) for piece in rest[3:]]
     exchange = wire.exchange(wire.text(""))
     cli.script(replace(exchange, steps=(*steps, *tail)))
-    process = cli.start("-p", "hi")
-    assert process.stdout is not None
-    assert process.stdout.read(6) == b"early "
+    screen, terminal = os.openpty()
+    process = cli.start("-p", "hi", stdout=terminal)
+    os.close(terminal)
+    assert os.read(screen, 6) == b"early "
     held.set()
-    assert process.communicate(timeout=20)[0] == b"late\n"
+    assert os.read(screen, 100).startswith(b"late")
+    assert process.wait(HANG_S) == 0
+    os.close(screen)

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from hang_guard import HANG_S
 
 from caliban_provider.testing.exchange import Exchange, Hang, answer
 from caliban_provider.testing.loopback import LoopbackServer
@@ -179,7 +180,7 @@ def test_the_first_signal_ends_a_command_that_waits_for_a_server(cli, command, n
     until(lambda: cli.server.requests)
     began_s = time.monotonic()
     process.send_signal(number)
-    out, err = process.communicate(timeout=10)
+    out, err = process.communicate(timeout=HANG_S)
     assert (process.returncode, out, err) == (124, b"", b"caliban: cancelled\n")
     assert time.monotonic() - began_s < 3
 
@@ -192,7 +193,7 @@ def test_the_first_signal_ends_the_program_for_a_key_with_its_children(cli):
     process = cli.start("models", env=NO_KEY)
     until((cli.work / "pid").exists)
     process.send_signal(signal.SIGINT)
-    assert process.wait(10) == 124
+    assert process.wait(HANG_S) == 124
     child = int((cli.work / "pid").read_text())
     until(lambda: not is_running(child))
 
@@ -203,7 +204,7 @@ def test_two_interrupts_leave_no_traceback(cli):
     until(lambda: cli.server.requests)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=10)
+    _, err = process.communicate(timeout=HANG_S)
     assert process.returncode in (124, 130)
     assert b"Traceback" not in err
 
@@ -214,7 +215,7 @@ def test_the_first_signal_ends_a_login_that_waits_for_a_key(cli, number):
     assert process.stderr is not None
     process.stderr.readline()  # what it says before it reads
     process.send_signal(number)
-    assert process.wait(10) == 124
+    assert process.wait(HANG_S) == 124
     assert b"cancelled; nothing was stored" in process.stderr.read()
     assert not credentials(cli).exists()
 
@@ -226,7 +227,7 @@ def test_an_interrupt_at_the_prompt_for_a_key_gives_the_terminal_its_echo_back(c
     echo = termios.ECHO
     until(lambda: not termios.tcgetattr(ours)[3] & echo)
     process.send_signal(signal.SIGINT)
-    assert process.wait(10) == 124
+    assert process.wait(HANG_S) == 124
     assert termios.tcgetattr(ours)[3] & echo
     for descriptor in (ours, theirs):
         os.close(descriptor)

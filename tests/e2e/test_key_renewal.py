@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+from hang_guard import HANG_S
 
 from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.testing import wire
@@ -193,7 +194,7 @@ def test_a_signal_ends_the_wait_for_a_key_and_the_program_with_its_children(cli,
         time.sleep(0.01)
     began = time.monotonic()
     process.send_signal(number)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=HANG_S)
     assert time.monotonic() - began < 2
     frames = [json.loads(line) for line in out.splitlines()]
     assert process.returncode == 124

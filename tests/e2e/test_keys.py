@@ -11,6 +11,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban.compose.keyprogram import run_key_helper
 from caliban.compose.keys import KeyHelper
@@ -169,7 +170,7 @@ def test_a_helper_that_nobody_waits_for_is_killed_with_its_children(tmp_path, ba
     path = program(tmp_path, f"sleep 600 &\necho $! > {mark}.new\nmv {mark}.new {mark}\nwait")
 
     async def cancelled() -> bool:
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             async with anyio.create_task_group() as group:
                 group.start_soon(run_key_helper, helper(path), Runner(), print)
                 while not mark.exists():

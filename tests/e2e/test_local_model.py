@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from hang_guard import HANG_S
 
 pytestmark = [pytest.mark.local_model, pytest.mark.slow]
 ENV = {"ANTHROPIC_API_KEY": "", "CALIBAN_LOCAL_THREADS": "1"}
@@ -45,7 +46,7 @@ def test_on_a_terminal_the_loading_is_announced(cli):
         stdout=subprocess.PIPE,
     )
     os.close(child)
-    out = process.communicate(timeout=60)[0]
+    out = process.communicate(timeout=HANG_S)[0]
     said = os.read(parent, 65536).decode()
     os.close(parent)
     assert process.returncode == 0, said
@@ -68,7 +69,7 @@ def test_a_prompt_beyond_the_window_is_refused_with_its_size(cli):
 
 def test_nothing_but_the_answer_is_on_standard_output(cli):
     command = [sys.executable, "-m", "caliban", "--provider", "local", "-p", "Say hi.", "--max-tokens", "4"]
-    done = subprocess.run(command, env={**cli.env, **ENV}, cwd=cli.work, capture_output=True, timeout=60)
+    done = subprocess.run(command, env={**cli.env, **ENV}, cwd=cli.work, capture_output=True, timeout=HANG_S)
     assert done.returncode == 0
     assert done.stdout.count(b"\n") >= 1
     assert b"llama" not in done.stdout + done.stderr

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hang_guard import HANG_S
 
 from caliban_common.history import INTERRUPTED
 from caliban_common.message import Message, TextBlock, ToolResultBlock, ToolUseBlock, assistant, user
@@ -81,7 +82,7 @@ def test_b081_a_run_that_is_killed_in_its_first_tool_takes_a_new_prompt(cli):
     while b'"tool_use"' not in (line := process.stdout.readline()):
         assert line
     process.kill()
-    process.communicate(timeout=20)
+    process.communicate(timeout=HANG_S)
     results = blocks(resumed(cli), "tool_result")
     assert [(block["tool_use_id"], block["is_error"]) for block in results] == [("a", True), ("b", True)]
     assert texts(results) == [INTERRUPTED] * 2

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from hang_guard import HANG_S
 
 from caliban_provider.testing.exchange import Exchange, Request, Send
 from caliban_provider.testing.loopback import LoopbackServer
@@ -272,7 +273,7 @@ def test_b064_an_interrupt_ends_the_wait_at_once(cli, how):
         process.stdin.flush()
     assert json.loads(process.stdout.readline())["subtype"] == "cancelled"
     assert time.monotonic() - started < 5
-    rest, _ = process.communicate(prompts("go on") if how == "frame" else None, timeout=20)
+    rest, _ = process.communicate(prompts("go on") if how == "frame" else None, timeout=HANG_S)
     if how == "frame":
         assert (process.returncode, json.loads(rest.splitlines()[-1])["result"]) == (0, "on")
     assert len(cli.server.requests) == (1 if how == "signal" else 2)

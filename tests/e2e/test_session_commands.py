@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hang_guard import HANG_S
 
 from caliban_common.codec import message_from_json
 from caliban_common.history import TargetModel, close_open_calls, repair
@@ -114,7 +115,7 @@ def test_a_full_disk_loses_neither_the_answer_nor_the_old_session(cli):
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 
     process = cli.start("-p", "second", "--session", "work", preexec_fn=limit)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=HANG_S)
     assert out.decode() == "x" * 50_000 + "\n"
     assert process.returncode == 78
     assert b"not saved" in err
@@ -170,7 +171,7 @@ def test_kill_at_any_instant_loses_nothing_that_was_shown(cli, tmp_path: Path):
             server.wait_for(lambda s: len(s.requests) > 0)
             time.sleep(seed.random() * 0.35)
             process.kill()
-            out = process.communicate(timeout=20)[0]
+            out = process.communicate(timeout=HANG_S)[0]
         frames = [json.loads(line) for line in out.splitlines() if line.endswith(b"}")]
         shown = [f["content"][0]["text"] for f in frames if f["type"] == "message"]
         state = store(cli).load(name)
@@ -199,7 +200,7 @@ def test_the_session_messages_read_back_as_they_were(cli):
 def test_two_runs_in_different_sessions_do_not_disturb_each_other(cli):
     cli.script(wire.exchange(wire.text("a")), wire.exchange(wire.text("a")))
     processes = [cli.start("-p", "x", "--session", name) for name in ("one", "two")]
-    assert [p.communicate(timeout=30)[0] for p in processes] == [b"a\n", b"a\n"]
+    assert [p.communicate(timeout=HANG_S)[0] for p in processes] == [b"a\n", b"a\n"]
     assert {head.name for head in store(cli).list()} == {"one", "two"}
 
 

@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import pytest
+from hang_guard import HANG_S
 
 from caliban_provider.testing.exchange import Pause
 from caliban_provider_anthropic.testing import wire
@@ -31,11 +32,11 @@ def subtypes(out: bytes) -> list[str]:
 @pytest.mark.parametrize("number", ALL)
 def test_a_signal_during_start_up_gives_one_result(cli, number):
     for delay_s in (0.06, 0.1, 0.15, 0.2):
-        cli.script(wire.broken(wire.text("Hel"), after=3, end=Pause(5.0)))
+        cli.script(wire.broken(wire.text("Hel"), after=3, end=Pause(HANG_S)))
         process = cli.start("-p", "hi", *STREAM)
         time.sleep(delay_s)
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=HANG_S)
         if process.returncode == -number or any(words in err for words in INTERPRETER_STARTS):
             continue  # it came before the first line of ours ran: the interpreter was still being made
         assert (process.returncode, subtypes(out), err) == (124, ["cancelled"], b"")
@@ -47,7 +48,7 @@ def test_a_signal_while_a_prompt_is_waited_for_gives_one_result(cli, number, fla
     process = cli.start(*flags, stdin=subprocess.PIPE)
     time.sleep(0.6)
     process.send_signal(number)
-    assert process.wait(10) == 124
+    assert process.wait(HANG_S) == 124
     assert process.stdout is not None and process.stderr is not None
     assert subtypes(process.stdout.read()) == ["cancelled"]
     assert b"Traceback" not in process.stderr.read()
@@ -63,7 +64,7 @@ def test_a_signal_between_prompts_adds_no_second_result(cli):
     while b'"result"' not in process.stdout.readline():
         pass
     process.send_signal(signal.SIGTERM)
-    assert process.wait(10) == 124
+    assert process.wait(HANG_S) == 124
     assert process.stdout.read() == b""
 
 
@@ -75,7 +76,7 @@ def test_a_signal_ends_the_wait_before_a_retry(cli):
         pass
     process.send_signal(signal.SIGINT)
     assert subtypes(process.stdout.read()) == ["cancelled"]
-    assert process.wait(10) == 124
+    assert process.wait(HANG_S) == 124
 
 
 def test_nohup_is_respected(cli):
@@ -83,7 +84,7 @@ def test_nohup_is_respected(cli):
     process = cli.start("-p", "-", stdin=-1, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     time.sleep(0.5)
     process.send_signal(signal.SIGHUP)
-    assert process.communicate(b"hi", timeout=20)[0] == b"done\n"
+    assert process.communicate(b"hi", timeout=HANG_S)[0] == b"done\n"
     assert process.returncode == 0
 
 
@@ -103,7 +104,7 @@ def test_interrupts_without_a_prompt_mean_nothing(cli):
 
 
 def test_two_interrupts_in_a_stream_end_one_run(cli):
-    cli.script(wire.broken(wire.text("Hel"), after=4, end=Pause(20.0)), wire.exchange(wire.text("second")))
+    cli.script(wire.broken(wire.text("Hel"), after=4, end=Pause(HANG_S)), wire.exchange(wire.text("second")))
     process = cli.start(*FRAMES, "--include-partial-messages", stdin=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(prompt("first"))
@@ -116,7 +117,7 @@ def test_two_interrupts_in_a_stream_end_one_run(cli):
     process.stdin.write(prompt("second"))
     process.stdin.close()
     assert subtypes(process.stdout.read()) == ["success"]
-    assert process.wait(10) == 0
+    assert process.wait(HANG_S) == 0
 
 
 def test_a_malformed_frame_during_a_run_lets_the_run_finish(cli):
@@ -133,4 +134,4 @@ def test_a_malformed_frame_during_a_run_lets_the_run_finish(cli):
     frames = [json.loads(line) for line in (first + out).splitlines()]
     assert sum(frame["type"] == "result" for frame in frames) == 1
     assert "".join(f["delta"] for f in frames if f["type"] == "text") == "fine" + "x" * 2000
-    assert (frames[-1]["subtype"], process.wait(10)) == ("error", 64)
+    assert (frames[-1]["subtype"], process.wait(HANG_S)) == ("error", 64)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 from msgspec.structs import replace
 
 from caliban.cli.options import Options, SessionOptions
@@ -47,7 +48,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 async def test_a_second_face_answers_from_the_same_app(server: LoopbackServer):
     server.extend(wire.exchange(wire.text("Hello ", "there.")))
     lines: list[str] = []
-    with anyio.fail_after(30):
+    with anyio.fail_after(HANG_S):
         await face("hi", Options(session=SessionOptions(session="mine")), lines)
     assert lines == ["Hello ", "there.", "= success, 1 turn"]
 
@@ -55,7 +56,7 @@ async def test_a_second_face_answers_from_the_same_app(server: LoopbackServer):
 async def test_a_second_face_goes_on_with_a_saved_conversation(server: LoopbackServer):
     server.extend(wire.exchange(wire.text("One.")), wire.exchange(wire.text("Two.")))
     lines: list[str] = []
-    with anyio.fail_after(30):
+    with anyio.fail_after(HANG_S):
         await face("first", Options(session=SessionOptions(session="mine")), lines)
         await face("second", Options(session=SessionOptions(resume="mine")), lines)
     texts = [block["text"] for m in server.requests[1].json["messages"] for block in m["content"]]

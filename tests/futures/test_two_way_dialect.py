@@ -13,6 +13,7 @@ from collections import deque
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_agent_core import Agent, Gate
 from caliban_agent_core.ports import ApprovalRequest
@@ -136,7 +137,7 @@ async def test_prompts_events_and_approvals_share_one_stream(answer: str, rung: 
         while mark not in seen:
             seen += await client.read() or b""
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as group:
             group.start_soon(dialect.pump)
             group.start_soon(driver.run, dialect)

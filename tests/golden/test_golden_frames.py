@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import pytest
 from command_kit import Cli, Finished
 from golden_kit import FILLER, Names, asked, check, files, part, transcript
+from hang_guard import HANG_S
 
 from caliban_common.usage import Usage
 from caliban_provider.testing.exchange import Exchange, Pause
@@ -166,7 +167,7 @@ def test_a_run_writes_the_frozen_frames(scene, name, output):
 
 
 def test_a_cancelled_run_writes_the_frozen_frames(scene):
-    scene.script(wire.broken(wire.thinking("hm"), wire.text("Hel", "lo"), after=8, end=Pause(30.0)))
+    scene.script(wire.broken(wire.thinking("hm"), wire.text("Hel", "lo"), after=8, end=Pause(HANG_S)))
     args = ("-p", "go", *OUTPUTS["partial"], "--no-save")
     process = scene.start(*args)
     assert process.stdout is not None
@@ -174,7 +175,7 @@ def test_a_cancelled_run_writes_the_frozen_frames(scene):
     while b'"delta":"Hel"' not in begun:
         begun += process.stdout.readline()
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=HANG_S)
     done = Finished(code=process.returncode, out=(begun + out).decode(), err=err.decode())
     check("frames/cancelled.partial", Names(scene)(transcript(args, done)))
 

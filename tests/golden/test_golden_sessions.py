@@ -10,6 +10,7 @@ import pytest
 from command_kit import Cli
 from golden_kit import Names, asked, check, files, part, transcript
 from golden_wires import ODD, PNG, SECRET
+from hang_guard import HANG_S
 
 from caliban_common.usage import Usage
 from caliban_provider.testing.exchange import Pause
@@ -55,7 +56,7 @@ def kill_in_a_reply(cli: Cli, *args: str) -> None:
     while b'"delta":"Hel"' not in (line := process.stdout.readline()):
         assert line, "the run has ended"
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=HANG_S)
 
 
 def test_a_session_is_written_resumed_and_forked_in_the_frozen_bytes(cli, folder):
@@ -75,7 +76,7 @@ def test_a_session_is_written_resumed_and_forked_in_the_frozen_bytes(cli, folder
 
 def test_a_killed_run_leaves_the_frozen_journal_which_the_next_run_folds_in(cli, folder):
     names = Names(cli)
-    hello = wire.broken(wire.text("Hel", "lo"), after=4, end=Pause(30.0))
+    hello = wire.broken(wire.text("Hel", "lo"), after=4, end=Pause(HANG_S))
     cli.script(EVERYTHING, hello, wire.exchange(wire.text("On.")), hello, wire.exchange(wire.text("End.")))
     kill_in_a_reply(cli, "-p", "See @pixel.png", "--session", "s", *FEW)
     told = names(part("after the first kill", files(folder, keep=lambda name: name != "s.lock")))
@@ -179,7 +180,7 @@ def test_what_is_no_session_is_told_in_the_frozen_words(cli, folder):
 
 
 def test_a_session_that_is_in_use_is_told_in_the_frozen_words(cli, folder):
-    cli.script(wire.broken(wire.text("Hel", "lo"), after=4, end=Pause(30.0)))
+    cli.script(wire.broken(wire.text("Hel", "lo"), after=4, end=Pause(HANG_S)))
     holder = cli.start("-p", "hi", "--session", "s", *STREAM, "--include-partial-messages")
     try:
         assert holder.stdout is not None
@@ -189,5 +190,5 @@ def test_a_session_that_is_in_use_is_told_in_the_frozen_words(cli, folder):
         told = Names(cli)(transcript(args, cli.run(*args)))
     finally:
         holder.kill()
-        holder.communicate(timeout=30)
+        holder.communicate(timeout=HANG_S)
     check("sessions/in-use", told.replace(f"process {holder.pid}", "process <pid>"))

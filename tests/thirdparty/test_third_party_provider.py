@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_kit import find_uv
+from hang_guard import HANG_S
 
 EXAMPLE = Path(__file__).parents[2] / "packages/caliban-provider/examples/caliban-provider-echo"
 MAX_LINES = 120
@@ -17,20 +19,19 @@ MAX_LINES = 120
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("third-party")
-    uv = os.environ.get("UV") or shutil.which("uv")
-    assert uv is not None, "uv runs the tests, so it is there"
+    uv = find_uv()
     source = target / "source"
     shutil.copytree(EXAMPLE, source)
     site = target / "site"
     command = [uv, "pip", "install", "--quiet", "--offline", "--no-deps", "--target", str(site), str(source)]
-    subprocess.run(command, check=True, timeout=120)
+    subprocess.run(command, check=True, timeout=HANG_S)
     return site
 
 
 def run(site: Path, home: Path, *args: str) -> subprocess.CompletedProcess[str]:
     env = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONPATH": str(site)}
     command = [sys.executable, "-m", "caliban", *args]
-    return subprocess.run(command, env=env, cwd=home, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env=env, cwd=home, capture_output=True, text=True, timeout=HANG_S)
 
 
 def test_it_answers_through_the_command(installed, tmp_path):

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_kit import Cli, opened
+from command_kit import Cli, find_uv, opened
+from hang_guard import HANG_S
 
 from caliban_provider_anthropic.testing import wire
 
@@ -20,13 +21,12 @@ DONE = wire.exchange(wire.text("Done."))
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("third-party")
-    uv = os.environ.get("UV") or shutil.which("uv")
-    assert uv is not None, "uv runs the tests, so it is there"
+    uv = find_uv()
     source = target / "source"
     shutil.copytree(EXAMPLE, source)
     site = target / "site"
     command = [uv, "pip", "install", "--quiet", "--offline", "--no-deps", "--target", str(site), str(source)]
-    subprocess.run(command, check=True, timeout=120)
+    subprocess.run(command, check=True, timeout=HANG_S)
     return site
 
 

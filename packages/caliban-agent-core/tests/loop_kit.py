@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
+from hang_guard import HANG_S
 
 from caliban_agent_core import Agent
 from caliban_common.event import AgentEvent
@@ -82,7 +83,7 @@ def cut(text: str = "half", tokens: int = 1024) -> Reply:
 
 async def play(agent: Agent, prompt: str = "go") -> tuple[list[AgentEvent], Any]:
     events: list[AgentEvent] = []
-    with anyio.fail_after(20):
+    with anyio.fail_after(HANG_S):
         async with agent.run(prompt) as run:
             async for event in run.events:
                 events.append(event)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_agent_core.channel import Channel
 
@@ -43,8 +44,10 @@ async def test_a_writer_waits_for_a_slow_reader():
 async def test_an_item_is_in_even_when_its_send_is_cancelled():
     channel: Channel[int] = Channel(1)
     await channel.send(1)
-    with anyio.move_on_after(0.01):
-        await channel.send(2)
+    async with anyio.create_task_group() as group:
+        group.start_soon(channel.send, 2)
+        await anyio.wait_all_tasks_blocked()
+        group.cancel_scope.cancel()
     channel.close()
     assert [item async for item in channel] == [1, 2]
 
@@ -56,7 +59,7 @@ async def test_an_abandoned_channel_holds_nobody_up():
         for number in range(10):
             await channel.send(number)
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as group:
             group.start_soon(write)
             await anyio.wait_all_tasks_blocked()

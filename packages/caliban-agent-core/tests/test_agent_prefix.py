@@ -134,7 +134,7 @@ def test_what_an_earlier_process_left_is_compared_too():
     told = PrefixWatch(left).ask(request(*GROWN, tools=(EDIT,)), 0)
     assert told == Warned(
         subtype="cache_break",
-        message="the prompt cache is of no use from tool Read, which is gone",
+        message="the provider's prompt cache cannot be reused beyond tool Read, which is gone",
         details={"part": "tool Read, which is gone", "cached_tokens": 0},
     )
     assert PrefixWatch(left).ask(request(*GROWN, model="other", tools=()), 0) is None

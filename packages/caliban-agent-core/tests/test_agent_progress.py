@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 from loop_kit import DONE, Stub, of, play, user_texts
 
 from caliban_agent_core import Agent, AgentOptions
@@ -129,7 +130,7 @@ async def test_a_tool_that_speaks_waits_for_a_slow_reader_and_can_be_cancelled_m
             await context.emit(ToolProgress(tool_use_id="t1"))
             said += 1
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(HANG_S):
         async with speaking(speak, event_buffer=4).run("go") as run:
             async for event in run.events:
                 if isinstance(event, ToolProgress):

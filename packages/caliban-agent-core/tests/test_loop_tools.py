@@ -6,6 +6,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 from loop_kit import DONE, Rules, Stub, of, play, three
 
 from caliban_agent_core import Agent, AgentOptions, Gate
@@ -78,7 +79,7 @@ async def test_a15_a_denied_call_keeps_its_place_in_the_history() -> None:
 async def test_a16_a_cancelled_run_ends_at_once_with_every_call_answered() -> None:
     tools = [Stub("a", until=anyio.Event()), Stub("b")]
     agent = Agent(ScriptedProvider([three("a", "b")]), "m", tools=tools)
-    with anyio.fail_after(5):
+    with anyio.fail_after(HANG_S):
         async with agent.run("go") as run:
             async for event in run.events:
                 if isinstance(event, ToolCallEnd) and event.name == "b":
@@ -102,7 +103,7 @@ async def test_a17_a_long_result_is_cut_and_kept_whole_in_a_file(tmp_path: Path)
 async def test_a_run_that_is_left_early_is_over_when_the_block_is() -> None:
     tool = Stub("a", until=anyio.Event())
     agent = Agent(ScriptedProvider([three("a")]), "m", tools=[tool])
-    with anyio.fail_after(5):
+    with anyio.fail_after(HANG_S):
         async with agent.run("go") as run:
             async for event in run.events:
                 if isinstance(event, MessageAdded):

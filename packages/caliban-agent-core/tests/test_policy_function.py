@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
@@ -261,7 +262,7 @@ async def test_cancelling_ends_an_async_function() -> None:
         started.set()
         await anyio.sleep_forever()
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as group:
             group.start_soon(wait.invoke, {}, CONTEXT)
             await started.wait()
@@ -383,7 +384,7 @@ two("x")
 def test_the_decorator_keeps_the_types_of_the_function() -> None:
     options = ["--strict", "--no-pretty", "--no-error-summary", "--cache-dir", os.devnull]
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, "-c", TYPED], capture_output=True, text=True, timeout=110
+        [sys.executable, "-m", "mypy", *options, "-c", TYPED], capture_output=True, text=True, timeout=HANG_S
     )
     kind = "caliban_agent_core.function.FunctionTool[[a: int], typing.Coroutine[Any, Any, str]]"
     assert done.stdout.splitlines() == [

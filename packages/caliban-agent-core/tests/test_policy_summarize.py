@@ -5,6 +5,7 @@ from functools import partial
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -195,7 +196,7 @@ async def test_the_cost_is_told_even_when_the_summary_is_not_usable() -> None:
 async def test_cancelling_leaves_nothing_behind() -> None:
     reached, never = anyio.Event(), anyio.Event()
     provider = ScriptedProvider([reply("ok", wait=never, reached=reached)])
-    with anyio.fail_after(5):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as group:
             group.start_soon(compact, (user("go"), *turns(*range(9))), provider)
             await reached.wait()

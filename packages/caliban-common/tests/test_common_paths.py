@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from caliban_common import paths
-from caliban_common.paths import CACHE, CONFIG, DATA, STATE, PlatformDir, expand_user, place_dir
+from caliban_common.paths import CACHE, CONFIG, DATA, PlatformDir, expand_user, place_dir
 
 HOME = Path("/home/ada")
 
@@ -13,18 +13,18 @@ HOME = Path("/home/ada")
 @pytest.mark.parametrize(
     ("platform", "environment", "expected"),
     [
-        ("linux", {}, [".config", ".local/share", ".local/state", ".cache"]),
-        ("darwin", {}, ["Library/Application Support"] * 3 + ["Library/Caches"]),
-        ("win32", {}, ["AppData/Roaming", "AppData/Local", "AppData/Local", "AppData/Local/caliban/cache"]),
+        ("linux", {}, [".config", ".local/share", ".cache"]),
+        ("darwin", {}, ["Library/Application Support"] * 2 + ["Library/Caches"]),
+        ("win32", {}, ["AppData/Roaming", "AppData/Local", "AppData/Local/caliban/cache"]),
         (
             "win32",
             {"APPDATA": "/r", "LOCALAPPDATA": "/l"},
-            ["/r", "/l", "/l", "/l/caliban/cache"],
+            ["/r", "/l", "/l/caliban/cache"],
         ),
         (
             "darwin",
             {"XDG_CONFIG_HOME": "/x", "XDG_DATA_HOME": "/y", "XDG_CACHE_HOME": "relative"},
-            ["/x", "/y", "Library/Application Support", "Library/Caches"],
+            ["/x", "/y", "Library/Caches"],
         ),
     ],
 )
@@ -34,7 +34,7 @@ def test_each_kind_of_directory_lies_where_its_system_puts_it(
     def where(place: PlatformDir) -> Path:
         return place_dir(place, platform=platform, environment=environment, home=HOME)
 
-    assert list(map(where, (CONFIG, DATA, STATE, CACHE))) == [HOME / path / "caliban" for path in expected]
+    assert list(map(where, (CONFIG, DATA, CACHE))) == [HOME / path / "caliban" for path in expected]
 
 
 def test_absolute_xdg_variables_are_honoured_and_relative_ones_are_not(
@@ -42,10 +42,9 @@ def test_absolute_xdg_variables_are_honoured_and_relative_ones_are_not(
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", "/x/config")
     monkeypatch.setenv("XDG_DATA_HOME", "/x/data")
-    monkeypatch.setenv("XDG_STATE_HOME", "/x/state")
     monkeypatch.setenv("XDG_CACHE_HOME", "/x/cache")
-    found = [paths.config_dir(), paths.data_dir(), paths.state_dir(), paths.cache_dir()]
-    assert found == [Path("/x", kind, "caliban") for kind in ("config", "data", "state", "cache")]
+    directories = [paths.config_dir(), paths.data_dir(), paths.cache_dir()]
+    assert directories == [Path("/x", kind, "caliban") for kind in ("config", "data", "cache")]
     monkeypatch.setenv("XDG_CACHE_HOME", "cache")
     assert paths.cache_dir().is_absolute()
 

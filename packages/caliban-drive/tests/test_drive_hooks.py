@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_agent_core import Agent
 from caliban_common.event import AgentEvent, HookFired, MessageAdded, RunEnd
@@ -60,7 +61,7 @@ class Memory:
 
 
 async def submit(session: Session, text: str) -> tuple[PromptResult, list[AgentEvent]]:
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         async with session.submit(user(text)) as submission:
             events = [event async for event in submission.events]
     return submission.result, events
@@ -155,7 +156,7 @@ async def test_a_prompt_that_is_interrupted_while_hooks_think_was_never_said():
 async def test_what_is_said_to_a_run_at_work_is_read_with_its_next_turn():
     hooks = Scripted()
     session = Session(Agent(ScriptedProvider([reply("one"), reply("two")]), "m", hooks=hooks), id="s")
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         async with session.submit(user("go")) as submission:
             async for event in submission.events:
                 if event.type == "turn_start" and event.turn == 0:
@@ -175,7 +176,7 @@ async def test_a_message_to_a_run_that_hooks_deny_is_told_of_and_not_read():
     agent = Agent(ScriptedProvider([reply("one")]), "m", hooks=Strict())
     session = Session(agent, id="s", parts=SessionParts(reporter=Reporter(shown.append)))
     warnings = []
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         async with session.submit(user("go")) as submission:
             async for event in submission.events:
                 if event.type == "turn_start":

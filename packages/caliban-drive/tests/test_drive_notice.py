@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_agent_core import Agent
 from caliban_common.event import TurnEnd, TurnStart, Warned
@@ -36,7 +37,7 @@ def reporting_session() -> tuple[Session, Reporter, list[Notice]]:
 
 async def test_what_is_reported_during_a_run_stands_among_its_events_where_it_happened():
     session, _, shown = reporting_session()
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         async with session.submit(user("hi")) as submission:
             events = [event async for event in submission.events]
     told = [event for event in events if isinstance(event, TurnStart | Warned | TurnEnd)]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_agent_core import Agent, AgentOptions
 from caliban_common.errors import CalibanError
@@ -54,7 +55,7 @@ class Memory:
 
 async def submit(session: Session, text: str) -> list:
     events = []
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         async with session.submit(user(text)) as submission:
             async for event in submission.events:
                 events.append(event)

@@ -7,6 +7,7 @@ import os
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_agent_core import Agent
 from caliban_common.event import (
@@ -50,7 +51,7 @@ async def drive(encoder, provider, hooks=None) -> tuple[int, str]:
     reader, writer = os.pipe()
     session = Session(Agent(provider, "m", hooks=hooks), id="s")
     driver = Driver(session=session, encoder=encoder, output=Output(writer), init=INIT)
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         code = await driver.run(OnePrompt(user("hi")))
     os.close(writer)
     with os.fdopen(reader, encoding="utf-8") as stream:

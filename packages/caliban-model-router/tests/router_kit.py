@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
+from hang_guard import HANG_S
 
 from caliban_common.message import Message, user
 from caliban_common.usage import Usage
@@ -147,7 +148,7 @@ def ask(*messages: Message, **options: object) -> CompletionRequest:
 async def answer(provider: Provider, request: CompletionRequest | None = None) -> Assembler:
     """The reply, folded; no test waits for ever."""
     reply = Assembler()
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         async with provider.stream(request or ask()) as events:
             async for event in events:
                 reply.add(event)

@@ -9,6 +9,7 @@ from random import Random
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 from router_kit import ABLE, Rig, rig_over, route
 
 from caliban_agent_core import Agent, AgentOptions
@@ -33,7 +34,7 @@ from caliban_provider.request import CompletionRequest
 from caliban_provider.retry import RetryPolicy
 from caliban_provider.stream import StreamEvent
 from caliban_provider.testing.scripted import Reply, ScriptedProvider, reply, thinking, tool_call
-from caliban_provider.watchdog import watched
+from caliban_provider.testing.watching import watched
 
 SCENARIOS = 1000
 CHUNK = 125
@@ -151,7 +152,7 @@ async def play(seed: int) -> None:
         retry=RetryPolicy(first_delay_s=0.0, max_told_s=0.02, max_told_retries=4), max_turns=8
     )
     agent = Agent(made.router, made.router.model, tools=[tool], options=options)
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         outcome = await agent.run_to_end("Go on.")
     context = f"seed {seed}: {outcome.stop}"
     if outcome.stop.ok:

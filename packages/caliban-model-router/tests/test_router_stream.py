@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 from router_kit import ABLE, Silent, answer, ask, rig, rig_over, route, words
 
 from caliban_common.message import ImageBlock, Message
@@ -57,7 +58,7 @@ class TestRaces:
     async def test_leaving_before_any_content_ends_both_calls(self):
         one, two = Silent(name="one"), Silent(name="two")
         made = raced(one=one, two=two)
-        with anyio.fail_after(5):
+        with anyio.fail_after(HANG_S):
             async with anyio.create_task_group() as group:
                 group.start_soon(answer, made.router)
                 await one.entered.wait()
@@ -80,7 +81,7 @@ class TestRaces:
         silent, gate = Silent(name="one"), anyio.Event()
         winner = ScriptedProvider([reply("many words", wait=gate, wait_before=3)], name="two")
         made = raced(one=silent, two=winner)
-        with anyio.fail_after(5):
+        with anyio.fail_after(HANG_S):
             async with made.router.stream(ask()) as events:
                 await silent.left.wait()
                 gate.set()
@@ -109,7 +110,7 @@ class TestRaces:
             await silent.entered.wait()
             asked.set()
 
-        with anyio.fail_after(5):
+        with anyio.fail_after(HANG_S):
             async with anyio.create_task_group() as group:
                 group.start_soon(release)
                 with pytest.raises(AuthenticationError):
@@ -174,7 +175,7 @@ class TestRaces:
             return Reply(error=AuthenticationError("key"), wait=asked)
 
         made = raced(one=ScriptedProvider(refuse, name="one"), two=silent)
-        with anyio.fail_after(5), pytest.raises(AuthenticationError):
+        with anyio.fail_after(HANG_S), pytest.raises(AuthenticationError):
             async with anyio.create_task_group() as group:
 
                 async def release() -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hang_guard import HANG_S
 
 from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.shell import parse_line
@@ -223,7 +224,7 @@ def run(command: str, scene: Any) -> tuple[collections.Counter[tuple[str, ...]],
         },
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=30,
+        timeout=HANG_S,
         check=False,
     )
     runs = collections.Counter(

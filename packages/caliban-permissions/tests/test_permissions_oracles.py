@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hang_guard import HANG_S
 
 from caliban_permissions.shell import ParsedLine, parse_line
 
@@ -119,7 +120,7 @@ def test_shfmt_finds_the_same_commands_and_words() -> None:
             [SHFMT or "shfmt", "-ln=bash", "--to-json"],
             input=text.encode(),
             capture_output=True,
-            timeout=30,
+            timeout=HANG_S,
             check=False,
         )
         if done.returncode:

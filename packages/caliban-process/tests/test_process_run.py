@@ -9,6 +9,7 @@ import time
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_process import (
     CapturedOutput,
@@ -81,7 +82,7 @@ async def test_cancelling_ends_the_whole_tree(runner, sh, tmp_path, gone):
     mark = tmp_path / "child"
     async with anyio.create_task_group() as group:
         group.start_soon(runner.run, sh("sleep 600 & echo $! > new; mv new child; sleep 600"))
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             while not mark.exists():
                 await anyio.sleep(0.01)
         group.cancel_scope.cancel()
@@ -191,7 +192,7 @@ async def test_without_pipes_cancelling_ends_the_program(sh, tmp_path, gone):
     mark = tmp_path / "leader"
     async with anyio.create_task_group() as group:
         group.start_soon(windows.run, sh("echo $$ > new; mv new leader; exec sleep 600"))
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             while not mark.exists():
                 await anyio.sleep(0.01)
         group.cancel_scope.cancel()

@@ -7,6 +7,7 @@ import sys
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 from msgspec.structs import replace
 
 from caliban_process import InputClosed, NotStarted, OutputLimit
@@ -16,7 +17,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.skipif(os.name != "posix", reason="
 
 async def read_until(process, end: bytes) -> bytes:
     data = b""
-    with anyio.fail_after(20):
+    with anyio.fail_after(HANG_S):
         while not data.endswith(end):
             chunk = await process.receive()
             assert chunk, data
@@ -53,7 +54,7 @@ async def test_one_that_ignores_signals_too_is_killed_with_its_children(runner, 
 async def test_the_group_is_killed_where_its_leader_has_gone_before(runner, sh, tmp_path, gone):
     script = "trap '' TERM; sleep 600 & echo $! > child; exit 4"
     async with runner.start(sh(script, stdin=b"", grace_s=0.1)) as process:
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             await process.exited()
         assert not gone(int((tmp_path / "child").read_text()), within_s=0.1)
     assert (process.exit_code, process.stopped) == (4, 1)
@@ -88,7 +89,7 @@ async def test_standard_error_never_blocks_it_and_stays_bounded(runner, sh):
     limit = OutputLimit(head_bytes=4, tail_bytes=7)
     async with runner.start(sh(script, stdin=b"", output=limit)) as process:
         assert await read_until(process, b"done\n") == b"done\n"
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             while process.stderr.tail != b"200000\n":
                 await anyio.sleep(0.01)
     assert (process.stderr.head, process.stderr.total_bytes) == (b"1\n2\n", 1288895)
@@ -107,7 +108,7 @@ async def test_any_number_of_tasks_may_wait_for_its_end(runner, sh):
                 group.start_soon(wait, process)
             await anyio.wait_all_tasks_blocked()
         assert process.exit_code == 0
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             while len(ended) < 3:
                 await anyio.sleep(0.01)
 
@@ -116,7 +117,7 @@ async def test_whoever_still_reads_when_it_is_closed_is_woken(runner, sh):
     async def read(process) -> None:
         assert await process.receive() == b""
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as group:
             # What holds the pipe open is a daemon, which is not stopped with the program.
             script = "setsid sh -c 'echo $$; exec sleep 600' & read end"
@@ -131,7 +132,7 @@ async def test_whoever_still_reads_when_it_is_closed_is_woken(runner, sh):
 
 async def test_one_that_reads_no_more_says_so_and_its_output_ends(runner, sh):
     async with runner.start(sh("exit 0", stdin=b"")) as process:
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             assert await process.receive() == b""
             await process.exited()
             with pytest.raises(InputClosed, match="/bin/sh reads no input any more"):

@@ -10,6 +10,7 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 import pytest
+from hang_guard import HANG_S
 
 from caliban_common.message import Message, TextBlock, ToolUseBlock, user
 from caliban_common.tool import ToolSpec
@@ -124,8 +125,8 @@ async def test_a_server_that_never_ends_its_answer_does_not_hold_up_a_complete_r
     steps = tuple(Send(piece) for piece in wire.reply(wire.text("Done.")))
     endless = Exchange(headers={"content-type": "text/event-stream"}, steps=(*steps, Hang()))
     with LoopbackServer([endless]) as server:
-        provider = make(server)
-        with anyio.fail_after(5):
+        provider = make(server, idle_s=2 * HANG_S)
+        with anyio.fail_after(HANG_S):
             assert (await reply(provider)).text == "Done."
         await provider.aclose()
 
@@ -275,7 +276,7 @@ async def test_a_slow_reply_that_is_never_silent_for_long_arrives() -> None:
         steps += [Send(piece), Pause(0.05)]
     slow = Exchange(headers={"content-type": "text/event-stream"}, steps=tuple(steps))
     with LoopbackServer([slow]) as server:
-        provider = make(server, idle_s=2.0, first_byte_s=2.0)
+        provider = make(server, idle_s=HANG_S, first_byte_s=HANG_S)
         assert (await reply(provider)).text == "abc"
         await provider.aclose()
 
@@ -285,7 +286,7 @@ async def test_cancelling_ends_the_request_and_the_provider_goes_on() -> None:
     pieces = wire.reply(wire.text("a", "b"))
     held = Exchange(
         headers={"content-type": "text/event-stream"},
-        steps=(*(Send(piece) for piece in pieces[:4]), Pause(more, 30), Send(pieces[4])),
+        steps=(*(Send(piece) for piece in pieces[:4]), Pause(more), Send(pieces[4])),
     )
     with LoopbackServer([held, wire.exchange(wire.text("next"))]) as server:
         provider = make(server)
@@ -295,9 +296,7 @@ async def test_cancelling_ends_the_request_and_the_provider_goes_on() -> None:
                     if isinstance(event, TextDelta):
                         scope.cancel()
         assert scope.cancelled_caught
-        gone = await anyio.to_thread.run_sync(
-            lambda: server.wait_for(lambda s: s.open_connections == 0, max_s=5)
-        )
+        gone = await anyio.to_thread.run_sync(lambda: server.wait_for(lambda s: s.open_connections == 0))
         assert gone
         assert (await reply(provider)).text == "next"
         await provider.aclose()

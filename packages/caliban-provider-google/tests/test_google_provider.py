@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_common.message import Message, TextBlock, ToolUseBlock, user
 from caliban_provider.assemble import Assembler
@@ -107,8 +108,8 @@ async def test_a_stream_that_stays_open_after_its_end_is_left() -> None:
     steps = tuple(Send(piece) for piece in wire.reply(wire.text("Done.")))
     endless = Exchange(headers={"content-type": "text/event-stream"}, steps=(*steps, Hang()))
     with LoopbackServer([endless]) as server:
-        provider = make(server, idle_s=0.2)
-        with anyio.fail_after(5):
+        provider = make(server, idle_s=2 * HANG_S)
+        with anyio.fail_after(HANG_S):
             assert (await reply(provider)).text == "Done."
         await provider.aclose()
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_common.message import TextBlock, user
 from caliban_provider.capabilities import Capabilities
@@ -207,7 +208,7 @@ def test_importing_the_provider_loads_no_runtime() -> None:
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         env=dict(os.environ),
         check=True,
     )

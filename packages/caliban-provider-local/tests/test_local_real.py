@@ -13,6 +13,7 @@ from typing import Any
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_common.message import Message, TextBlock, ToolResultBlock, ToolUseBlock, user
 from caliban_common.tool import ToolSpec
@@ -276,7 +277,7 @@ def test_nothing_is_written_no_port_is_opened_and_leaving_without_closing_is_cle
         [sys.executable, "-c", SILENT, str(report), str(broken)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=100,
+        timeout=HANG_S,
         env={**os.environ, "TMPDIR": str(scratch)},
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

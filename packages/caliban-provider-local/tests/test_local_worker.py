@@ -6,6 +6,7 @@ import threading
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_provider_local.worker import Job, Worker
 
@@ -18,7 +19,7 @@ def threads() -> list[str]:
 
 
 def wait_for(event: threading.Event) -> None:
-    assert event.wait(10)
+    assert event.wait(HANG_S)
 
 
 async def test_what_the_thread_pushes_arrives_in_order_and_the_thread_ends() -> None:

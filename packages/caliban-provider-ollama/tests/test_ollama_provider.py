@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_common.message import Message, TextBlock, ToolResultBlock, ToolUseBlock, assistant, user
 from caliban_common.tool import ToolSpec
@@ -254,8 +255,8 @@ async def test_a_server_that_never_ends_its_answer_does_not_hold_up_a_complete_r
     steps = tuple(Send(piece) for piece in wire.reply(wire.text("Done.")))
     endless = Exchange(headers={"content-type": wire.CONTENT_TYPE}, steps=(*steps, Hang()))
     with LoopbackServer(wire.Server([endless])) as server:
-        provider = make(server)
-        with anyio.fail_after(5):
+        provider = make(server, idle_s=2 * HANG_S)
+        with anyio.fail_after(HANG_S):
             assert await text(provider) == "Done."
         await provider.aclose()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -22,15 +24,15 @@ from caliban_provider.errors import (
     ServerError,
     StreamInterrupted,
 )
-from caliban_provider.sse import SSEDecoder
+from caliban_provider.reader import WireDecoder
+from caliban_provider.sse import SSEDecoder, SSEEvent
 from caliban_provider.testing.contract import assert_order
 from caliban_provider_openai.chat.decode import ChatDecoder, Style
 from caliban_provider_openai.responses.decode import ResponsesDecoder
-from caliban_provider_openai.service import Decoder
 from caliban_provider_openai.testing import chat, responses
 
 
-def folded(pieces: list[bytes], decoder: Decoder) -> Assembler:
+def folded(pieces: list[bytes], decoder: WireDecoder[SSEEvent]) -> Assembler:
     sse, events = SSEDecoder(), []
     for item in [*sse.feed(b"".join(pieces)), *sse.close()]:
         events += decoder.feed(item)
@@ -111,6 +113,7 @@ def test_an_item_that_is_told_at_its_end_only_is_taken_whole() -> None:
         (responses.Ending(status="incomplete", reason="max_output_tokens"), "max_tokens", None),
         (responses.Ending(status="incomplete", reason="content_filter"), "content_filter", None),
         (responses.Ending(status="incomplete", reason="steered"), "other", "steered"),
+        (responses.Ending(status="incomplete"), "other", "incomplete"),
         (responses.COMPLETED, "end_turn", None),
     ],
 )
@@ -421,3 +424,192 @@ def test_events_after_the_end_are_skipped() -> None:
     assert completion([*chat.reply(chat.text("x")), *chat.reply(chat.text("y"))]).message("", "").text == "x"
     two = [*responses.reply(responses.text("x")), *responses.reply(responses.text("y"))]
     assert response(two).message("", "").text == "x"
+
+
+def _response_events(*events: Mapping[str, Any], end: Mapping[str, Any] | None = None) -> list[bytes]:
+    start = {"type": "response.created", "response": {"id": "resp_1", "model": responses.MODEL}}
+    last = end or {"type": "response.completed", "response": {"status": "completed", "output": []}}
+    return [b"data: " + json.dumps(event).encode() + b"\n\n" for event in (start, *events, last)]
+
+
+def _added(id: str, call_id: str, **more: Any) -> dict[str, Any]:
+    item = {"type": "function_call", "id": id, "call_id": call_id, "name": "Read", "arguments": ""}
+    return {"type": "response.output_item.added", "item": item, **more}
+
+
+def _piece(id: str, delta: str, **more: Any) -> dict[str, Any]:
+    return {"type": "response.function_call_arguments.delta", "item_id": id, "delta": delta, **more}
+
+
+def _whole(id: str, call_id: str, arguments: str, **more: Any) -> dict[str, Any]:
+    item = {"type": "function_call", "id": id, "call_id": call_id, "name": "Read", "arguments": arguments}
+    return {"type": "response.output_item.done", "item": item, **more}
+
+
+A, B = '{"path":"a"}', '{"path":"b"}'
+TWO_CALLS = (
+    ToolUseBlock(id="call_a", name="Read", input={"path": "a"}),
+    ToolUseBlock(id="call_b", name="Read", input={"path": "b"}),
+)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        pytest.param(
+            (
+                _added("a", "call_a"), _piece("a", A), _whole("a", "call_a", A),
+                _added("b", "call_b"), _piece("b", B), _whole("b", "call_b", B),
+            ),
+            id="without places",
+        ),
+        pytest.param(
+            (
+                _added("a", "call_a"), _added("b", "call_b"),
+                _piece("a", A[:4]), _piece("b", B[:5]), _piece("a", A[4:]), _piece("b", B[5:]),
+                _whole("b", "call_b", B), _whole("a", "call_a", A),
+            ),
+            id="without places, in turns",
+        ),
+        pytest.param((_whole("", "call_a", A), _whole("", "call_b", B)), id="without places and ids"),
+        pytest.param(
+            (
+                {
+                    "type": "response.output_item.done",
+                    "output_index": 0,
+                    "item": {"type": "message", "id": "m"},
+                },
+                _added("a", "call_a", output_index=0), _piece("a", A, output_index=0),
+                _whole("a", "call_a", A, output_index=0),
+                _added("b", "call_b", output_index=1), _whole("b", "call_b", B, output_index=1),
+            ),
+            id="something ends at the place of a call before it",
+        ),
+        pytest.param(
+            (
+                _added("a", "call_a", output_index=0), _piece("x", A, output_index=0),
+                _whole("y", "call_a", A, output_index=0),
+                _added("b", "call_b", output_index=1), _piece("z", B, output_index=1),
+                _whole("w", "call_b", B, output_index=1),
+            ),
+            id="another id in every event",
+        ),
+        pytest.param(
+            (
+                _added("a", "call_a"),
+                {"type": "response.function_call_arguments.done", "item_id": "a", "arguments": A},
+                _added("b", "call_b"),
+                {"type": "response.function_call_arguments.done", "item_id": "b", "arguments": B},
+            ),
+            id="arguments at their end only",
+        ),
+    ],
+)  # fmt: skip
+def test_calls_of_a_response_are_told_apart_whatever_a_server_leaves_out(
+    events: tuple[Mapping[str, Any], ...],
+) -> None:
+    assert content(response(_response_events(*events))) == TWO_CALLS
+    items = [event["item"] for event in events if event["type"] == "response.output_item.done"]
+    if items:
+        end = {"type": "response.completed", "response": {"output": items}}
+        assert content(response(_response_events(*events, end=end))) == TWO_CALLS
+
+
+@pytest.mark.parametrize("status", ["failed", "cancelled"])
+def test_a_response_that_failed_is_no_success_whatever_its_last_event_is_called(status: str) -> None:
+    failed = {"status": status, "output": [], "error": {"code": "server_error", "message": "no more room"}}
+    for end in (
+        {"type": "response.completed", "response": failed},
+        {"type": "response.completed", "response": {**failed, "error": None}},
+        {"type": "response.incomplete", "response": failed},
+    ):
+        with pytest.raises(ServerError):
+            response(_response_events(end=end))
+
+
+@pytest.mark.parametrize(
+    ("reason", "stop"),
+    [
+        ("model_length", "context_window"),
+        ("model_context_window_exceeded", "context_window"),
+        ("max_output_reached", "max_tokens"),
+        ("sensitive", "content_filter"),
+        ("a_new_reason", "other"),
+    ],
+)
+def test_a_completion_that_was_cut_is_no_finished_one(reason: str, stop: str) -> None:
+    assert completion(_chunks({"content": "Half"}, finish=reason)).stop_reason == stop
+
+
+@pytest.mark.parametrize("reason", ["insufficient_system_resource", "network_error", "abort", "error"])
+def test_a_completion_that_its_server_gave_up_is_an_error_worth_asking_again(reason: str) -> None:
+    with pytest.raises(ServerError if reason != "insufficient_system_resource" else Overloaded) as caught:
+        completion(_chunks({"content": "Half"}, finish=reason))
+    assert caught.value.retryable
+
+
+def _chunks(*deltas: Mapping[str, Any], finish: str = "tool_calls") -> list[bytes]:
+    chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
+    texts = [json.dumps({"id": "c", "model": chat.MODEL, **chunk}).encode() for chunk in chunks]
+    return [b"data: " + text + b"\n\n" for text in (*texts, b"[DONE]")]
+
+
+def _call_piece(text: str, **more: Any) -> dict[str, Any]:
+    function = {"name": more.pop("name", ""), "arguments": text}
+    return {"tool_calls": [{"type": "function", "function": function, **more}]}
+
+
+@pytest.mark.parametrize("name", ["", None])
+@pytest.mark.parametrize("index", [{}, {"index": 0}])
+def test_a_piece_without_a_name_goes_on_with_the_open_call_whatever_its_id(
+    name: str | None, index: dict[str, int]
+) -> None:
+    pieces = [_call_piece(char, id=f"call_{at + 1}", name=name, **index) for at, char in enumerate(A)]
+    reply = completion(_chunks(_call_piece("", id="call_0", name="Read", index=0), *pieces))
+    assert content(reply) == (ToolUseBlock(id="call_0", name="Read", input={"path": "a"}),)
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        pytest.param((_call_piece("{}", id="c", name="Read", index=0), _call_piece(A, index=0)), id="empty"),
+        pytest.param((_call_piece("null", id="c", name="Read", index=0), _call_piece(A, index=0)), id="null"),
+        pytest.param(
+            (_call_piece(A, id="c", name="Read", index=0), _call_piece(A, id="c", name="Read", index=1)),
+            id="two places",
+        ),
+        pytest.param(
+            (_call_piece(A, id="c", name="Read", index=0), _call_piece(A, id="c", name="Read", index=0)),
+            id="one place",
+        ),
+        pytest.param(
+            (_call_piece(A, id="c", name="Read"), _call_piece(A, id="c", name="Read")), id="no place"
+        ),
+    ],
+)
+def test_a_call_that_is_told_twice_or_begun_with_nothing_is_one_call(
+    pieces: tuple[dict[str, Any], ...],
+) -> None:
+    assert content(completion(_chunks(*pieces))) == (ToolUseBlock(id="c", name="Read", input={"path": "a"}),)
+
+
+@pytest.mark.parametrize("before", [(), ({"content": "Half"},)])
+@pytest.mark.parametrize(
+    "words", [b'{"code":400,"message":"the request exceeds the available context size"}']
+)
+def test_an_error_in_a_field_of_its_own_is_the_servers_word(
+    before: tuple[dict[str, Any], ...], words: bytes
+) -> None:
+    pieces = _chunks(*before)[:-2] if before else []
+    for told, kind in ((words, ContextTooLong), (b"no more room", ServerError)):
+        with pytest.raises(kind):
+            completion([*pieces, b"error: " + told + b"\n\n", b"data: [DONE]\n\n"])
+
+
+def test_an_event_that_was_cut_may_be_asked_for_again_and_a_comment_is_passed_over() -> None:
+    with pytest.raises(BadResponse) as caught:
+        completion([b'data: {"id":"x","obj\n\n'])
+    assert caught.value.retryable
+    pieces = [b"data: : OPENROUTER PROCESSING\n\n", *_chunks({"content": "Hi"}, finish="stop")]
+    assert content(completion(pieces)) == (TextBlock(text="Hi"),)

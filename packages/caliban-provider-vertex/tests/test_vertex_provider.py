@@ -214,7 +214,7 @@ async def test_an_authorization_of_the_operator_stands_in_for_a_token() -> None:
 @pytest.mark.parametrize(
     ("status", "message", "error", "hint"),
     [
-        (403, "Vertex AI API has not been used in project p-1", AuthenticationError, "Enable"),
+        (403, "Vertex AI API has not been used in project p-1", AuthenticationError, "enable"),
         (401, "Request had invalid authentication credentials", AuthenticationError, "gcloud"),
         (404, "Publisher Model `x` was not found", ModelUnavailable, "global"),
         (429, "Quota exceeded for aiplatform", RateLimited, "try again"),

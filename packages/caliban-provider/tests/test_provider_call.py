@@ -10,6 +10,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import pytest
+from hang_guard import LIMITS_S
 
 from caliban_provider.call import MAX_PAGE_BYTES, MAX_REFUSAL_BYTES, Caller, Prepared, StreamKind
 from caliban_provider.classify import error_for
@@ -203,10 +204,15 @@ async def test_a_refusal_that_does_not_end_is_left_too() -> None:
 
 
 async def test_once_it_has_begun_an_answer_may_take_longer() -> None:
-    with LoopbackServer([sse("data: 1\n\n")]) as server:
-        async with calling(server) as (caller, prepare), caller.stream(prepare, 0.2) as got:
-            await anyio.sleep(0.3)
-            assert await got.read(99) == b"data: 1\n\n"
+    with LoopbackServer([sse("data: 1\n\n")] * 4) as server:
+        async with calling(server) as (caller, prepare):
+            for limit_s in (0.2, *LIMITS_S):
+                with suppress(StreamIdle):  # it did not begin in time: a longer one, then
+                    async with caller.stream(prepare, limit_s) as got:
+                        await anyio.sleep(1.5 * limit_s)
+                        assert await got.read(99) == b"data: 1\n\n"
+                        return
+    pytest.fail("it never began")
 
 
 async def test_an_error_in_the_block_is_the_blocks() -> None:

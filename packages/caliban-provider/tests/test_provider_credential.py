@@ -5,6 +5,7 @@ from __future__ import annotations
 import anyio
 import anyio.lowlevel
 import pytest
+from hang_guard import HANG_S
 
 from caliban_provider.credential import Credential, CredentialCache, duration_s
 from caliban_provider.errors import AuthenticationError, InvalidRequest, ServerError
@@ -168,7 +169,7 @@ async def test_an_exchange_that_ends_early_ends_its_renewal() -> None:
     async with cache.hold():
         pass
     now[0] += 60
-    with anyio.fail_after(5):
+    with anyio.fail_after(HANG_S):
         async with cache.hold():
             await anyio.wait_all_tasks_blocked()
         assert cache.value == 1

@@ -5,6 +5,7 @@ import socket
 import threading
 
 import pytest
+from hang_guard import HANG_S
 
 from caliban_provider.testing.loopback import (
     Close,
@@ -21,7 +22,7 @@ from caliban_provider.testing.loopback import (
 
 
 def connect(server: LoopbackServer) -> http.client.HTTPConnection:
-    return http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    return http.client.HTTPConnection("127.0.0.1", server.port, timeout=HANG_S)
 
 
 def ask(server: LoopbackServer, body: bytes = b"", path: str = "/") -> tuple[int, bytes]:
@@ -79,7 +80,7 @@ def test_a_validator_refuses_without_using_up_the_script() -> None:
 
 def received(server: LoopbackServer) -> list[bytes]:
     """What comes out of the socket, one entry per read, up to the end of the connection."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=HANG_S) as client:
         client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         return list(iter(lambda: client.recv(65536), b""))
 
@@ -150,14 +151,14 @@ def test_leaving_ends_everything_that_still_hangs() -> None:
     for connection in connections:
         connection.close()
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port), timeout=1)
+        socket.create_connection(("127.0.0.1", port), timeout=HANG_S)
 
 
 def test_many_clients_are_served_at_the_same_time() -> None:
     barrier = threading.Barrier(8)
 
     def script(request: Request) -> Exchange:
-        barrier.wait(10)
+        barrier.wait(HANG_S)
         return answer(200, request.body)
 
     answers: list[bytes] = []
@@ -168,7 +169,7 @@ def test_many_clients_are_served_at_the_same_time() -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(10)
+            thread.join(HANG_S)
     assert sorted(answers) == [b"%d" % n for n in range(8)]
 
 
@@ -180,7 +181,7 @@ def test_bytes_that_are_no_http_close_the_connection_only() -> None:
             b"POST / HTTP/1.1\r\ncontent-length: x\r\n\r\n",
             b"\x16\x03\x01",
         ):
-            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=HANG_S) as client:
                 client.sendall(garbage)
                 client.shutdown(socket.SHUT_WR)
                 while client.recv(65536):

@@ -9,6 +9,7 @@ from functools import partial
 import anyio
 import anyio.to_thread
 import pytest
+from hang_guard import HANG_S
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,8 +23,8 @@ from caliban_provider.testing.loopback import Exchange, Hang, LoopbackServer, Se
 
 pytestmark = pytest.mark.anyio
 
-TIMEOUTS = StreamTimeouts(first_byte_s=9, idle_s=9)
-TRAILING = StreamTimeouts(first_byte_s=9, idle_s=9, trail_s=9)
+TIMEOUTS = StreamTimeouts(first_byte_s=HANG_S, idle_s=HANG_S)
+TRAILING = StreamTimeouts(first_byte_s=HANG_S, idle_s=HANG_S, trail_s=HANG_S)
 BODY = b'begin\n"Hello"\n", \xe4\xbd\xa0"\n\n"!"\nend\n'
 WHOLE: list[StreamEvent] = [
     MessageStart(model="m"),
@@ -218,7 +219,7 @@ async def test_what_trails_behind_the_end_is_read_where_the_wire_has_it() -> Non
 
 async def test_silence_behind_the_end_is_an_end() -> None:
     body = Body(b"begin\nend\n", then=anyio.Event())
-    brief = StreamTimeouts(first_byte_s=9, idle_s=9, trail_s=0.01)
+    brief = StreamTimeouts(first_byte_s=HANG_S, idle_s=HANG_S, trail_s=0.01)
     assert await read(body, Lines(late=True), brief) == ([*WHOLE[:2], *_END], None)
 
 
@@ -291,3 +292,40 @@ async def test_a_reply_read_to_its_end_leaves_its_connection_for_the_next() -> N
                 assert [event async for event in events] == WHOLE
         assert server.connections == 1
         await http.aclose()
+
+
+async def _pings(gap_s: float) -> AsyncIterator[bytes]:
+    while True:
+        await anyio.sleep(gap_s)
+        yield b"\n"
+
+
+class Pinging:
+    """An answer that never ends: what it says first, and then lines that say nothing."""
+
+    def __init__(self, *said: bytes) -> None:
+        self.headers: dict[str, str] = {}
+        self._said = said
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        for chunk in self._said:
+            yield chunk
+        async for ping in _pings(0.01):
+            yield ping
+
+
+@pytest.mark.parametrize(
+    ("said", "limits", "told_s"),
+    [
+        ((), StreamTimeouts(first_byte_s=0.05, idle_s=HANG_S), 0.05),
+        ((b'begin\n"Hello"\n',), StreamTimeouts(first_byte_s=HANG_S, idle_s=0.05), 0.05),
+    ],
+)
+async def test_what_says_nothing_does_not_end_a_silence(
+    said: tuple[bytes, ...], limits: StreamTimeouts, told_s: float
+) -> None:
+    reader = ReplyReader(Pinging(*said), NDJSONDecoder(), Lines(), limits)
+    with pytest.raises(StreamIdle) as caught:
+        async for _ in reader:
+            pass
+    assert caught.value.idle_s == told_s

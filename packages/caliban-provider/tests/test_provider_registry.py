@@ -88,7 +88,7 @@ def test_an_unknown_name_is_told_with_the_names_there_are(site: Site) -> None:
     with pytest.raises(UnknownProvider) as raised:
         find("nobody", {"home": "ours:FACTORY", "attic": "ours:FACTORY"})
     assert raised.value.message == "no provider is called 'nobody'"
-    assert raised.value.hint == f"Installed are: {', '.join(names({'home': '', 'attic': ''}))}."
+    assert raised.value.hint == f"installed are: {', '.join(names({'home': '', 'attic': ''}))}"
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_missing_key_is_told_before_the_first_call(site: Site) -> None:
         connect("keyed", environ={})
     assert (raised.value.message, raised.value.hint) == (
         "there is no API key for keyed",
-        "Set the environment variable KEY_A.",
+        "set the environment variable KEY_A",
     )
 
 

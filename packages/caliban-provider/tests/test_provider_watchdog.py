@@ -4,9 +4,10 @@ from collections.abc import AsyncIterator
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_provider.errors import StreamIdle
-from caliban_provider.watchdog import watched
+from caliban_provider.testing.watching import watched
 
 pytestmark = pytest.mark.anyio
 
@@ -19,15 +20,15 @@ async def spoken(*items: int, then: anyio.Event | None = None) -> AsyncIterator[
 
 
 async def test_what_comes_in_time_passes_unchanged() -> None:
-    assert [item async for item in watched(spoken(1, 2, 3), first_byte_s=9, idle_s=9)] == [1, 2, 3]
+    assert [item async for item in watched(spoken(1, 2, 3), first_byte_s=HANG_S, idle_s=HANG_S)] == [1, 2, 3]
 
 
 async def test_nothing_at_all_is_an_end_and_no_silence() -> None:
-    assert [item async for item in watched(spoken(), first_byte_s=9, idle_s=9)] == []
+    assert [item async for item in watched(spoken(), first_byte_s=HANG_S, idle_s=HANG_S)] == []
 
 
 async def test_a_late_first_item_has_its_own_limit() -> None:
-    items = watched(spoken(then=anyio.Event()), first_byte_s=0.01, idle_s=9)
+    items = watched(spoken(then=anyio.Event()), first_byte_s=0.01, idle_s=HANG_S)
     with pytest.raises(StreamIdle, match=r"first piece of the reply did not come within 0\.01 s") as raised:
         await items.__anext__()
     assert raised.value.idle_s == 0.01
@@ -36,7 +37,7 @@ async def test_a_late_first_item_has_its_own_limit() -> None:
 async def test_silence_after_an_item_ends_the_stream() -> None:
     received = []
     with pytest.raises(StreamIdle, match=r"next piece of the reply did not come within 0\.01 s") as raised:
-        async for item in watched(spoken(1, 2, then=anyio.Event()), first_byte_s=9, idle_s=0.01):
+        async for item in watched(spoken(1, 2, then=anyio.Event()), first_byte_s=HANG_S, idle_s=0.01):
             received.append(item)
     assert (received, raised.value.idle_s, raised.value.retryable) == ([1, 2], 0.01, False)
 
@@ -55,10 +56,11 @@ async def test_a_timeout_of_the_stream_itself_is_not_taken_for_silence() -> None
         raise TimeoutError("mine")
 
     with pytest.raises(TimeoutError, match="mine"):
-        _ = [item async for item in watched(failing(), first_byte_s=9, idle_s=9)]
+        _ = [item async for item in watched(failing(), first_byte_s=HANG_S, idle_s=HANG_S)]
 
 
 async def test_a_cancelled_wait_is_cancelled_and_not_idle() -> None:
+    items = watched(spoken(then=anyio.Event()), first_byte_s=HANG_S, idle_s=HANG_S)
     with anyio.move_on_after(0.01) as scope:
-        await watched(spoken(then=anyio.Event()), first_byte_s=9, idle_s=9).__anext__()
+        await items.__anext__()
     assert scope.cancelled_caught

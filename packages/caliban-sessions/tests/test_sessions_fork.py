@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hang_guard import HANG_S
 
 from caliban_common.message import assistant, user
 from caliban_common.usage import Usage
@@ -201,7 +202,7 @@ def test_a_full_disk_makes_no_fork(tmp_path: Path) -> None:
         "try: SessionStore(Path(sys.argv[1])).fork('old', 'new')\n"
         "except SessionWriteError as error: print(error.message)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, timeout=HANG_S)
     assert b"session 'old' cannot be forked" in done.stdout, done.stderr
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 

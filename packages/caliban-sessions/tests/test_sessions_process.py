@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hang_guard import HANG_S
 
 from caliban_common.message import user
 from caliban_sessions import SessionBusy, SessionStore, SessionWriteError
@@ -102,7 +103,7 @@ def run(code: str, *args: str, env: dict[str, str] | None = None) -> str:
     done = subprocess.run(
         [sys.executable, "-c", code, *args],
         capture_output=True,
-        timeout=60,
+        timeout=HANG_S,
         env={**os.environ, **(env or {})},
     )
     assert done.returncode == 0, done.stderr.decode()
@@ -151,7 +152,7 @@ def test_a_second_writer_is_told_who_holds_the_session_and_what_to_do(
     assert [message.text for message in store.load("s").messages] == ["held"]
     store.open("other").close()
     holder.stdin.close()
-    holder.wait(30)
+    holder.wait(HANG_S)
     with store.open("s") as session:
         assert [message.text for message in session.state.messages] == ["held"]
 
@@ -167,7 +168,7 @@ def test_the_lock_of_a_killed_process_blocks_nobody(
     assert holder.stdout is not None
     assert holder.stdout.readline() == b"ready\n"
     holder.send_signal(signal.SIGKILL)
-    holder.wait(30)
+    holder.wait(HANG_S)
     assert (tmp_path / "s.lock").exists()
     with SessionStore(tmp_path).open("s") as session:
         assert [message.text for message in session.state.messages] == ["held"]

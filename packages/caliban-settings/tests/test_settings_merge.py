@@ -6,14 +6,15 @@ import subprocess
 import sys
 from typing import Any, get_args
 
+from hang_guard import HANG_S
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caliban_settings import SCHEMA, SCOPES, Key, ValueOrigin, json_schema
 from caliban_settings.check import problem
+from caliban_settings.key import Guard, Merge
 from caliban_settings.leaves import Leaves, SettingValue
 from caliban_settings.merge import combine, merge, nested
-from caliban_settings.schema import Guard, Merge
 
 WORDS = {
     "type",
@@ -164,6 +165,6 @@ def test_importing_and_loading_nothing_loads_nothing_heavy() -> None:
         f"print([name for name in {heavy!r} if name in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG_S, check=True
     )
     assert done.stdout == "[]\n"

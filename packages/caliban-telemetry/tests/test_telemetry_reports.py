@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
+from hang_guard import HANG_S
 
 from caliban_common.stop import Stop
 from caliban_common.usage import Usage
@@ -46,7 +47,7 @@ async def test_b170_usage_told_twice_in_a_stream_is_billed_once_by_the_formula()
 
 async def test_b173_a_budget_spent_by_a_sub_agent_stops_both_without_a_hang() -> None:
     money = account("0.01")
-    with anyio.fail_after(2):
+    with anyio.fail_after(HANG_S):
         parent = await money.before_call(**call())  # its ceiling is far above the limit; it may be made
         assert isinstance(parent, int)
         money.after_call(parent, Usage(input_tokens=500, output_tokens=20))

@@ -12,6 +12,7 @@ from pathlib import Path
 import genai_prices
 import pytest
 from genai_prices import data_snapshot
+from hang_guard import HANG_S
 
 from caliban_common.usage import Usage
 from caliban_telemetry import library, prices, table
@@ -156,7 +157,11 @@ def test_the_table_is_small_and_of_the_installed_library() -> None:
     assert library.is_other_than("0.0.1")
     if SCRIPT.exists():
         run = subprocess.run(
-            [sys.executable, str(SCRIPT), "--check"], capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, str(SCRIPT), "--check"],
+            capture_output=True,
+            text=True,
+            timeout=HANG_S,
+            check=False,
         )
         assert (run.returncode, run.stderr) == (0, "")
 
@@ -164,7 +169,7 @@ def test_the_table_is_small_and_of_the_installed_library() -> None:
 def run(code: str) -> str:
     """What a fresh interpreter prints."""
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG_S, check=True
     )
     return done.stdout.strip()
 

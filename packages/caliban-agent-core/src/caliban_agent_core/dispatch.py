@@ -25,6 +25,7 @@ from caliban_agent_core.toolset import ToolSnapshot
 from caliban_common.arguments import ArgumentError
 from caliban_common.event import ApprovalAsked, ApprovalGiven, ToolCallEnd, ToolCallReady
 from caliban_common.history import INTERRUPTED, interrupted
+from caliban_common.masked import masked_output
 from caliban_common.message import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from caliban_common.text import one_line
 from caliban_common.tool import Tool, ToolContext, ToolOutput
@@ -32,7 +33,7 @@ from caliban_common.tool import Tool, ToolContext, ToolOutput
 Outcome = Literal["ran", "denied", "invalid", "interrupted"]
 
 
-class Passed(Struct, kw_only=True):
+class Passed(Struct, frozen=True, kw_only=True):
     """A call that hooks and rules let pass, with the tool that runs it; `place` is its place in the reply.
 
     `asks` is why a person has to allow it first, `None` where nobody has to. `context` is what hooks want the
@@ -126,17 +127,19 @@ class Dispatcher:
 
         Raises nothing for what a model or a tool did.
         """
-        passed = []
+        passed: list[Passed] = []
+        last: dict[str | None, Passed] = {}
         for place, call in enumerate(work.calls):
             await self._state.emit(ToolCallReady(turn=work.turn, call=call))
             item = await self._prepare(place, call, work)
             if item is not None:
-                passed.append(item)
+                passed.append(replace(item, after=last.get(item.key)))
+                if item.key is not None:
+                    last[item.key] = passed[-1]
         if self._hooks.stop is not None:
             for item in passed:  # a hook has ended the run: what was allowed before it spoke does not begin
                 await self._deny(item.place, self._hooks.stop.message, work, item.context)
             passed = []
-        _put_in_order(passed)
         if self._options.parallel_limit <= 1:
             for item in passed:
                 await self._pass(item, work, anyio.Semaphore(1))
@@ -244,10 +247,11 @@ class Dispatcher:
 
     async def _finish(self, place: int, output: ToolOutput, work: ToolBatch, ending: CallEnding) -> None:
         call = work.calls[place]
+        output = self._masked(output)
         result = work.results[place] = self._result(call, output, ending.context)
         verdict, more = await self._hooks.after_tool(call, result, work.turn)
         if verdict.updated_output is not None:
-            output = replace(output, content=verdict.updated_output)
+            output = self._masked(replace(output, content=verdict.updated_output))
         if verdict.updated_output is not None or more:
             context = "\n".join(filter(None, (ending.context, more)))
             result = work.results[place] = self._result(call, output, context)
@@ -266,6 +270,7 @@ class Dispatcher:
     def _result(self, call: ToolUseBlock, output: ToolOutput, context: str) -> ToolResultBlock:
         """What the model reads: `output` within its cap, and `context` after it."""
         options = self._options
+        context = context if options.masker is None else options.masker.text(context)
         capped = cap_output(
             output,
             cap_chars=options.tool_result_cap_chars,
@@ -277,6 +282,10 @@ class Dispatcher:
         if context:
             content = (*content, TextBlock(text=context))
         return ToolResultBlock(tool_use_id=call.id, content=content, is_error=output.is_error)
+
+    def _masked(self, output: ToolOutput) -> ToolOutput:
+        masker = self._options.masker
+        return output if masker is None else masked_output(output, masker)
 
 
 async def invoke(tool: Tool, call: ToolUseBlock, context: ToolContext) -> tuple[ToolOutput, Outcome]:
@@ -309,12 +318,3 @@ def _conflict_key(tool: Tool, call: ToolUseBlock) -> str | None:
         return None  # the tool itself will tell the model what is wrong
     except Exception:
         return f"every call of {tool.spec.name}"  # nobody knows what it touches: one at a time
-
-
-def _put_in_order(passed: list[Passed]) -> None:
-    """Let each call wait for the one before it that it conflicts with."""
-    last: dict[str, Passed] = {}
-    for item in passed:
-        if item.key is not None:
-            item.after = last.get(item.key)
-            last[item.key] = item

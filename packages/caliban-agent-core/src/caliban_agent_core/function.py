@@ -168,11 +168,11 @@ def tool(
     """Make a tool of a typed function, `async` or plain.
 
     The first paragraph of its docstring describes it to the model, its sections on arguments (in the style of
-    Google, NumPy or Sphinx) describe these. Its annotations are the schema (pydantic's `Field` in `Annotated` adds
-    bounds, and descriptions that go before those of the docstring), a parameter of type `ToolContext` is filled by the
-    loop. It returns a string, a `ToolOutput`, or anything that has a JSON form. `kind`, `main_argument` and
-    `roles` are those of `ToolSpec`; `conflict_key` is given the validated arguments. Raises
-    `ToolDefinitionError` for a function that no model could be offered.
+    Google, NumPy or Sphinx) describe these. Its annotations are the schema (pydantic's `Field` in `Annotated`
+    adds bounds, and descriptions that go before those of the docstring), a parameter of type `ToolContext` is
+    filled by the loop. It returns a string, a `ToolOutput`, or anything that has a JSON form. `kind`,
+    `main_argument` and `roles` are those of `ToolSpec`; `conflict_key` is given the validated arguments.
+    Raises `ToolDefinitionError` for a function that no model could be offered.
     """
     facts = {"kind": kind, "main_argument": main_argument, "roles": roles or {}}
     if function is None:

@@ -21,8 +21,8 @@ class Gate(Struct, frozen=True, kw_only=True):
     """Who judges tool calls, after the hooks.
 
     Without either everything is allowed: an embedder who hands over functions has decided. With an `approver`
-    and no `rules` every call is asked about; without an `approver` a call that the rules, or a hook, leave to a
-    person is denied.
+    and no `rules` every call is asked about; without an `approver` a call that the rules, or a hook, leave to
+    a person is denied.
     """
 
     rules: Rules | None = None
@@ -30,7 +30,7 @@ class Gate(Struct, frozen=True, kw_only=True):
 
 
 class GateVerdict(Struct, frozen=True, kw_only=True):
-    """What the gate says: the decision, and the call as it may run (a hook may have changed its input).
+    """What the gate says: the decision, and the call as it may run (a hook or a rule may have changed its input).
 
     `context` is what the hooks want the model to read beside the result.
     """
@@ -55,18 +55,21 @@ async def judge(gate: Gate, hooks: HookCaller, call: ToolUseBlock, tool: Tool, t
         return GateVerdict(decision=decision, call=call, context=context)
     if answer.updated_input is not None:
         call = replace(call, input=answer.updated_input)
-    return GateVerdict(decision=await _decide(gate, answer, call, tool), call=call, context=context)
+    decision = await _decide(gate, answer, call, tool)
+    if decision.action == "allow" and decision.updated_input is not None:
+        call = replace(call, input=decision.updated_input)
+    return GateVerdict(decision=decision, call=call, context=context)
 
 
 async def ask_approver(approver: Approver, call: ToolUseBlock, tool: Tool, reason: str) -> Decision:
-    """The approver's answer; `ask` means that it comes later. The wall: an approver that fails allows nothing."""
+    """The approver's answer; `ask` means that it comes later. The wall: one that fails allows nothing."""
     try:
         answer: object = await approver.approve(ApprovalRequest(call=call, tool=tool.spec, reason=reason))
         if not isinstance(answer, Decision):
             raise TypeError(f"it answered with a {type(answer).__name__}")
     except Exception as error:
         return _failed("the approver failed", error)
-    return answer
+    return replace(answer, updated_input=None)  # what was shown is what runs: an approver says yes or no
 
 
 async def _decide(gate: Gate, answer: HookVerdict, call: ToolUseBlock, tool: Tool) -> Decision:

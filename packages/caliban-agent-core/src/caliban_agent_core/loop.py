@@ -37,6 +37,7 @@ from caliban_provider.errors import (
     InvalidRequest,
     ProviderError,
     RequestTooLarge,
+    ServerError,
     StreamIdle,
 )
 from caliban_provider.request import CompletionRequest
@@ -133,12 +134,12 @@ class Loop(Struct, kw_only=True):
         await self._tell(self.prefix.ask(request, self.state.generation))
         try:
             outcome = await self._run_turn(request, number, tools)
-        except InvalidRequest as error:
+        except (InvalidRequest, ServerError) as error:
             if isinstance(error, ContextTooLong | RequestTooLarge):
                 raise
-            if await self._without_images(error):
+            if isinstance(error, InvalidRequest) and await self._without_images(error):
                 return None
-            if request.response_schema is None:
+            if request.response_schema is None or not _may_be_the_schema(error):
                 raise
             await self._tell(_unheld(error))
             outcome = await self._run_turn(replace(request, response_schema=None), number, tools)
@@ -155,7 +156,7 @@ class Loop(Struct, kw_only=True):
         )
 
     async def _without_images(self, error: InvalidRequest) -> bool:
-        """Leave out the images that a provider refused with `error`, once in a run; whether there were any."""
+        """Leave out the images that were refused with `error`, once in a run; whether there were any."""
         if self.images_left_out or not names_image(error.message):
             return False
         messages = without_images(tuple(self.state.messages), one_line(error.message, max_chars=300))
@@ -227,9 +228,10 @@ class Loop(Struct, kw_only=True):
                 await self.state.tell(advice(name))
                 return None
             case "stop":
+                called = one_line(name) or "a tool without a name"
                 return Stop(
                     kind="doom_loop",
-                    message=f"the model made the same failing call {STOP_AFTER} times: {one_line(name) or 'a tool without a name'}",
+                    message=f"the model made the same failing call {STOP_AFTER} times: {called}",
                     hint="say what it should do instead, or try another model",
                 )
 
@@ -296,7 +298,7 @@ def _lacks_call(reply: Reply) -> bool:
 
 
 def broken_end(reply: Reply) -> Stop | None:
-    """The end for a model whose last reply is no answer: empty, without its call, or cut for an unknown reason."""
+    """The end for a model whose last reply is no answer: empty, without its call, or cut."""
     detail = one_line(reply.detail) if reply.detail else ""
     if _lacks_call(reply):
         what = "the model announced a tool call and made none"
@@ -307,6 +309,13 @@ def broken_end(reply: Reply) -> Stop | None:
     else:
         return None
     return stop_for(BadResponse(what, hint="ask again, or try another model"))
+
+
+def _may_be_the_schema(error: ProviderError) -> bool:
+    """Whether a request may have failed for its schema: some servers fall over it instead of refusing it."""
+    if isinstance(error, ServerError):
+        return error.status is not None and error.status >= 500
+    return not isinstance(error, ContextTooLong | RequestTooLarge)
 
 
 def _unknown_end(reply: Reply) -> str | None:

@@ -189,7 +189,7 @@ def _broken(part: str, cached_tokens: int) -> Warned:
     cost = f" ({cached_tokens:,} tokens)" if cached_tokens else ""
     return Warned(
         subtype="cache_break",
-        message=f"the prompt cache{cost} is of no use from {part}",
+        message=f"the provider's prompt cache{cost} cannot be reused beyond {part}",
         details={"part": part, "cached_tokens": cached_tokens},
     )
 

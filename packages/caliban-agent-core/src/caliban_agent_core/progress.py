@@ -20,9 +20,8 @@ class CallProgress:
         """Send `event`, waiting while the reader is far behind. Raises `TypeError` for any other value."""
         if not isinstance(event, ToolProgress | ChildEvent):
             raise TypeError(f"a tool emits ToolProgress and ChildEvent, not {type(event).__name__}")
-        await (
-            lowlevel.checkpoint_if_cancelled()
-        )  # a tool that only speaks can be stopped here and nowhere else
+        # A tool that only speaks can be stopped here and nowhere else.
+        await lowlevel.checkpoint_if_cancelled()
         if self._state is None:
             return
         if event.tool_use_id != self._tool_use_id:

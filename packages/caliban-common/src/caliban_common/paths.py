@@ -45,13 +45,6 @@ DATA = PlatformDir(
     windows_variable="LOCALAPPDATA",
     windows_home="AppData/Local",
 )
-STATE = PlatformDir(
-    xdg_variable="XDG_STATE_HOME",
-    linux=".local/state",
-    macos="Library/Application Support",
-    windows_variable="LOCALAPPDATA",
-    windows_home="AppData/Local",
-)
 CACHE = PlatformDir(
     xdg_variable="XDG_CACHE_HOME",
     linux=".cache",
@@ -70,11 +63,6 @@ def config_dir() -> Path:
 def data_dir() -> Path:
     """What the user would miss: sessions, plugins; usually `~/.local/share/caliban`."""
     return _user_dir(DATA)
-
-
-def state_dir() -> Path:
-    """Logs and history, usually `~/.local/state/caliban`."""
-    return _user_dir(STATE)
 
 
 def cache_dir() -> Path:

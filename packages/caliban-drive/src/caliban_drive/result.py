@@ -49,6 +49,8 @@ SUBTYPES: Final[Mapping[StopKind, Subtype]] = MappingProxyType(
 )
 """The ends that have a name of their own; all others are errors."""
 
+REFUSALS: Final = ("refusal", "content_filter")
+
 
 ModelUsage: TypeAlias = tuple[str, Usage, float | None]
 """A model, the tokens it used, and what they cost in US dollars; `None` where no price is known."""
@@ -103,8 +105,8 @@ class Costs(Protocol):
 class RunTotals(Struct, kw_only=True):
     """The sum of the events of one or more runs, counted from when it was made.
 
-    Where somebody knows the `costs`, all tokens are theirs, so that no sum can differ from another: `before` is
-    what they knew when this was made. `is_answer` says that the last message makes no call.
+    Where somebody knows the `costs`, all tokens are theirs, so that no sum can differ from another: `before`
+    is what they knew when this was made. `is_answer` says that the last message makes no call.
     """
 
     model: str
@@ -112,6 +114,7 @@ class RunTotals(Struct, kw_only=True):
     costs: Costs | None = None
     before: tuple[ModelUsage, ...] = ()
     text: str = ""
+    earlier_text: str = ""
     is_answer: bool = False
     goes_on: bool = False
     turns: int = 0
@@ -139,6 +142,8 @@ class RunTotals(Struct, kw_only=True):
                 self.open_calls.clear()
                 self.api_ms += event.api_ms
             case RunEnd():
+                if event.stop.kind in REFUSALS and self.text == f"[{event.stop.message}]":
+                    self.text = self.earlier_text  # our own note for the history is nobody's answer
                 self.turns += event.turns
                 self.usage += event.usage
                 self.turns_without_edit = event.turns_without_edit
@@ -167,6 +172,7 @@ class RunTotals(Struct, kw_only=True):
     def _add_message(self, message: Message) -> None:
         """Keep the last words of the model; those that go on after a cut are one answer with it."""
         if message.role == "assistant":
+            self.earlier_text = self.text
             self.text = (self.text if self.goes_on else "") + message.text or self.text
             self.is_answer = not message.tool_uses
         self.goes_on = message.role == "user" and message.text == TEXT_CUT

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from msgspec import Struct
 
 from caliban_agent_core.answer import MAX_REPAIRS, json_values, repair_prompt
+from caliban_common.decoding import decode_text
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
 from caliban_drive.errors import BadSchema, SchemaMismatch
@@ -65,9 +66,9 @@ def load_schema(argument: str) -> AnswerSchema:
     text = argument.lstrip()
     if not text.startswith(("{", "[")):
         try:
-            text = read_regular(Path(argument), max_bytes=MAX_SCHEMA_BYTES).decode("utf-8", "replace")
+            text = decode_text(read_regular(Path(argument), max_bytes=MAX_SCHEMA_BYTES))
         except CalibanError as error:
-            raise BadSchema(f"--json-schema: {error.message}") from error
+            raise BadSchema(f"--json-schema: {error.message}", hint=error.hint) from error
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:

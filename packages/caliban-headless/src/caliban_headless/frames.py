@@ -24,7 +24,7 @@ ERROR_CATEGORIES = frozenset({"overloaded", "rate_limit", "timeout", "network", 
 
 
 class Init(Struct, frozen=True, kw_only=True):
-    """What the first frame says of a run. `model` is `provider/model`."""
+    """What the first frame says of a run. Models are `provider/model`, `prices_as_of` is a date."""
 
     session_id: str
     model: str
@@ -33,6 +33,8 @@ class Init(Struct, frozen=True, kw_only=True):
     bare: bool
     cwd: str
     permission_mode: str
+    fallback_model: str | None = None
+    prices_as_of: str | None = None
 
 
 def init_frame(init: Init) -> dict[str, Any]:
@@ -49,6 +51,8 @@ def init_frame(init: Init) -> dict[str, Any]:
         "bare_mode": init.bare,
         "cwd": init.cwd,
         "permission_mode": init.permission_mode,
+        **({} if init.fallback_model is None else {"fallback_model": init.fallback_model}),
+        **({} if init.prices_as_of is None else {"prices_as_of": init.prices_as_of}),
     }
 
 

@@ -28,7 +28,8 @@ from caliban_common.event import (
     TurnStart,
     Warned,
 )
-from caliban_common.message import ToolUseBlock
+from caliban_common.message import TextBlock, ToolUseBlock
+from caliban_common.terminal import visible
 from caliban_common.text import one_line, plural
 from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.notice import Notice
@@ -39,6 +40,9 @@ UNSPOKEN = ("cache_miss",)
 
 UNFRAMED = ("slow_key_helper", "status")
 """Warnings that frames have no word for: they stand on standard error beside frames, too."""
+
+MAX_NAME_CHARS = 80
+"""How much is shown of the name of a tool: models make up names of any length."""
 
 
 SPOKEN_TOO = (*UNFRAMED, "session_write_failed")
@@ -51,7 +55,7 @@ def print_notice(text: str) -> None:
         try:
             if sys.platform != "win32" and not select.select([], [sys.stderr.fileno()], [], 0)[1]:
                 return
-            sys.stderr.write(text)
+            sys.stderr.write(visible(text) if sys.stderr.isatty() else text)
             sys.stderr.flush()
         except (OSError, ValueError, UnicodeError):
             pass
@@ -70,18 +74,26 @@ def _is_watched() -> bool:
 
 def line(message: str, hint: str | None = None) -> str:
     """`message` as it stands on standard error."""
-    return f"[caliban: {message}]\n" + (f"[hint: {hint}]\n" if hint else "")
+    return f"caliban: {message}\n" + (f"hint: {hint}\n" if hint else "")
 
 
 class Notices:
     """Lines for standard error. `announce` says which tools run; problems are told in any case.
 
     Beside frames (`framed`) there are lines only for what these do not say. The specs of the `tools` tell
-    which argument says most about a call.
+    which argument says most about a call; `resume` is the command that goes on with the session.
     """
 
-    def __init__(self, *, announce: bool, framed: bool = False, tools: ToolSource | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        announce: bool,
+        framed: bool = False,
+        tools: ToolSource | None = None,
+        resume: str | None = None,
+    ) -> None:
         self._announce = announce
+        self._resume = resume
         self._tools = tools or FixedTools()
         self._framed = framed
 
@@ -93,8 +105,7 @@ class Notices:
             case ToolCallReady():
                 return f"[{describe_call(event.call, self._tools)}]\n" if self._announce else ""
             case ToolCallEnd():
-                denied = event.outcome == "denied"
-                return line(f"{event.name} was denied: {one_line(event.reason)}") if denied else ""
+                return _ended(event)
             case ApiRetry():
                 wait_s = event.delay_ms / 1000
                 attempt = f"{event.attempt}/{event.max_retries}"
@@ -128,10 +139,18 @@ class Notices:
         return _warning(event) if isinstance(event, Warned) and event.subtype in SPOKEN_TOO else ""
 
     def result(self, result: PromptResult) -> str:
-        """The line for an end that is no success."""
-        if self._framed or not result.is_error:
+        """The lines at the end: why it is no success, and what it came to."""
+        if self._framed:
             return ""
-        return line(_words(result), result.hint)
+        failure = line(_words(result), result.hint) if result.is_error else ""
+        return failure + (self._summary(result) if self._announce and result.turns else "")
+
+    def _summary(self, result: PromptResult) -> str:
+        tokens = f"{result.usage.input_tokens:,} tokens in, {result.usage.output_tokens:,} out"
+        seconds = f"{result.duration_ms / 1000:.1f} s"
+        parts = [plural(result.turns, "turn"), tokens, _cost(result), seconds]
+        kept = f"; go on: {self._resume}" if self._resume is not None else "; not saved"
+        return line(", ".join(parts) + kept)
 
 
 def describe_call(call: ToolUseBlock, tools: ToolSource) -> str:
@@ -139,7 +158,26 @@ def describe_call(call: ToolUseBlock, tools: ToolSource) -> str:
     specs = (tool.spec for tool in tools.tools() if tool.spec.name == call.name)
     main_argument = next((spec.main_argument for spec in specs), None)
     value = None if main_argument is None else call.input.get(main_argument)
-    return f"{call.name} {one_line(value, max_chars=120)}" if isinstance(value, str) else call.name
+    name = one_line(call.name, max_chars=MAX_NAME_CHARS)
+    return f"{name} {one_line(value, max_chars=120)}" if isinstance(value, str) else name
+
+
+def _ended(event: ToolCallEnd) -> str:
+    """Why a call did not do what it was to do; those that did need no word."""
+    name = one_line(event.name, max_chars=MAX_NAME_CHARS)
+    if event.outcome == "denied":
+        return line(f"{name} was denied: {one_line(event.reason)}")
+    if not event.result.is_error:
+        return ""
+    words = (part.text for part in event.result.content if isinstance(part, TextBlock))
+    return line(f"{name} failed: {one_line(next(words, '') or 'without a word', max_chars=200)}")
+
+
+def _cost(result: PromptResult) -> str:
+    """What was spent, as far as prices are known."""
+    unpriced = any(cost is None for _, _, cost in result.model_usage)
+    dollars = f"${result.cost_usd:.4f}"
+    return dollars if not unpriced else "price unknown" if not result.cost_usd else f"over {dollars}"
 
 
 def _warning(event: Warned) -> str:

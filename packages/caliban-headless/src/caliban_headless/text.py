@@ -35,35 +35,39 @@ from caliban_headless.frames import Init
 
 
 class FinalText:
-    """The last message alone, at the end: what a program reads from a pipe.
+    """The last message of each prompt alone, once it is whole: what a program reads from a pipe.
 
-    With `is_data` it is the one JSON value that fits a schema, and nothing where there is none. A run that fails
-    is followed by what it was cut off in, if that is no word between two calls.
+    With `is_data` it is the one JSON value that fits a schema, and nothing where there is none. A run that
+    fails is followed by what it was cut off in, if that is no word between two calls.
     """
 
     def __init__(self, *, is_data: bool = False) -> None:
         self._is_data = is_data
+        self._last = ""
 
     def begin(self, init: Init) -> bytes:
         """Text has no beginning of its own."""
         return b""
 
     def prompt(self, message: Message) -> bytes:
-        """Text does not echo prompts."""
-        return b""
+        """Text does not echo prompts; the answer to the one before is whole now."""
+        text, self._last = self._last, ""
+        return _on_lines(text) if text and not self._is_data else b""
 
     def event(self, event: AgentEvent) -> bytes:
-        """Nothing until the end."""
+        """Nothing before the answer is whole."""
+        if isinstance(event, MessageAdded) and event.message.role == "assistant" and not event.injected:
+            self._last = event.message.text or self._last
         return b""
 
     def result(self, result: PromptResult) -> bytes:
         """The message, on lines of its own."""
+        self._last = ""
         if self._is_data:
             return self._document(result)
         if result.is_error and not (result.is_answer and result.text):
             return b""
-        text = clean(result.text)
-        return (text if text.endswith("\n") else f"{text}\n").encode("utf-8")
+        return _on_lines(result.text)
 
     def _document(self, result: PromptResult) -> bytes:
         """The value as the model wrote it, where it wrote nothing else."""
@@ -75,6 +79,11 @@ class FinalText:
         except (ValueError, RecursionError):
             text = dumps(result.structured).decode("utf-8")
         return f"{clean(text)}\n".encode()
+
+
+def _on_lines(text: str) -> bytes:
+    words = clean(text)
+    return (words if words.endswith("\n") else f"{words}\n").encode("utf-8")
 
 
 class TextEncoder:

@@ -25,11 +25,12 @@ class Runner:
     """Starts programs through one wrapper, under one watchdog. Make one per host process.
 
     However a call ends, nothing that it has started is left, but for daemons: those of marked programs end
-    with the host, even where it is killed.
+    with the host, even where it is killed. `prepare` is called once, before the first program starts.
     """
 
-    def __init__(self, wrapper: Wrapper | None = None) -> None:
+    def __init__(self, wrapper: Wrapper | None = None, *, prepare: Callable[[], None] | None = None) -> None:
         self._wrapper = wrapper
+        self._prepare = prepare
         self._id = os.urandom(8).hex()
         self._numbers = count(1)
         self._watchdog = Watchdog(f"={self._id}-")
@@ -75,6 +76,9 @@ class Runner:
         return opened(self._prepared(command), self._watchdog)
 
     def _prepared(self, command: Command) -> Command:
+        prepare, self._prepare = self._prepare, None
+        if prepare is not None:
+            prepare()
         if command.marker is not None:
             text = f"{self._id}-{next(self._numbers)}."
             command = replace(command, env={**command.env, command.marker: text})

@@ -16,7 +16,7 @@ from caliban_common.stop import StopReason
 from caliban_common.usage import Usage, told_count
 from caliban_provider.classify import error_for_type
 from caliban_provider.errors import BadResponse, ProviderError, StreamInterrupted
-from caliban_provider.json_fields import block_index, parse, required_member, string
+from caliban_provider.json_fields import block_index, is_comment, parse, parse_error, required_member, string
 from caliban_provider.sse import SSEEvent
 from caliban_provider.stream import (
     BlockStart,
@@ -95,8 +95,10 @@ class Decoder:
             piece = self._quick(data)
             if piece is not None:
                 return [piece]
-        if self.stopped or event.event == "ping" or not data.strip():
+        if self.stopped or event.event == "ping" or not data.strip() or is_comment(data):
             return []
+        if event.event == "error":
+            raise stream_error(parse_error(data), secrets=self._secrets, provider=self._provider)
         return self._take(event.event, parse(data))
 
     def finish(self, fault: BadResponse | None = None) -> list[StreamEvent]:
@@ -262,7 +264,7 @@ def stream_error(
     Whatever is in `secrets` is kept out of the message.
     """
     inner = data.get("error")
-    report = inner if isinstance(inner, dict) else {}
+    report = inner if isinstance(inner, dict) else data
     message = string(report, "message") or "the provider reported an error without saying which"
     error = error_for_type(string(report, "type") or "api_error", message, provider=provider, secrets=secrets)
     error.request_id = error.request_id or string(data, "request_id") or None

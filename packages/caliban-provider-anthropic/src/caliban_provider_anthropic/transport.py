@@ -131,12 +131,14 @@ def root_url(base_url: str | None) -> str:
     try:
         parts = urlsplit(url)
         fine = parts.scheme in ("http", "https") and bool(parts.netloc)
+        _ = parts.port  # raises for one that there is not
     except ValueError:
         fine = False
     if not fine:
         raise InvalidRequest(
             "the base URL of Anthropic is not an http or https URL",
-            hint="check ANTHROPIC_BASE_URL or the settings",
+            hint="write it in full, such as https://host/path, where it is given: in a flag, the settings "
+            "or ANTHROPIC_BASE_URL",
         )
     url = url.rstrip("/")
     for ending in _ENDINGS:

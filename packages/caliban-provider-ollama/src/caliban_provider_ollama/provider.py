@@ -21,7 +21,7 @@ from caliban_provider_ollama.encode import Encoder, Wishes
 from caliban_provider_ollama.models import FAMILY, ModelFacts, capabilities
 from caliban_provider_ollama.transport import Transport
 
-_SLOW = "a large model may take long to load: try again, or allow a longer wait"
+_SLOW = "a large model may take long to load: try again, or use a smaller one"
 
 
 class OllamaProvider:

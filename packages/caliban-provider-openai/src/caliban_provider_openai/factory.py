@@ -115,7 +115,7 @@ def build(
     service: ChatService | ResponsesService
     match api:
         case "responses":
-            service = ResponsesService(facts)
+            service = ResponsesService(quirks, facts)
         case "chat":
             service = ChatService(quirks, facts)
         case _:

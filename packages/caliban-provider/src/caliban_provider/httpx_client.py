@@ -1,4 +1,4 @@
-"""What is left to the HTTP library: proxies, addresses that are not plain, answers that are compressed.
+"""What is left to the HTTP library: proxies, and addresses that are not plain.
 
 The only module that imports it, and only once there is work for it.
 """
@@ -9,18 +9,20 @@ import ssl
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from caliban_provider import faults, http1
 from caliban_provider.connection import PORTS, ConnectionResponse, HttpTimeouts, Origin, Pool
-from caliban_provider.errors import BadResponse, InvalidRequest, NetworkError, ProviderError
+from caliban_provider.errors import InvalidRequest, NetworkError, ProviderError
 from caliban_provider.plain_request import LOOPBACK
+from caliban_provider.proxies import proxy_for
 
 if TYPE_CHECKING:
     import httpx
 
 
 class HttpxClient:
-    """The library's client; where no proxy is between, `pool` carries its bytes.
+    """The library's clients, one for each proxy; where none is between, `pool` carries the bytes.
 
     `headers` go with every request that does not have its own. `context` is asked for what TLS needs.
     """
@@ -36,52 +38,46 @@ class HttpxClient:
         self._pool = pool
         self._headers = headers
         self._context = context
-        self._client: httpx.AsyncClient | None = None
-        self._proxied = False
+        self._clients: dict[str | None, httpx.AsyncClient] = {}
 
     async def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, *, host: str
     ) -> ConnectionResponse | HttpxResponse:
         """Send a request and give its answer's head. Raises `ProviderError`, which names `host`."""
-        if self._client is None:
-            self._client = self._build()
+        proxy = _proxy(url)
+        client = self._clients.get(proxy)
+        if client is None:
+            client = self._clients[proxy] = self._build(proxy)
         import httpx
 
         try:
-            request = self._client.build_request(method, url, headers=dict(headers), content=body)
-            response = await self._client.send(request, stream=True)
+            request = client.build_request(method, url, headers=dict(headers), content=body)
+            response = await client.send(request, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
-            raise _failed(error, host, self._limits, proxied=self._proxied) from None
+            raise _failed(error, host, self._limits, proxied=proxy is not None) from None
         own = response.extensions.get("answer")
         if isinstance(own, ConnectionResponse):
-            return unpacked(own, host, self._limits)
+            return own
         return HttpxResponse(response, host, self._limits)
 
     async def aclose(self) -> None:
         """Close every connection; may be called twice."""
-        client, self._client = self._client, None
-        if client is not None:
+        clients, self._clients = tuple(self._clients.values()), {}
+        for client in clients:
             await client.aclose()
 
-    def _build(self) -> httpx.AsyncClient:
+    def _build(self, proxy: str | None) -> httpx.AsyncClient:
         _without_command_line()
         from http.cookiejar import CookieJar, DefaultCookiePolicy
-        from urllib.parse import urlsplit
-        from urllib.request import getproxies
 
         import httpx
 
         limits = self._limits
-        proxies = getproxies()
-        self._proxied = proxied = bool(proxies)
-        own = _transport(self._pool)
-        here = (f"[{host}]" if ":" in host else host for host in LOOPBACK)
         # A context costs 20 ms where certificates come in one file: only a proxied client needs it now.
-        context = self._context() if proxied else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context = self._context() if proxy else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
-            for scheme, proxy in proxies.items():
-                if scheme != "no":
-                    _ = urlsplit(proxy).port  # the library takes any number, and the system does not
+            if proxy:
+                _ = urlsplit(proxy).port  # the library takes any number, and the system does not
             return httpx.AsyncClient(
                 headers=self._headers,
                 timeout=httpx.Timeout(
@@ -89,23 +85,23 @@ class HttpxClient:
                 ),
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
                 follow_redirects=False,
-                transport=None if proxied else own,
-                # A proxy elsewhere cannot reach a server on this machine.
-                mounts={f"all://{host}": own for host in here} if proxied else None,
+                transport=None if proxy else _transport(self._pool),
+                proxy=proxy,
                 verify=context,
+                trust_env=False,
             )
         except (httpx.InvalidURL, ValueError, ImportError) as error:
             raise _useless(error) from None
 
 
 class HttpxResponse:
-    """An answer whose body the library reads: over its own connections, or because it is compressed."""
+    """An answer whose body the library reads, over its own connections."""
 
     def __init__(self, response: httpx.Response, host: str, limits: HttpTimeouts) -> None:
         self.status = response.status_code
         self.headers = {name.lower(): value for name, value in response.headers.items()}
         self._response = response
-        self._pieces = response.aiter_bytes()
+        self._pieces = response.aiter_raw()
         self._host = host
         self._limits = limits
 
@@ -117,10 +113,6 @@ class HttpxResponse:
 
         try:
             return await self._pieces.__anext__()
-        except httpx.DecodingError as error:
-            raise BadResponse(
-                f"the answer of {self._host} cannot be decompressed: {faults.line(error)}"
-            ) from error
         except httpx.ReadTimeout:
             raise faults.read_timeout(f"{self._host} did not go on", self._limits.read_s) from None
         except (httpx.HTTPError, ssl.SSLError, OSError) as error:
@@ -131,13 +123,14 @@ class HttpxResponse:
         await self._response.aclose()
 
 
-def unpacked(
-    answer: ConnectionResponse, host: str, limits: HttpTimeouts
-) -> ConnectionResponse | HttpxResponse:
-    """`answer`, its body decompressed where it is compressed although nobody asked for that."""
-    if answer.headers.get("content-encoding", "identity") == "identity":
-        return answer
-    return HttpxResponse(_response(answer), host, limits)
+def _proxy(url: str) -> str | None:
+    """The proxy before the server of `url`; a proxy elsewhere cannot reach a server on this machine."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme.lower(), 0)
+    except ValueError:
+        return None
+    return None if host in LOOPBACK else proxy_for(parts.scheme.lower(), host, port)
 
 
 def _without_command_line() -> None:

@@ -38,6 +38,7 @@ class SessionLog:
         self.updated_at = created_at
         self.provider = ""
         self.model = ""
+        self.workspace = ""
         self.prefix: Mapping[str, str] = {}
         self.usage = Usage()
         self.todos: tuple[Mapping[str, Any], ...] = ()
@@ -113,6 +114,7 @@ class SessionLog:
         """A new session that begins with this one's history; what this one has spent stays with it."""
         made = SessionLog(name=name, id=id, created_at=created_at)
         made.provider, made.model, made.prefix = self.provider, self.model, self.prefix
+        made.workspace = self.workspace
         made.todos, made.plan_mode = self.todos, self.plan_mode
         made.extra = dict(self.extra)
         made.forked_from = ForkOrigin(session=self.name, id=self.id, entry=self.leaf)
@@ -149,6 +151,7 @@ class SessionLog:
             updated_at=self.updated_at,
             provider=self.provider,
             model=self.model,
+            workspace=self.workspace,
             prefix=self.prefix,
             messages=tuple(entry.message for entry in self.entries),
             total_usage=self.usage,

@@ -122,10 +122,19 @@ class SessionWriter:
         *,
         provider: str | None = None,
         model: str | None = None,
+        workspace: str | None = None,
         prefix: Mapping[str, str] | None = None,
     ) -> None:
-        """Remember who answers from now on, and what prompts begin with. Raises `SessionWriteError`."""
-        asked = {"provider": provider, "model": model, "prefix": None if prefix is None else dict(prefix)}
+        """Remember who answers from now on, where, and what prompts begin with.
+
+        Raises `SessionWriteError`.
+        """
+        asked = {
+            "provider": provider,
+            "model": model,
+            "workspace": workspace,
+            "prefix": None if prefix is None else dict(prefix),
+        }
         facts: dict[str, Any] = {
             key: value for key, value in asked.items() if value not in (None, getattr(self._ledger, key))
         }
@@ -196,6 +205,7 @@ class SessionWriter:
             "created_at": stamp.to_text(ledger.created_at),
             "provider": ledger.provider,
             "model": ledger.model,
+            **({"workspace": ledger.workspace} if ledger.workspace else {}),
         }
 
     def _durable(self, journal: Journal, lines: bytes) -> None:
@@ -204,7 +214,7 @@ class SessionWriter:
         if self._size_bytes + len(lines) > self._max_bytes:
             raise SessionWriteError(
                 f"session {self.name!r} is full: its files would pass {self._max_bytes:,} bytes",
-                hint="compact it, or start a new one with another --session name",
+                hint="start a new one with another --session name",
             )
         try:
             journal.append(lines)

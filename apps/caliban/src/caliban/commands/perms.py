@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from msgspec.structs import replace
-
 from caliban.cli.commands import CALL_EXAMPLE
+from caliban.cli.foreign import TOOLS
 from caliban.cli.invocation import Invocation
 from caliban.compose.permissions import build_rules, resolve_mode, roots_of
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
-from caliban.stdio import write_out
+from caliban.stdio import complain, write_out
+from caliban_common.near import nearest
 from caliban_common.permission import Action
-from caliban_common.text import clean
+from caliban_common.text import clean, one_line
 from caliban_common.tool import ToolSpec
 from caliban_permissions import Engine, Explanation
 from caliban_permissions.names import guide_spec
@@ -29,11 +30,7 @@ EXITS: Final[Mapping[Action, int]] = MappingProxyType({"allow": 0, "deny": 1, "a
 def perms(invocation: Invocation) -> int:
     """Judge one call. The exit code is the verdict: 0 allow, 1 deny, 2 ask."""
     sources, values = invocation.options.settings, invocation.values
-    options = replace(
-        invocation.options.permissions,
-        allow_dangerously_skip_permissions=values["permission_mode"] == "bypassPermissions",
-        disable_auto_mode=True,
-    )
+    options = invocation.options.permissions
     workspace = build_workspace(invocation.options.workspace.workspace)
     settings = build_settings(sources, workspace)
     known = _known(values["tool"])
@@ -42,10 +39,17 @@ def perms(invocation: Invocation) -> int:
         mode=resolve_mode(options, settings),
         workspace=workspace,
         interactive=True,
+        auto_allow=options.auto_allow,
         roots=roots_of(settings, workspace),
+        search_path=tuple(os.get_exec_path()),
         vouched=known.values(),
     )
     tool = known.get(values["tool"]) or ToolSpec(name=values["tool"], description="", input_schema={})
+    if tool.name not in known and not _is_pattern_of_server(tool.name):
+        meant = TOOLS.get(tool.name.lower()) or nearest(tool.name, known)
+        hint = f"did you mean {meant}? " if meant else ""
+        complain(f"caliban: there is no tool {one_line(tool.name, max_chars=80)} in this version\n")
+        complain(f"hint: {hint}the verdict is that on a tool of an installed package\n")
     explanation = engine.explain(tool, _arguments(values["input"]))
     text = _full(explanation) if values["verb"] == "explain" else _line(explanation)
     return write_out(clean(text).encode()) or EXITS[explanation.verdict]
@@ -70,13 +74,22 @@ def _known(name: str) -> dict[str, ToolSpec]:
     return known
 
 
+def _is_pattern_of_server(name: str) -> bool:
+    return name.startswith("mcp__")
+
+
 def _line(explanation: Explanation) -> str:
-    return f"MATCH: pattern={explanation.rule or '(default)'} action={explanation.verdict}\n"
+    """The verdict, and why, where it is no plain allow."""
+    head = f"MATCH: pattern={explanation.rule or '(default)'} action={explanation.verdict}"
+    reason = (
+        f"\nreason: {explanation.reason}" if explanation.reason and explanation.verdict != "allow" else ""
+    )
+    return f"{head}{reason}\n"
 
 
 def _full(explanation: Explanation) -> str:
     lines = [_line(explanation).rstrip(), f"mode: {explanation.mode}"]
-    if explanation.reason:
+    if explanation.reason and explanation.verdict == "allow":
         lines.append(f"reason: {explanation.reason}")
     for part in explanation.parts:
         lines.append(f"  {part.action:5} {part.kind} {part.text}   [{part.rule or 'default'}, {part.scope}]")

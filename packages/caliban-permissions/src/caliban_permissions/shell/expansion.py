@@ -19,6 +19,11 @@ _PLAIN_PARAMETER = re.compile(
     r"\$\{#?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+)"
     r"(?:(?::?[-+=?]|[%#/^,])[^$`()\[\]{}@!\\'\"]*|:[ ]?-?[0-9]+(?::-?[0-9]+)?)?\}"
 )
+_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_DOCUMENT = re.compile(
+    r"\$\([ \t\n]*cat[ \t]*<<(-?)[ \t]*(?:'([A-Za-z0-9_]+)'|\"([A-Za-z0-9_]+)\"|([A-Za-z0-9_]+))[ \t]*\n"
+)
+_CLOSING = re.compile(r"[ \t\n]*\)")
 _NUMBERS = re.compile(r"\$\(\([0-9 +*/%-]+\)\)")
 _BRACKETS: Mapping[str, re.Pattern[str]] = {
     "()": re.compile(r"[\\'\"()]"),
@@ -66,6 +71,39 @@ def dollar(text: str, index: int) -> tuple[int, Opacity] | None:
     if text.startswith("\\\n", index + 1):
         return index + 1, Opacity("line continuation after $", text[index : index + 4], runs=True)
     return None
+
+
+def variable_name(opacity: Opacity) -> str:
+    """The name of the variable that is all of an expansion, or nothing."""
+    match = _VARIABLE.fullmatch(opacity.text) if opacity.what == "variable" else None
+    return "" if match is None else match.group(1) or match.group(2)
+
+
+def is_number(opacity: Opacity) -> bool:
+    """Whether an expansion can only become digits with a sign."""
+    return opacity.text in ("$?", "$#", "$$") or (opacity.what == "arithmetic" and not opacity.runs)
+
+
+def document(text: str, index: int) -> tuple[int, str] | None:
+    """The end and the data of `$(cat <<'E' ... E)` at `index`: text that a command spells in lines."""
+    opening = _DOCUMENT.match(text, index)
+    if opening is None:
+        return None
+    tabs, *delimiters = opening.groups()
+    delimiter = next(filter(None, delimiters))
+    lines: list[str] = []
+    at = opening.end()
+    while (end := text.find("\n", at)) >= 0:
+        line = text[at:end].lstrip("\t") if tabs else text[at:end]
+        if line == delimiter:
+            break
+        lines.append(line)
+        at = end + 1
+    closing = _CLOSING.match(text, end) if end >= 0 else None
+    data = "\n".join(lines)
+    if closing is None or (delimiters[2] and any(char in data for char in "$`\\")):
+        return None
+    return closing.end(), data.rstrip("\n")
 
 
 def backtick(text: str, index: int) -> tuple[int, Opacity] | None:

@@ -20,7 +20,7 @@ class Pause(Struct, frozen=True):
     """Wait for an event, at most `max_s`, or for a number of seconds."""
 
     until: threading.Event | float
-    max_s: float = 30.0
+    max_s: float = 300.0
 
 
 class Reset(Struct, frozen=True):

@@ -117,7 +117,7 @@ class LoopbackServer:
         with self._changed:
             return len(self._open)
 
-    def wait_for(self, condition: Callable[[LoopbackServer], bool], *, max_s: float = 10.0) -> bool:
+    def wait_for(self, condition: Callable[[LoopbackServer], bool], *, max_s: float = 300.0) -> bool:
         """Block until `condition` holds, looking whenever a request or a connection comes or goes."""
         with self._changed:
             return self._changed.wait_for(lambda: condition(self), timeout=max_s)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from caliban_common.arguments import ArgumentError, Arguments
 from caliban_common.text import clean
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_process import CapturedOutput, Command, Completed, NotStarted, ProcessError, Runner
-from caliban_process.environ import shell_environment
 from caliban_tools_builtin import handles
 from caliban_tools_builtin.answer import answered
 from caliban_tools_builtin.errors import FileRefused, ShellFailed
@@ -33,18 +32,12 @@ _SHOWN_COMMAND_CHARS = 1000
 
 
 class Bash:
-    """The tool Bash.
+    """The tool Bash; `environment` gives that of a command, asked at each call."""
 
-    `host` is the environment from which a command's is built, read at each call; `overrides` are added.
-    """
-
-    def __init__(
-        self, fence: Fence, runner: Runner, host: Mapping[str, str], overrides: Mapping[str, str]
-    ) -> None:
+    def __init__(self, fence: Fence, runner: Runner, environment: Callable[[], Mapping[str, str]]) -> None:
         self._fence = fence
         self._runner = runner
-        self._host = host
-        self._overrides = overrides
+        self._environment = environment
 
     def conflict_key(self, args: Mapping[str, Any]) -> str | None:
         """None: commands run in parallel, as in a terminal."""
@@ -67,7 +60,7 @@ class Bash:
                     Command(
                         argv=(*shell(), command),
                         cwd=handles.working_directory(place, handle),
-                        env=shell_environment(self._host, self._overrides),
+                        env=self._environment(),
                         timeout_s=timeout_s,
                         marker=MARKER,
                         max_processes=MAX_PROCESSES,

@@ -1,0 +1,98 @@
+"""Environment variables of the guide that this version does not read: none is silently without effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from caliban.cli.help import variables
+from caliban_common.near import nearest
+
+PREFIX: Final = "CALIBAN_"
+
+LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        f"{PREFIX}{name}": feature
+        for feature, names in (
+            (
+                "MCP servers are",
+                ("MAX_MCP_OUTPUT_TOKENS", "MCP_OAUTH_PORT", "MCP_TIMEOUT", "MCP_TOOL_TIMEOUT"),
+            ),
+            (
+                "plugins are",
+                (
+                    "BLOCKED_MARKETPLACES",
+                    "ENABLED_PLUGINS",
+                    "PLUGIN_ROOT",
+                    "STRICT_KNOWN_MARKETPLACES",
+                    "STRICT_PLUGIN_ONLY_CUSTOMIZATION",
+                ),
+            ),
+            ("background agents are", ("DAEMON_RUNTIME_DIR", "KEEP_WORKTREES")),
+            (
+                "memory is",
+                (
+                    "ADDITIONAL_DIRECTORIES_CLAUDE_MD",
+                    "APPROVE_IMPORTS",
+                    "AUTO_MEMORY_DIRECTORY",
+                    "CLAUDE_MD_EXCLUDES",
+                    "MEMORY_BUDGET_TOKENS",
+                    "MEMORY_CAP_TOKENS_AUTO",
+                    "MEMORY_CAP_TOKENS_CLAUDE_MD",
+                    "MEMORY_DIR",
+                ),
+            ),
+            (
+                "checkpoints are",
+                (
+                    "CHECKPOINT_MAX_BYTES",
+                    "CHECKPOINT_MAX_FILE_BYTES",
+                    "CHECKPOINT_ROOT",
+                    "CLEANUP_PERIOD_DAYS",
+                ),
+            ),
+            ("output styles are", ("OUTPUT_STYLE",)),
+            ("the terminal interface is", ("GRAPHICS",)),
+            ("telemetry is", ("ENABLE_TELEMETRY", "OTEL_HEADERS_HELPER")),
+            ("web search is", ("WEBSEARCH_PROVIDER",)),
+        )
+        for name in names
+    }
+)
+"""A variable of the guide -> the feature that it speaks of, with its verb."""
+
+IDLE_VARIABLES: Final = frozenset(
+    f"{PREFIX}{name}" for name in ("CHECKPOINT_DISABLED", "DISABLE_AUTO_MEMORY", "DISABLE_CLAUDE_MD_WALK")
+)
+"""Switches of the guide that ask for what is the case anyway."""
+
+INNER_VARIABLES: Final = frozenset(
+    f"{PREFIX}{name}"
+    for name in (
+        "API_KEY_HELPER_TTL_MS",
+        "AWS_AUTH_REFRESH",
+        "GCP_AUTH_REFRESH",
+        "LOCAL_CONTEXT_TOKENS",
+        "LOCAL_THREADS",
+        "PROJECT_DIR",
+        "SHELL",
+        "STRICT_ROUTING",
+    )
+)
+"""Variables that a part of the program reads, and those that it sets for others."""
+
+
+def about_variables(environ: Mapping[str, str]) -> Iterator[str]:
+    """What to say of the variables that are set and have no effect, those with a slip of the pen included."""
+    given = sorted(name for name in environ if name.startswith(PREFIX) and environ[name])
+    if not given:
+        return
+    known = {*variables(), *IDLE_VARIABLES, *INNER_VARIABLES}
+    for name in given:
+        if name in LATER_VARIABLES:
+            yield f"{name} has no effect: {LATER_VARIABLES[name]} not part of this version"
+        elif name not in known:
+            near = nearest(name.removeprefix(PREFIX), (word.removeprefix(PREFIX) for word in known))
+            if near is not None:
+                yield f"{name} has no effect: did you mean {PREFIX}{near}?"

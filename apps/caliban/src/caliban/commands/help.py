@@ -1,0 +1,32 @@
+"""`caliban help` and `caliban version`."""
+
+from __future__ import annotations
+
+from caliban.cli.commands import COMMANDS, LATER_COMMANDS
+from caliban.cli.dispatch import lookalike
+from caliban.cli.help import command_parser, full_help
+from caliban.cli.invocation import Invocation
+from caliban.errors import UsageError
+from caliban.stdio import write_out
+from caliban.version import version_line
+
+
+def help_command(invocation: Invocation) -> int:
+    """Show the help of the command that is named, or of everything."""
+    words = invocation.values["words"]
+    if not words:
+        return write_out(full_help().encode())
+    name = words[0]
+    for command in COMMANDS:
+        if command.name == name:
+            return write_out(command_parser(command).format_help().encode())
+    near = lookalike(name)
+    if near is not None and near in LATER_COMMANDS:
+        raise UsageError(f"there is no command {name!r} in this version", hint=LATER_COMMANDS[near])
+    meant = f"did you mean caliban help {near}? " if near else ""
+    raise UsageError(f"there is no command {name!r}", hint=f"{meant}caliban help lists the commands")
+
+
+def version_command(invocation: Invocation) -> int:
+    """Print the line of --version."""
+    return write_out(f"{version_line()}\n".encode())

@@ -1,0 +1,92 @@
+"""The tools that rules name: one that does not exist is said, for its rule does nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from caliban.cli.foreign import TOOLS
+from caliban.cli.options import PermissionOptions
+from caliban.errors import UsageError
+from caliban_common.near import did_you_mean
+from caliban_common.text import one_line
+from caliban_settings import Settings
+
+NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+GUIDE: Final = """
+    Agent AgentTool AskUserQuestion Bash BashBg BashOutput Edit Elicit EnterPlanMode ExitPlanMode Glob Grep
+    KillShell LS Monitor MultiEdit NotebookEdit Read ReadMemoryTopic Skill Task TodoWrite ToolSearch
+    WaitForMcpServers WebFetch WebSearch Write WriteMemoryTopic
+"""
+"""What the rules of the guide speak of, tools to come included."""
+
+OUTSIDE: Final = "mcp__"
+"""How the names of tools of MCP servers begin."""
+
+
+def check_tool_names(
+    options: PermissionOptions, settings: Settings, offered: Collection[str]
+) -> tuple[str, ...]:
+    """What to say of rules for tools that are neither `offered`, nor built in, nor of the guide.
+
+    Raises `UsageError` for one on the command line that was to forbid or to ask.
+    """
+    given = {"allow": options.allow, "ask": options.ask, "deny": options.deny}
+    scopes = settings.rules_by_scope()
+    if not any(given.values()) and not scopes:
+        return ()
+    known = _known(offered)
+    for action in ("deny", "ask"):
+        for pattern in given[action]:
+            name = _unknown(pattern, known)
+            if name is not None:
+                raise UsageError(_words(f"--{action}", pattern, name), hint=_meant(name, known))
+    found = [
+        _warning("--allow", pattern, name, known) for pattern, name in _all_unknown(given["allow"], known)
+    ]
+    for scope, rules in scopes.items():
+        patterns = [str(rule["pattern"]) for rule in rules]
+        found += [
+            _warning(f"the {scope} settings' rule", pattern, name, known)
+            for pattern, name in _all_unknown(patterns, known)
+        ]
+    return tuple(dict.fromkeys(found))
+
+
+def _known(offered: Collection[str]) -> frozenset[str]:
+    from caliban_tools_builtin import builtin_specs
+
+    return frozenset((*offered, *(spec.name for spec in builtin_specs()), *GUIDE.split()))
+
+
+def _all_unknown(patterns: Collection[str], known: frozenset[str]) -> Iterator[tuple[str, str]]:
+    for pattern in patterns:
+        name = _unknown(pattern, known)
+        if name is not None:
+            yield pattern, name
+
+
+def _unknown(pattern: str, known: frozenset[str]) -> str | None:
+    """The tool that `pattern` names, where there is none; patterns for several tools name none."""
+    match = NAME.match(pattern.strip())
+    if match is None:
+        return None
+    name, rest = match[0], pattern.strip()[match.end() :]
+    if rest[:1] not in ("", ":", "(") or name in known or name.startswith(OUTSIDE):
+        return None
+    return name
+
+
+def _words(where: str, pattern: str, name: str) -> str:
+    return f"{where} {one_line(pattern, max_chars=100)!r} does nothing: there is no tool {name}"
+
+
+def _meant(name: str, known: Collection[str]) -> str | None:
+    ours = TOOLS.get(name.lower())
+    return f"did you mean {ours}?" if ours else did_you_mean(name, sorted(known)) or None
+
+
+def _warning(where: str, pattern: str, name: str, known: Collection[str]) -> str:
+    meant = _meant(name, known)
+    return _words(where, pattern, name) + (f"; {meant}" if meant else "")

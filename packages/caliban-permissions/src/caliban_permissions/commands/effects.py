@@ -1,0 +1,52 @@
+"""Which files a simple command may change although no table says so: for the floor under protected files."""
+
+# ruff: noqa: SIM905 - a table of words reads best as words
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from caliban_permissions.commands.files import write_targets
+from caliban_permissions.commands.wrappers import GRAMMARS, inner_start, program
+from caliban_permissions.side_effects import side_effects
+
+_ONLY_READ = frozenset(
+    "cat head tail less more grep egrep fgrep zgrep rg ag ack ls dir stat file wc sort uniq cut tr diff cmp comm nl od "
+    "xxd hexdump strings md5sum sha1sum sha256sum sha512sum cksum base64 jq yq tree find fd fdfind du df test [ echo "
+    "printf true false : cd pwd basename dirname realpath readlink which type column fold fmt paste join tac rev sed gsed "
+    "awk gawk mawk nawk date id whoami uname env printenv ps seq sleep expr kill exit return break continue command "
+    "pytest ruff mypy make npm pnpm yarn cargo go tsc eslint prettier black isort flake8 pylint docker kubectl".split()
+)
+_GIT_ONLY_READS = frozenset(
+    "add commit diff log show status blame ls-files ls-tree push pull fetch grep branch tag stash rev-parse rev-list "
+    "cat-file check-ignore check-attr reset describe shortlog merge-base reflog remote hash-object for-each-ref".split()
+)
+_CONFIGURES = "changes the configuration"
+_TOKEN = re.compile(r"[^\s'\"`=,;|&<>(){}\[\]]+")
+_MAX_TOKENS = 32
+_MAX_NESTING = 8
+
+
+def possible_targets(argv: tuple[str, ...]) -> Iterator[str]:
+    """Every text in the arguments that may name a file which the command changes."""
+    for _ in range(_MAX_NESTING):
+        start = inner_start(argv) if program(argv[0]) in GRAMMARS else None
+        if start is None:
+            break
+        argv = argv[start:]
+    name = program(argv[0])
+    effects = [item.why for item in side_effects(argv)]
+    if _CONFIGURES in effects:
+        yield "~/.gitconfig" if "--global" in argv else ".git/config"
+        return
+    harmless = name in _ONLY_READ or (name == "git" and bool(_GIT_ONLY_READS.intersection(argv[1:2])))
+    if (harmless and not effects) or any(True for _ in write_targets(argv)):
+        return
+    tokens = (token for word in argv[1:] for token in _TOKEN.findall(word))
+    for number, token in enumerate(
+        token for token in tokens if "/" in token or "." in token[:1] or "." in token[-9:]
+    ):
+        if number == _MAX_TOKENS:
+            return
+        yield token

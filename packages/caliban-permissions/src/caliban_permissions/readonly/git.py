@@ -1,0 +1,207 @@
+"""The sub-commands of git that only read, with the options of which that is known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from caliban_permissions.readonly.options import Arguments, Grammar, read_arguments
+from caliban_permissions.readonly.reads import NOTHING, Reads, Tree
+from caliban_permissions.shell import HOLE
+
+_DIFF_LONG = (
+    "patch no-patch stat numstat shortstat dirstat summary name-only name-status raw patch-with-stat "
+    "compact-summary color no-color color-words word-diff minimal patience histogram cached staged "
+    "merge-base no-ext-diff no-textconv full-index binary abbrev find-renames find-copies no-renames "
+    "check ignore-space-change ignore-all-space ignore-blank-lines ignore-space-at-eol ignore-cr-at-eol "
+    "function-context exit-code quiet text relative no-prefix no-relative ignore-submodules submodule unified "
+    "diff-filter diff-algorithm stat-width inter-hunk-context pickaxe-all pickaxe-regex cumulative irreversible-delete"
+)
+_LOG_LONG = (
+    "oneline graph all branches tags remotes decorate no-decorate decorate-refs follow merges no-merges "
+    "first-parent reverse date-order author-date-order topo-order pretty format abbrev-commit no-abbrev-commit "
+    "parents children left-right cherry-pick cherry-mark cherry boundary simplify-by-decoration full-history "
+    "walk-reflogs relative-date date max-count skip since after until before author committer grep all-match "
+    "invert-grep regexp-ignore-case extended-regexp fixed-strings perl-regexp no-walk clear-decorations source "
+    "use-mailmap mailmap notes no-notes show-notes log-size min-parents max-parents not glob exclude bisect count "
+    "encoding no-mailmap no-expand-tabs expand-tabs ancestry-path dense sparse remove-empty objects"
+)
+_LOG_TAKES_LONG = "max-count skip since after until before author committer grep date format encoding"
+_DIFF = Grammar(
+    "pusRazbwBCDM",
+    "GSUl",
+    _DIFF_LONG,
+    "diff-filter diff-algorithm unified",
+    numbers=True,
+)
+_LOG = Grammar(
+    "pusRazbwBCDMmciEFPg",
+    "GSUlnL",
+    f"{_DIFF_LONG} {_LOG_LONG}",
+    f"diff-filter diff-algorithm {_LOG_TAKES_LONG}",
+    numbers=True,
+)
+_LISTING = "all remotes list merged no-merged contains no-contains points-at sort format column no-column "
+_GRAMMARS: Mapping[str, Grammar] = {
+    "diff": _DIFF,
+    "log": _LOG,
+    "show": _LOG,
+    "whatchanged": _LOG,
+    "reflog": _LOG,
+    "status": Grammar(
+        "sbzvu",
+        "",
+        "short branch show-stash porcelain long verbose untracked-files ignored ahead-behind no-ahead-behind "
+        "renames no-renames find-renames column no-column ignore-submodules null",
+    ),
+    "blame": Grammar(
+        "lstefnwcMC",
+        "L",
+        "porcelain line-porcelain incremental root show-stats score-debug show-name show-number show-email "
+        "date color-lines color-by-age abbrev",
+        "since",
+    ),
+    "shortlog": Grammar(
+        "snecw", "", f"summary numbered email committer group {_LOG_LONG}", _LOG_TAKES_LONG, numbers=True
+    ),
+    "ls-files": Grammar(
+        "cdmoiskutvfz",
+        "x",
+        "cached deleted modified others ignored stage directory no-empty-directory unmerged killed "
+        "exclude-standard error-unmatch full-name abbrev debug eol deduplicate recurse-submodules",
+        "exclude",
+    ),
+    "ls-tree": Grammar("drtlz", "", "name-only name-status full-name full-tree abbrev object-only long"),
+    "rev-parse": Grammar(
+        "q",
+        "",
+        "verify quiet short abbrev-ref symbolic symbolic-full-name all branches tags remotes show-toplevel "
+        "show-prefix show-cdup git-dir absolute-git-dir git-common-dir is-inside-work-tree "
+        "is-inside-git-dir is-bare-repository is-shallow-repository show-superproject-working-tree "
+        "show-object-format",
+    ),
+    "rev-list": _LOG,
+    "describe": Grammar(
+        "",
+        "",
+        "tags all always dirty broken long exact-match abbrev first-parent contains match candidates exclude",
+    ),
+    "merge-base": Grammar("a", "", "all octopus is-ancestor independent fork-point"),
+    "name-rev": Grammar("", "", "name-only tags refs always"),
+    "show-ref": Grammar("sdq", "", "head tags heads branches hash verify abbrev dereference quiet"),
+    "for-each-ref": Grammar("", "", "count sort format merged no-merged contains points-at"),
+    "cat-file": Grammar("tspe", "", "", most=2),
+    "count-objects": Grammar("vH", "", "verbose human-readable", operands="none"),
+    "check-ignore": Grammar("qvn", "", "quiet verbose non-matching no-index"),
+    "diff-tree": _LOG,
+    "diff-index": _DIFF,
+    "diff-files": _DIFF,
+    "cherry": Grammar("v", "", "abbrev"),
+    "var": Grammar("l", "", ""),
+    "version": Grammar("", "", "build-options", operands="none"),
+    "grep": Grammar(
+        "aiIwvhHEGPFnlLcoqWpzr",
+        "eABCm",
+        "text ignore-case word-regexp invert-match full-name extended-regexp basic-regexp perl-regexp "
+        "fixed-strings line-number column files-with-matches name-only files-without-match count "
+        "only-matching quiet heading break show-function function-context cached color and or not all-match "
+        "null recursive",
+        "after-context before-context context max-count max-depth threads",
+        operands="script",
+        scripts="e",
+        numbers=True,
+    ),
+    "branch": Grammar(
+        "arvql", "", "show-current verbose abbrev color no-color ignore-case " + _LISTING, operands="text"
+    ),
+    "tag": Grammar("ln", "", "color ignore-case " + _LISTING, operands="text", numbers=True),
+    "remote": Grammar("v", "", "verbose", operands="text"),
+    "stash": Grammar(
+        "pu", "", "stat patch name-only name-status oneline no-color color include-untracked", operands="text"
+    ),
+    "worktree": Grammar("vz", "", "porcelain verbose", operands="text"),
+    "config": Grammar("", "", "get global local system bool int path", operands="text"),
+}
+_LISTS = frozenset({"l", "list", "contains", "no-contains", "merged", "no-merged", "points-at"})
+_PLAIN_KEYS = re.compile(
+    r"(?:user\.(?:name|email)|init\.defaultbranch|core\.(?:bare|editor|autocrlf|eol|filemode|hookspath)|"
+    r"branch\.[^=]+\.(?:remote|merge)|pull\.rebase|push\.default|remote\.[^=.]+\.fetch)",
+    re.IGNORECASE,
+)
+
+
+def git_reads(words: tuple[str, ...]) -> Reads | None:
+    """What a git command looks at; `None` for what may write, run a program, or reach another host."""
+    directory, at = ".", 0
+    while at < len(words) and words[at].startswith("-"):
+        if words[at] in ("--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"):
+            at += 1
+        elif words[at] == "-C" and at + 1 < len(words) and directory == "." and HOLE not in words[at + 1]:
+            directory = words[at + 1]
+            at += 2
+        else:
+            return NOTHING if words in (("--version",), ("-v",)) else None
+    if at >= len(words):
+        return None
+    sub, rest = words[at], words[at + 1 :]
+    grammar = _GRAMMARS.get(sub)
+    if grammar is None or any("::" in word for word in rest):
+        return None
+    arguments = read_arguments(rest, grammar)
+    if arguments is None or not _only_reads(sub, arguments):
+        return None
+    if sub == "version":
+        return NOTHING
+    reads = Reads(places=(directory,) if directory != "." else (), repositories=(directory,))
+    if grammar.operands == "text":
+        return reads
+    operands = arguments.operands
+    if sub == "grep":
+        operands = operands if "e" in dict(arguments.values) else operands[1:]
+        reads = reads._replace(trees=tuple(Tree(_below(directory, word)) for word in operands or (".",)))
+    named = tuple(path for word in operands for path in _paths(word))
+    named += tuple(
+        value.rpartition(":")[2] for option, value in arguments.values if option == "L" and ":" in value
+    )
+    listed = sub == "ls-files" or (sub == "diff" and "name-only" in arguments.options)
+    trees = (
+        (Tree(directory),) if listed and directory == "." and not arguments.options & {"s", "stage"} else ()
+    )
+    files = tuple(_below(directory, path) for path in named)
+    null = "z" in arguments.options
+    return reads._replace(files=files, listed=trees, null=null)
+
+
+def _only_reads(sub: str, arguments: Arguments) -> bool:
+    """Whether a sub-command that also writes is used to look."""
+    operands, options = arguments.operands, arguments.options
+    listing = bool(options & _LISTS) or any(name in _LISTS for name, _ in arguments.values)
+    match sub:
+        case "branch":
+            return listing or not operands
+        case "tag":
+            return "l" in options or "list" in options or listing or not operands
+        case "remote":
+            return not operands or (len(operands) == 2 and operands[0] == "get-url")
+        case "stash":
+            return operands[:1] in (("list",), ("show",))
+        case "worktree":
+            return operands == ("list",)
+        case "reflog":
+            return operands[:1] not in (("expire",), ("delete",), ("drop",), ("write",))
+        case "config":
+            keys = operands[1:] if operands[:1] == ("get",) else operands
+            return len(keys) == 1 and _PLAIN_KEYS.fullmatch(keys[0]) is not None
+        case _:
+            return True
+
+
+def _paths(word: str) -> tuple[str, ...]:
+    """What of an operand may be a file: all of it, and what stands behind the name of a revision."""
+    tail = word.partition(":")[2]
+    magic = word.startswith(":")
+    return (tail.lstrip("/") or word,) if magic else (word, tail) if tail else (word,)
+
+
+def _below(directory: str, path: str) -> str:
+    return path if directory == "." or path.startswith("/") else f"{directory}/{path}"

@@ -1,0 +1,149 @@
+"""Whether the commands of a line provably only read, inside the workspace, what nobody keeps from them."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from caliban_permissions.paths import PathContext, PathNames
+from caliban_permissions.readonly.reads import Reads, Tree
+from caliban_permissions.readonly.repository import harmless_repository
+from caliban_permissions.secrets import is_secret, is_secret_name
+
+_MAX_ENTRIES = 20_000
+_MAX_ASKED = 4_000
+_DEVICES = frozenset({"/dev/null", "/dev/stdin", "/dev/zero", "-"})
+_IGNORE_FILES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
+_CUT = frozenset(" \t\n'\"\\")
+
+
+class Workspace(NamedTuple):
+    """Where a command runs, and what of it may be read.
+
+    `names_of` finds the names of a path as the command means it; `verdict` is what rules for Read say to
+    one: `None` where nobody wrote any. `guarded` says whether there are rules for single files.
+    """
+
+    place: PathContext
+    names_of: Callable[[str], PathNames]
+    verdict: Callable[[PathNames], bool | None]
+    guarded: bool
+
+
+def why_not(reads: Reads, workspace: Workspace) -> str | None:
+    """What of it may not be read unasked; `None` where everything may."""
+    for text in (*reads.files, *reads.places):
+        problem = None if text in _DEVICES else _of_path(text, workspace, shows=text in reads.files)
+        if problem is not None:
+            return problem
+    for tree in reads.trees:
+        problem = _of_path(tree.root, workspace, shows=True) or _of_tree(tree, workspace)
+        if problem is not None:
+            return problem
+    for text in reads.repositories:
+        names = workspace.names_of(text)
+        if not names.canonicals or not all(map(harmless_repository, names.canonicals)):
+            return "the configuration of the repository names programs"
+    return None
+
+
+def _of_path(text: str, workspace: Workspace, *, shows: bool) -> str | None:
+    names = workspace.names_of(text)
+    if names.refused is not None or names.uncertain is not None or not names.canonicals:
+        return f"{names.refused or names.uncertain or 'the file is not known'}"
+    if not all(workspace.place.inside(canonical) for canonical in names.canonicals):
+        return f"{names.canonical} is outside the workspace"
+    verdict = workspace.verdict(names)
+    if verdict is False:
+        return f"a rule for Read means {names.canonical}"
+    if shows and verdict is None and any(map(is_secret, _below(names.canonicals, workspace.place))):
+        return f"{names.canonical} may hold credentials"
+    return None
+
+
+def _below(canonicals: tuple[str, ...], place: PathContext) -> Iterator[str]:
+    """The canonical names without the workspace, whose own name says nothing."""
+    for canonical in canonicals:
+        root = next(
+            (root for root in (place.workspace, *place.roots) if f"{canonical}/".startswith(f"{root}/")), ""
+        )
+        yield canonical[len(root) :] or "/"
+
+
+def _of_tree(tree: Tree, workspace: Workspace) -> str | None:
+    """Look through a directory for what may not be read; too much to look at is a reason, too."""
+    left = _MAX_ASKED if workspace.guarded else _MAX_ENTRIES
+    waiting = [*workspace.names_of(tree.root).canonicals]
+    while waiting:
+        directory = waiting.pop()
+        try:
+            with os.scandir(directory) as entries:
+                for entry in entries:
+                    left -= 1
+                    if left < 0:
+                        return "there are too many files to look at"
+                    problem = _of_entry(entry, tree, workspace)
+                    if problem is not None:
+                        return problem
+                    if entry.is_dir(follow_symlinks=False) and _seen(entry, tree, workspace):
+                        waiting.append(entry.path)
+        except NotADirectoryError:
+            continue
+        except (OSError, ValueError):
+            return f"{directory} cannot be looked at"
+    return None
+
+
+def _of_entry(entry: os.DirEntry[str], tree: Tree, workspace: Workspace) -> str | None:
+    name = entry.name
+    if entry.is_dir(follow_symlinks=False):
+        if tree.split and not _CUT.isdisjoint(name):
+            return f"the name {name!r} becomes several words"
+        secret = not tree.names and is_secret(f"/{name}/x") and _seen(entry, tree, workspace)
+        return f"{entry.path} may hold credentials" if secret else None
+    if tree.names and not any(fnmatchcase(name, glob) for glob in tree.names):
+        return None
+    if tree.split and not _CUT.isdisjoint(name):
+        return f"the name {name!r} becomes several words"
+    if entry.is_symlink():
+        if not tree.links:
+            return None
+        real = os.path.realpath(entry.path)
+        if not workspace.place.inside(real):
+            return f"{entry.path} leads outside the workspace"
+        if is_secret_name(os.path.basename(real).lower()):  # noqa: PTH119 - a str in, a str out
+            return f"{entry.path} may hold credentials"
+    verdict = None
+    if workspace.guarded and _seen(entry, tree, workspace):
+        verdict = workspace.verdict(workspace.names_of(entry.path))
+    if verdict is False:
+        return f"a rule for Read means {entry.path}"
+    secret = verdict is None and is_secret_name(name.lower()) and _seen(entry, tree, workspace)
+    return f"{entry.path} may hold credentials" if secret else None
+
+
+def _seen(entry: os.DirEntry[str], tree: Tree, workspace: Workspace) -> bool:
+    """Whether a search that leaves hidden files out sees the entry: files that ignore other files may say so."""
+    if tree.hidden or not entry.name.startswith("."):
+        return True
+    place = workspace.place
+    directory = posixpath.dirname(entry.path)
+    while True:
+        for ignoring in _IGNORE_FILES:
+            if _readmits(posixpath.join(directory, ignoring), entry.name):
+                return True
+        if not place.inside(directory) or directory in (place.workspace, *place.roots, "/"):
+            return False
+        directory = posixpath.dirname(directory)
+
+
+def _readmits(ignoring: str, name: str) -> bool:
+    try:
+        with open(ignoring, encoding="utf-8", errors="replace") as lines:  # noqa: PTH123 - a str, many times
+            globs = [line.strip().rstrip("/").rpartition("/")[2].lstrip("!") for line in lines if "!" in line]
+    except (OSError, ValueError):
+        return False
+    return any(set(glob) & set("[\\") or fnmatchcase(name, glob) for glob in globs)

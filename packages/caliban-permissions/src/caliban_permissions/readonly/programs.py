@@ -1,0 +1,222 @@
+"""What a simple command looks at if it only reads, by its program and arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from caliban_permissions.commands.wrappers import inner_start
+from caliban_permissions.readonly.find import find_reads
+from caliban_permissions.readonly.git import git_reads
+from caliban_permissions.readonly.languages import awk_reads, jq_reads, printf_reads, sed_reads, test_reads
+from caliban_permissions.readonly.options import Arguments, Grammar, read_arguments
+from caliban_permissions.readonly.reads import NOTHING, Reads, Tree, plain_globs
+from caliban_permissions.readonly.table import FREE, GRAMMARS, VERSION_OPTIONS, VERSIONS
+from caliban_permissions.shell import HOLE
+
+LOOSE = HOLE * 2
+"""Stands for text that is not known and that may become any number of words."""
+
+_SYSTEM_DIRECTORIES = ("/bin/", "/usr/bin/")
+_TRANSPARENT = frozenset({"timeout", "gtimeout", "nice", "time", "command"})
+_VARIABLE = re.compile(r"[a-z_][a-z0-9_]*")
+_PLAIN_DATE = frozenset("-u --utc --universal -R --rfc-email -I -Iseconds -Iminutes -Idate -Ihours".split())  # noqa: SIM905
+_MAX_WRAPPERS = 4
+_READERS = {
+    "find": find_reads,
+    "git": git_reads,
+    "sed": sed_reads,
+    "gsed": sed_reads,
+    "awk": awk_reads,
+    "gawk": awk_reads,
+    "mawk": awk_reads,
+    "nawk": awk_reads,
+    "jq": jq_reads,
+    "test": test_reads,
+    "[": test_reads,
+    "printf": printf_reads,
+}
+
+
+def reads_of(argv: tuple[str, ...], fed: Reads | None = None) -> Reads | None:
+    """What the command looks at, or `None` when it is not known to only read.
+
+    In `argv` quoted text that is not known is a HOLE, and any other is LOOSE. `fed` is what the command looks
+    at whose output it reads.
+    """
+    for _ in range(_MAX_WRAPPERS):
+        name = _program(argv[0])
+        if name not in _TRANSPARENT or (name == "command" and argv[1:2] in (("-v",), ("-V",))):
+            break
+        start = inner_start(argv)
+        if start is None or any(HOLE in word for word in argv[:start]):
+            return None
+        argv = argv[start:]
+    name = _program(argv[0])
+    words = argv[1:]
+    if name is None:
+        return None
+    if name in FREE or (name == "command" and words[:1] in (("-v",), ("-V",))):
+        return NOTHING
+    if name in VERSIONS and len(words) == 1 and words[0] in VERSION_OPTIONS:
+        return NOTHING
+    if any(LOOSE in word for word in words):
+        return None
+    if name == "xargs":
+        return _xargs(words, fed)
+    return _listed(_own(name, words), fed, name, words)
+
+
+def _own(name: str, words: tuple[str, ...]) -> Reads | None:
+    reader = _READERS.get(name)
+    if reader is not None:
+        return reader(words)
+    match name:
+        case "cd":
+            return _cd(words)
+        case "date":
+            return _date(words)
+        case "read":
+            return _read(words)
+        case "tee":
+            return NOTHING if words == ("/dev/null",) else None
+    grammar = GRAMMARS.get(name)
+    if grammar is None:
+        return None
+    arguments = read_arguments(words, grammar)
+    return None if arguments is None else _by_grammar(name, grammar, arguments)
+
+
+def _program(word: str) -> str | None:
+    """The name of an installed program; `None` for one that a path names elsewhere."""
+    for directory in _SYSTEM_DIRECTORIES:
+        if word.startswith(directory):
+            word = word[len(directory) :]
+    return None if "/" in word or HOLE in word else word
+
+
+def _by_grammar(name: str, grammar: Grammar, arguments: Arguments) -> Reads | None:
+    operands = arguments.operands
+    named = frozenset(name for name, _ in arguments.values) | arguments.options
+    if grammar.operands == "script" and not named.intersection(grammar.scripts.split()):
+        if not operands and name != "fd":
+            return None
+        operands = operands[1:]
+    files = tuple(value for option, value in arguments.values if option in grammar.files.split())
+    files += arguments.late
+    match grammar.operands:
+        case "text":
+            return NOTHING
+        case "none":
+            return None if operands else NOTHING
+        case "names":
+            return Reads(files=files, places=operands or (".",))
+        case _:
+            pass
+    if name == "fd":
+        roots = operands or (".",)
+        return Reads(places=roots, listed=_trees(roots), null=bool(named & {"0", "print0"}))
+    if name == "rg":
+        return _ripgrep(arguments, operands, files)
+    if not named.intersection(grammar.recursive.split()):
+        return Reads(files=(*files, *operands))
+    links = bool(named & {"R", "dereference-recursive"})
+    include = tuple(value for option, value in arguments.values if option == "include")
+    if not plain_globs(include) or any(option == "exclude" for option, _ in arguments.values):
+        include = ()
+    trees = _trees(operands or (".",), links=links, names=include)
+    lists = trees if named & {"l", "L", "files-with-matches", "files-without-match"} else ()
+    return Reads(files=files, trees=trees, listed=lists, null=bool(named & {"Z", "null"}))
+
+
+def _ripgrep(arguments: Arguments, operands: tuple[str, ...], files: tuple[str, ...]) -> Reads:
+    hidden = bool(arguments.options & {"hidden", ".", "u", "unrestricted", "no-ignore"})
+    trees = _trees(operands or (".",), hidden=hidden)
+    lists = arguments.options & {"files", "l", "files-with-matches", "files-without-match"}
+    null = bool(arguments.options & {"0", "null"})
+    if "files" in arguments.options:
+        return Reads(files=files, places=operands or (".",), listed=trees, null=null)
+    return Reads(files=files, trees=trees, listed=trees if lists else (), null=null)
+
+
+def _trees(
+    roots: tuple[str, ...], *, hidden: bool = True, links: bool = False, names: tuple[str, ...] = ()
+) -> tuple[Tree, ...]:
+    return tuple(Tree(root, hidden, links, names) for root in roots)
+
+
+_PASSING: Mapping[str, Grammar] = {
+    **dict.fromkeys(("grep", "egrep", "fgrep"), Grammar("ivEFwx", "e", operands="script", scripts="e")),
+    **dict.fromkeys(("head", "tail"), Grammar("q", "n", numbers=True)),
+    "sort": Grammar("bdfgiMhnRrVsu", "k"),
+    "uniq": Grammar("iu"),
+    "cat": Grammar("u"),
+    "tac": Grammar(),
+}
+"""The filters whose output is whole lines of their input, with the options that keep it so."""
+
+
+def _listed(reads: Reads | None, fed: Reads | None, name: str, words: tuple[str, ...]) -> Reads | None:
+    """A filter that passes whole lines on passes on the names of files that it is fed."""
+    if reads != NOTHING or fed is None or fed.null or name not in _PASSING:
+        return reads
+    return NOTHING._replace(listed=fed.listed) if read_arguments(words, _PASSING[name]) else reads
+
+
+def _xargs(words: tuple[str, ...], fed: Reads | None) -> Reads | None:
+    """A program that only reads, run on the names of files that another one prints."""
+    if fed is None or not fed.listed:
+        return None
+    at, null = 0, False
+    while at < len(words) and words[at].startswith("-"):
+        if words[at] in ("-0", "--null"):
+            null = True
+        elif words[at] in ("-n", "-L", "-P"):
+            at += 1
+            if at >= len(words) or not words[at].isdigit():
+                return None
+        elif re.fullmatch(r"-[nLP][0-9]+", words[at]) is None and words[at] not in ("-r", "-t"):
+            return None
+        at += 1
+    inner = words[at:]
+    if not inner or null != fed.null or _program(inner[0]) not in GRAMMARS or inner[0] == "rg":
+        return None
+    # The name stands for those that are fed: it is a file like any other, and no option.
+    reads = reads_of((*inner, "./fed"))
+    if reads is None or reads.trees or "./fed" not in (*reads.files, *reads.places):
+        return None
+    trees = tuple(tree._replace(split=not null, links=True) for tree in fed.listed)
+    return Reads(
+        files=tuple(file for file in reads.files if file != "./fed"),
+        places=tuple(place for place in reads.places if place != "./fed"),
+        trees=(*fed.trees, *trees),
+        listed=trees,
+    )
+
+
+def _cd(words: tuple[str, ...]) -> Reads | None:
+    operands = [word for word in words if word != "--"]
+    plain = len(operands) == 1 and not operands[0].startswith("-") and HOLE not in operands[0]
+    return Reads(places=tuple(operands)) if plain else None
+
+
+def _date(words: tuple[str, ...]) -> Reads | None:
+    at = 0
+    files: list[str] = []
+    while at < len(words):
+        word = words[at]
+        if word in ("-d", "--date", "-r"):
+            at += 1
+            if at >= len(words):
+                return None
+            files += [words[at]] if word == "-r" and not words[at].isdigit() else []
+        elif not (word.startswith(("+", "--date=")) or word in _PLAIN_DATE):
+            return None
+        at += 1
+    return Reads(places=tuple(files))
+
+
+def _read(words: tuple[str, ...]) -> Reads | None:
+    """`read` into variables of the shell by plain names, which no program looks at."""
+    names = [word for word in words if word not in ("-r", "-s")]
+    return NOTHING if "-r" in words and all(map(_VARIABLE.fullmatch, names)) else None

@@ -1,0 +1,140 @@
+"""Whether git can work in a directory without running what the repository's own configuration names.
+
+`core.fsmonitor`, filters, text converters and external diffs are programs. A clone brings no configuration,
+an unpacked archive may: git is only taken to read where every section of the configuration is known.
+"""
+
+# ruff: noqa: SIM905 - a table of words reads best as words
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_SECTION = re.compile(r"\[\s*([A-Za-z0-9.-]+)(?:\s+\"[^\"\n]*\")?\s*\]")
+_KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$)")
+_SECTIONS = frozenset(
+    "remote branch user init pull push fetch rebase color advice gc pack lfs receive tag status log "
+    "rerere maintenance gitflow github submodule".split()
+)
+_CORE = frozenset(
+    "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol "
+    "safecrlf longpaths quotepath abbrev compression untrackedcache preloadindex fscache sharedrepository "
+    "hidedotfiles protecthfs protectntfs commentchar whitespace sparsecheckout sparsecheckoutcone".split()
+)
+_EXTENSIONS = frozenset("objectformat refstorage noop".split())
+_GITLINK = b"\x00\x00\xe0\x00"
+"""The mode of a repository within the repository, as the index holds it."""
+
+_HOOK = "post-index-change"
+"""The hook that reading sub-commands run when they refresh the index."""
+
+_MAX_CHARS = 64_000
+_MAX_INDEX_BYTES = 32_000_000
+_MAX_CLIMB = 64
+
+
+def harmless_repository(directory: str) -> bool:
+    """Whether the repository that git finds from the canonical `directory` names no program to run.
+
+    One with repositories within it is not looked through.
+    """
+    found = _git_directory(Path(directory))
+    if found is None:
+        return True
+    own = found if found.is_dir() else _linked(found)
+    commondir = _read(own / "commondir")
+    common = own if commondir is None else (own / commondir.strip()).resolve()
+    if any((place / "config.worktree").exists() for place in (own, common)):
+        return False
+    top = found.parent if found.name == ".git" else found
+    return (
+        _harmless_config(common / "config", top) and not _holds_others(own) and not _hooked(common / "hooks")
+    )
+
+
+def _git_directory(start: Path) -> Path | None:
+    """The directory or file that makes `start` part of a repository; `None` outside of repositories."""
+    current = start
+    for _ in range(_MAX_CLIMB):
+        entry = current / ".git"
+        if entry.is_dir() or entry.is_file():
+            return entry
+        if (current / "HEAD").is_file() and (current / "objects").is_dir():
+            return current
+        if current.parent == current:
+            return None
+        current = current.parent
+    return None
+
+
+def _linked(entry: Path) -> Path:
+    """The directory that the file `.git` of a linked worktree or a submodule leads to."""
+    text = _read(entry) or ""
+    return (entry.parent / text.removeprefix("gitdir:").strip()).resolve()
+
+
+def _holds_others(own: Path) -> bool:
+    """Whether the index may name repositories within this one."""
+    try:
+        index = own / "index"
+        if index.stat().st_size > _MAX_INDEX_BYTES or any(own.glob("sharedindex.*")):
+            return True
+        return _GITLINK in index.read_bytes()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
+def _hooked(hooks: Path) -> bool:
+    return (hooks / _HOOK).exists()
+
+
+def _harmless_config(config: Path, top: Path) -> bool:
+    text = _read(config)
+    if text is None:
+        return not config.exists()
+    section = ""
+    for line in text.split("\n"):
+        stripped = line.strip()
+        if not stripped or stripped[0] in "#;":
+            continue
+        heading = _SECTION.match(stripped)
+        if heading is not None:
+            section = heading.group(1).lower().partition(".")[0]
+            stripped = stripped[heading.end() :].strip()
+            if not stripped or stripped[0] in "#;":
+                continue
+        key = _KEY.match(stripped)
+        if key is None or stripped.endswith("\\"):
+            return False
+        name = key.group(1).lower()
+        if section == "core" and name == "hookspath":
+            hooks = stripped.partition("=")[2].strip().strip('"')
+            if not hooks or _hooked(top / Path(hooks).expanduser()):
+                return False
+        elif not _known(section, name):
+            return False
+    return True
+
+
+def _known(section: str, key: str) -> bool:
+    if section == "core":
+        return key in _CORE
+    if section == "extensions":
+        return key in _EXTENSIONS
+    if section == "submodule":
+        return key in ("url", "active", "branch", "recurse")
+    if section == "remote":
+        return key in ("url", "pushurl", "fetch", "push", "tagopt", "prune", "mirror", "gh-resolved")
+    return section in _SECTIONS
+
+
+def _read(path: Path) -> str | None:
+    try:
+        if path.stat().st_size > _MAX_CHARS:
+            return None
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return None

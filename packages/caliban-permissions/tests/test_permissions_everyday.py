@@ -1,0 +1,46 @@
+"""What developers type all day, under the rules that they would write: hardly any of it asks.
+
+The lines stand in `everyday/lines.json`, by ecosystem with the rules for it. Hostile siblings of them are in the
+corpus and in the tests of the parts that let them pass.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GROUPS = json.loads((Path(__file__).parent / "everyday" / "lines.json").read_text("utf-8"))
+FILES = (
+    "src/app.py src/util.py tests/test_app.py README.md package.json log.txt notes.txt a.txt b.txt docs/index.md "  # noqa: SIM905
+    "sub/Makefile sub/x.py Makefile archive.zip archive.tar.gz docker-compose.yml tsconfig.json".split()
+)
+MOST_ASKED = 0.05
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX workspace")
+
+
+@pytest.fixture
+def project(scene: Any) -> Any:
+    """A repository with the files that the lines name."""
+    scene.add(*FILES)
+    subprocess.run(["git", "init", "-q", str(scene.workspace)], check=True)
+    return scene
+
+
+def test_at_most_one_line_in_twenty_asks_under_the_obvious_rules(project: Any) -> None:
+    asked, count = [], 0
+    for group in GROUPS.values():
+        engine = project.engine(*(("allow", rule) for rule in group["rules"]))
+        for line in group["lines"]:
+            count += 1
+            found = engine.explain(project.spec("Bash"), {"command": line})
+            assert found.verdict != "deny"
+            if found.verdict == "ask":
+                asked.append(f"{line}  ({found.reason})")
+    assert count >= 300
+    assert len(asked) <= MOST_ASKED * count, "\n".join(asked)

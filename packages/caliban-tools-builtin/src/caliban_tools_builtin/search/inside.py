@@ -1,0 +1,99 @@
+"""What a search gave, looked at again by directory handles: only what lies inside may be shown.
+
+The program that searches opens files by name. While it works somebody may swap a directory for a link that
+leads outside, and back: names and lines that it gives may then be those of other files. So each is held
+against the file that handles reach without following a link; what is not there is left out.
+"""
+
+from __future__ import annotations
+
+import codecs
+import mmap
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from caliban_tools_builtin import handles
+from caliban_tools_builtin.errors import FileRefused
+from caliban_tools_builtin.fence import AdmittedPath
+from caliban_tools_builtin.fs.text import from_windows_1252
+
+_CUT = re.compile(rb" \[\.\.\. (?:omitted end of long line|\d+ more match(?:es)?)\]$")
+_MAX_DECODED_BYTES = 100_000_000
+
+
+def below(base: AdmittedPath, path: str) -> AdmittedPath:
+    """The file `path`, relative to `base`, as a place that is reached from the same root."""
+    whole = Path(f"{str(base.path).rstrip(os.sep)}{os.sep}{path}")
+    return AdmittedPath(path=whole, root=base.root, shown="")
+
+
+def is_there(place: AdmittedPath) -> bool:
+    """Whether handles reach a file, or a link, of that name."""
+    try:
+        with handles.parent_of(place) as parent:
+            if parent == handles.NO_HANDLE:
+                return place.path.exists()
+            mode = os.lstat(place.path.name, dir_fd=parent).st_mode
+    except (FileRefused, OSError):
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+
+
+class FoundFile:
+    """A file that handles reached; `holds` says of lines, in the order of the file, whether it has them."""
+
+    def __init__(self, data: mmap.mmap | bytes) -> None:
+        self._data = data
+        self._at = 0
+        if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) and len(data) <= _MAX_DECODED_BYTES:
+            self._data = bytes(data[:]).decode("utf-16", "replace").encode("utf-8", "replace")
+
+    def holds(self, line: bytes) -> bool:
+        """Whether `line`, perhaps cut at its end, stands at or behind the one before."""
+        wanted = _CUT.sub(b"", line.removesuffix(b"\r")).removeprefix(codecs.BOM_UTF8)
+        at = self._data.find(wanted, self._at)
+        if at < 0:
+            return False
+        self._at = at
+        return True
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether it is UTF-8 throughout, or too large to be anything else to us."""
+        if len(self._data) > _MAX_DECODED_BYTES:
+            return True
+        try:
+            bytes(self._data[:]).decode("utf-8")
+        except UnicodeDecodeError:
+            return False
+        return True
+
+
+@contextmanager
+def found_file(place: AdmittedPath) -> Iterator[FoundFile | None]:
+    """The file at `place`, or `None` where handles reach none."""
+    try:
+        with handles.parent_of(place) as parent:
+            descriptor = handles.open_file(place, parent, os.O_RDONLY)
+    except FileRefused:
+        yield None
+        return
+    try:
+        if not os.fstat(descriptor).st_size:
+            yield FoundFile(b"")
+            return
+        with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as data:
+            yield FoundFile(data)
+    except (OSError, ValueError):
+        yield None
+    finally:
+        os.close(descriptor)
+
+
+def in_windows_1252(line: bytes) -> bytes | None:
+    """The bytes of the file behind a line that the search decoded from windows-1252."""
+    return from_windows_1252(line.decode("utf-8", "replace"))

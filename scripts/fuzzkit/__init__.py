@@ -1,0 +1,1 @@
+"""Generated input against an oracle, with the misses made as small as they get."""
