@@ -45,8 +45,8 @@ class Ladder(Struct, frozen=True, kw_only=True):
     def run(self) -> int:
         """Replies asked for in one run: those of its turns, a prompt that is too long, a refused schema."""
         schema = 1 if self.options.response_schema is not None else 0
-        # A reaction to a prompt that is too long: a summary, the turn again, and in it more room or no schema once
-        # again. One that follows on another has ended the turn between them.
+        # A reaction to a prompt that is too long: a summary, the turn again, and in it more room or no schema
+        # once again. One that follows on another has ended the turn between them.
         reactions = self.reactions * (self.summary_calls + 1 + max(self._escalation, schema))
         images = 1
         return self.options.max_turns * self.turn + reactions + images + schema

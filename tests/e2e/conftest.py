@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from command_kit import Cli, opened
+from hang_guard import wait_until
 
 from caliban_provider_anthropic.testing.strict import StrictValidator
 
@@ -40,18 +40,18 @@ def free_cli(tmp_path: Path) -> Iterator[Cli]:
 
 @pytest.fixture
 def is_gone() -> Callable[[int], bool]:
-    """Says whether a process has ended (it may wait to be collected), within two seconds."""
+    """Says that a process has ended (it may wait to be collected), once it has."""
+
+    def has_ended(pid: int) -> bool:
+        try:
+            os.kill(pid, 0)
+            state = Path(f"/proc/{pid}/stat")
+            return state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z"
+        except (ProcessLookupError, FileNotFoundError):
+            return True
 
     def look(pid: int) -> bool:
-        for _ in range(100):
-            try:
-                os.kill(pid, 0)
-            except ProcessLookupError:
-                return True
-            state = Path(f"/proc/{pid}/stat")
-            if state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-            time.sleep(0.02)
-        return False
+        wait_until(lambda: has_ended(pid))
+        return True
 
     return look

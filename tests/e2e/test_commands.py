@@ -10,6 +10,8 @@ import sys
 import time
 
 import pytest
+from command_kit import is_idle, needs_procfs, takes_signals
+from hang_guard import HANG_S, wait_until
 
 from caliban_provider_anthropic.testing import wire
 
@@ -94,7 +96,7 @@ def test_f007_what_is_piped_in_beside_a_prompt_follows_it(cli, tmp_path):
     file = tmp_path / "file"
     file.write_text("from a file")
     with file.open("rb") as stdin:
-        cli.start("-p", "Review", stdin=stdin).communicate(timeout=60)
+        cli.start("-p", "Review", stdin=stdin).communicate(timeout=HANG_S)
     assert asked(cli) == "Review\n\nfrom a file"
 
 
@@ -103,7 +105,7 @@ def test_f007_a_pipe_that_stays_silent_is_left_after_a_while(cli):
     reader, writer = os.pipe()
     try:
         process = cli.start("-p", "Review", stdin=reader)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=HANG_S)
     finally:
         os.close(reader)
         os.close(writer)
@@ -251,7 +253,8 @@ def test_f024_a_closed_standard_output_is_told_before_anything_is_asked(cli, fla
     words = [sys.executable, "-m", "caliban", "-p", "hi", *flags]
     done = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", *words],
-        cwd=cli.work, env=cli.env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, check=False,
+        cwd=cli.work, env=cli.env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        timeout=HANG_S, check=False,
     )  # fmt: skip
     assert done.returncode == 1
     assert b"standard output cannot be written" in done.stderr
@@ -282,7 +285,7 @@ def test_f510_one_result_whatever_the_number_of_files(cli, limit, format_name):
     words = [sys.executable, "-m", "caliban", "-p", "hi", "--output-format", format_name]
     done = subprocess.run(
         ["sh", "-c", f'ulimit -n {limit}; exec "$@"', "sh", *words],
-        cwd=cli.work, env=cli.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False,
+        cwd=cli.work, env=cli.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=HANG_S, check=False,
     )  # fmt: skip
     if not done.stdout:  # the interpreter itself could not start
         assert limit < 6 and done.returncode != 0
@@ -293,13 +296,15 @@ def test_f510_one_result_whatever_the_number_of_files(cli, limit, format_name):
     assert b"Traceback" not in done.stderr
 
 
+@needs_procfs
 def test_f510_a_second_interrupt_leaves_one_result(cli):
     process = cli.start("-p", "-", "--output-format", "json", stdin=subprocess.PIPE)
-    time.sleep(0.5)
+    wait_until(lambda: takes_signals(process.pid))
+    wait_until(lambda: is_idle(process.pid))
     for _ in range(2):
         process.send_signal(signal.SIGINT)
         time.sleep(0.01)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=HANG_S)
     assert process.returncode in (124, 130)
     assert [json.loads(line)["type"] for line in out.splitlines()] == ["result"], err
 

@@ -338,7 +338,8 @@ def test_h26_a_later_frame_sees_the_earlier_reply(cli):
 
 
 def test_h27_an_interrupt_frame_cancels_the_running_tool(cli):
-    cli.script(wire.exchange(wire.tool_use("Bash", {"command": "sleep 30"})), wire.exchange(wire.text("on")))
+    endless = wire.tool_use("Bash", {"command": "sleep 600", "timeout_seconds": 600})
+    cli.script(wire.exchange(endless), wire.exchange(wire.text("on")))
     process = cli.start(*STREAM, "--input-format", "stream-json", "--allow", "Bash:sleep *", stdin=-1)
     assert process.stdin is not None and process.stdout is not None
     process.stdin.write(user_frame("go").encode())

@@ -8,13 +8,12 @@ import signal
 import socketserver
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Thread
 
 import pytest
-from hang_guard import HANG_S
+from hang_guard import HANG_S, wait_until
 
 from caliban_provider.testing.exchange import Exchange, Hang, answer
 from caliban_provider.testing.loopback import LoopbackServer
@@ -177,31 +176,29 @@ def test_a_store_behind_a_link_is_changed_where_it_is(cli):
 def test_the_first_signal_ends_a_command_that_waits_for_a_server(cli, command, number):
     cli.script(HANGS)
     process = cli.start(*command)
-    until(lambda: cli.server.requests)
-    began_s = time.monotonic()
+    wait_until(lambda: cli.server.requests)
     process.send_signal(number)
     out, err = process.communicate(timeout=HANG_S)
     assert (process.returncode, out, err) == (124, b"", b"caliban: cancelled\n")
-    assert time.monotonic() - began_s < 3
 
 
 def test_the_first_signal_ends_the_program_for_a_key_with_its_children(cli):
     script = cli.home / "get-key"
-    script.write_text("#!/bin/sh\nsleep 60 & echo $! > pid.new; mv pid.new pid; wait\n")
+    script.write_text("#!/bin/sh\nsleep 6000 & echo $! > pid.new; mv pid.new pid; wait\n")
     script.chmod(0o755)
     cli.configure(f'api_key_helper = "{script}"\n')
     process = cli.start("models", env=NO_KEY)
-    until((cli.work / "pid").exists)
+    wait_until((cli.work / "pid").exists)
     process.send_signal(signal.SIGINT)
     assert process.wait(HANG_S) == 124
     child = int((cli.work / "pid").read_text())
-    until(lambda: not is_running(child))
+    wait_until(lambda: not is_running(child))
 
 
 def test_two_interrupts_leave_no_traceback(cli):
     cli.script(HANGS)
     process = cli.start("models")
-    until(lambda: cli.server.requests)
+    wait_until(lambda: cli.server.requests)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=HANG_S)
@@ -225,7 +222,7 @@ def test_an_interrupt_at_the_prompt_for_a_key_gives_the_terminal_its_echo_back(c
     ours, theirs = pty.openpty()
     process = cli.start("login", stdin=theirs)
     echo = termios.ECHO
-    until(lambda: not termios.tcgetattr(ours)[3] & echo)
+    wait_until(lambda: not termios.tcgetattr(ours)[3] & echo)
     process.send_signal(signal.SIGINT)
     assert process.wait(HANG_S) == 124
     assert termios.tcgetattr(ours)[3] & echo
@@ -256,21 +253,13 @@ def test_status_looks_for_the_key_that_the_options_ask_for(cli):
     assert "key:      from the environment variable GEMINI_API_KEY" not in said
 
 
-def until(holds) -> None:
-    """Wait for another process, at most ten seconds."""
-    for _ in range(500):
-        if holds():
-            return
-        time.sleep(0.02)
-    raise AssertionError("it did not come to that")
-
-
 def is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    return "zombie" not in Path(f"/proc/{pid}/status").read_text() if Path("/proc/self").exists() else True
+    status = Path(f"/proc/{pid}/status")
+    return "zombie" not in status.read_text() if Path("/proc/self").exists() else True
 
 
 BROKEN = """

@@ -9,10 +9,9 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
-from hang_guard import HANG_S
+from hang_guard import HANG_S, wait_until
 
 from caliban_provider_anthropic.testing import wire
 
@@ -74,9 +73,7 @@ def test_a_signal_ends_a_run_whose_reader_does_not_read(cli, number):
     cli.script(wire.exchange(wire.text("word " * 100_000, piece_chars=100)))
     reader, writer = os.pipe()
     process = cli.start("-p", "hi", *STREAM, "--include-partial-messages", "--session", "s", stdout=writer)
-    deadline = time.monotonic() + 20
-    while select.select([], [writer], [], 0)[1] and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_until(lambda: not select.select([], [writer], [], 0)[1])
     process.send_signal(number)
     assert process.wait(HANG_S) == 124
     os.close(reader)

@@ -7,6 +7,7 @@ import sys
 import threading
 
 import pytest
+from hang_guard import HANG_S
 
 from caliban_provider_anthropic.testing import wire
 
@@ -34,8 +35,8 @@ def on_terminal(cli, *args: str) -> str:
 
     reader = threading.Thread(target=read)
     reader.start()
-    process.wait(60)
-    reader.join(60)
+    process.wait(HANG_S)
+    reader.join(HANG_S)
     os.close(ours)
     text = b"".join(chunks).decode().replace("\r\n", "\n")
     assert not [char for char in text if (char < " " and char not in "\n\t") or "\x7f" <= char <= "\x9f"], (

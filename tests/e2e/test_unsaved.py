@@ -7,6 +7,7 @@ import signal
 
 import pytest
 from command_kit import Cli
+from hang_guard import HANG_S
 
 from caliban_provider_anthropic.testing import wire
 
@@ -18,7 +19,7 @@ def full_disk() -> None:
 
 def played(cli: Cli, *args: str) -> tuple[int, str, str]:
     process = cli.start(*args, preexec_fn=full_disk)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=HANG_S)
     return process.returncode, out.decode(), err.decode()
 
 
@@ -38,3 +39,9 @@ def test_a_disk_that_is_full_from_the_start_is_told(
     if format == "stream-json":
         assert out.count("session_write_failed") == 1, out
     assert err.count("is not saved") == 1, err
+
+
+def test_of_a_budget_of_nothing_nothing_is_spent(cli: Cli) -> None:
+    done = cli.run("-p", "x", "--max-budget-usd", "0", "--output-format", "json")
+    assert (done.code, done.json["subtype"], done.json["total_cost_usd"]) == (137, "budget_exceeded", 0.0)
+    assert cli.server.requests == ()

@@ -217,3 +217,10 @@ async def test_thirty_turns_of_tools_keep_their_beginning(tmp_path):
         warned = [event async for event in run.events if isinstance(event, Warned)]
     assert warned == []
     assert len(provider.requests) == 30
+
+
+def test_a_summary_on_a_resume_is_no_surprise() -> None:
+    summary = system("Summary of earlier conversation:\nThe port is 8123.")
+    known = fingerprint(request(*BEGUN))
+    assert PrefixWatch(known).ask(request(BEGUN[0], summary, user("On")), 1) is None
+    assert PrefixWatch(fingerprint(request(BEGUN[0], summary, user("On")))).ask(request(*BEGUN), 0) is None

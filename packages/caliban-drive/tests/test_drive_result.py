@@ -5,15 +5,20 @@ from __future__ import annotations
 import anyio
 import pytest
 from hang_guard import HANG_S
+from hypothesis import given
+from hypothesis import strategies as st
 
-from caliban_agent_core import Agent
+from caliban_agent_core import Agent, AgentOptions, RetryPolicy
 from caliban_agent_core.errors import RunNotFinished
+from caliban_agent_core.metered import MeteredProvider
 from caliban_common.event import RunEnd, ToolCallEnd, ToolCallReady
 from caliban_common.message import TextBlock, ToolResultBlock, ToolUseBlock, user
 from caliban_common.stop import Stop
-from caliban_drive import BadSchema, PromptResult, RunTotals, SchemaMismatch, Session
+from caliban_common.usage import Usage
+from caliban_drive import BadSchema, PromptResult, RunTotals, SchemaMismatch, Session, SessionParts
 from caliban_drive.structured import AnswerSchema, load_schema
-from caliban_provider.testing.scripted import ScriptedProvider, reply
+from caliban_provider.errors import ServerError, StreamInterrupted
+from caliban_provider.testing.scripted import ScriptedProvider, failure, reply, tool_call
 
 COLOUR = AnswerSchema(
     data={"type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}
@@ -161,3 +166,69 @@ async def test_there_is_no_result_before_the_end():
         with pytest.raises(RunNotFinished):
             assert submission.result
     assert submission.result.subtype == "cancelled"
+
+
+class Books:
+    """A ledger and what it knows: as the command has it."""
+
+    def __init__(self) -> None:
+        self.models: dict[str, Usage] = {}
+        self.open: dict[int, str] = {}
+
+    async def before_call(self, *, model: str, **more: object) -> int:
+        self.open[len(self.open)] = model
+        return len(self.open) - 1
+
+    def after_call(self, number: int, usage: Usage, *, seen_output_tokens: int = 0) -> None:
+        more = Usage(output_tokens=max(0, seen_output_tokens - usage.output_tokens))
+        model = self.open[number]
+        self.models[model] = self.models.get(model, Usage()) + usage + more
+
+    def total_usd(self) -> float:
+        return 0.0
+
+    def by_model(self) -> tuple[tuple[str, Usage, float | None], ...]:
+        return tuple((model, usage, None) for model, usage in self.models.items())
+
+
+SPENT = Usage(input_tokens=10, output_tokens=6)
+WORDS = "some words in several pieces"
+ENDS = {
+    "answer": reply(WORDS, usage=SPENT),
+    "call": reply(tool_call("Nothing"), usage=SPENT),
+    "empty": reply(usage=SPENT),
+    "cut": reply(WORDS, usage=SPENT, stop_reason="max_tokens"),
+    "window": reply(WORDS, usage=SPENT, stop_reason="context_window"),
+    "broken": reply(WORDS, usage=SPENT, error=StreamInterrupted("cut"), error_after=4),
+    "refused": failure(ServerError("500")),
+    "unbilled": reply(WORDS),
+}
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(sorted(ENDS)), max_size=6), min_size=1, max_size=3),
+    st.integers(0, 30) | st.none(),
+)
+def test_all_sums_of_a_result_are_the_ledgers(prompts: list[list[str]], cut_after: int | None) -> None:
+    script = [ENDS[name] for names in prompts for name in [*names, "answer"]]
+    books, answers = Books(), iter([*script, *[ENDS["answer"]] * 40])
+    provider = MeteredProvider(ScriptedProvider(lambda request: next(answers)), books)
+    options = AgentOptions(retry=RetryPolicy(first_delay_s=0.0))
+    session = Session(Agent(provider, "m", options=options), id="s", parts=SessionParts(costs=books))
+
+    async def ask() -> PromptResult:
+        async with session.submit(user("go")) as submission:
+            number = 0
+            async for _ in submission.events:
+                number += 1
+                if number == cut_after:
+                    submission.interrupt()
+        return submission.result
+
+    async def ask_all() -> list[PromptResult]:
+        return [await ask() for _ in prompts]
+
+    results = anyio.run(ask_all)
+    for result in results:
+        assert result.usage == sum((usage for _, usage, _ in result.model_usage), Usage())
+    assert sum((result.usage for result in results), Usage()) == sum(books.models.values(), Usage())

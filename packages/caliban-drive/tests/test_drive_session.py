@@ -11,7 +11,7 @@ from hang_guard import HANG_S
 from caliban_agent_core import Agent, AgentOptions
 from caliban_common.errors import CalibanError
 from caliban_common.event import AssistantTextDelta, MessageAdded, ToolCallEnd, ToolCallReady, Warned
-from caliban_common.message import Message, ToolResultBlock, ToolUseBlock, system, user
+from caliban_common.message import Message, TextBlock, ToolResultBlock, ToolUseBlock, system, user
 from caliban_common.testing import CountedIds
 from caliban_common.usage import Usage
 from caliban_drive import Notice, Reporter, Session, SessionParts
@@ -208,3 +208,17 @@ async def test_a_store_that_fails_while_nobody_reads_is_told_of_at_once():
             if isinstance(event, AssistantTextDelta):
                 break
     assert [(n.subtype, "the disk is full" in n.message) for n in shown] == [("session_write_failed", True)]
+
+
+async def test_a_result_that_an_earlier_process_left_is_clipped_as_on_arrival():
+    call = ToolUseBlock(id="t1", name="Bash", input={})
+    huge = ToolResultBlock(tool_use_id="t1", content=(TextBlock(text="x" * 200_000),))
+    history = (
+        user("go"),
+        Message(role="assistant", content=(call,)),
+        Message(role="user", content=(huge,)),
+    )
+    session = session_of([reply("done")], Memory(), history)
+    (result,) = session.messages[2].tool_results
+    assert len(result.content[0].text) <= 50_000
+    assert session.messages[:2] == history[:2]

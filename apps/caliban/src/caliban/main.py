@@ -17,7 +17,7 @@ from caliban.cli.parser import parse, parse_command
 from caliban.early_signals import EarlySignals
 from caliban.errors import UsageError
 from caliban.last_words import OutputState, cancelled_words, wanted_format
-from caliban.stdio import can_be_written, complain, write_out
+from caliban.stdio import can_be_written, complain, keep_stdout, write_out
 from caliban_common.errors import CalibanError
 
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
@@ -108,6 +108,7 @@ def _dispatch(arguments: Sequence[str], signals: EarlySignals, commands: Sequenc
         return 1
     from caliban.faces.headless import answer
 
+    keep_stdout()
     return answer(options, signals)
 
 
@@ -116,6 +117,7 @@ def _run_command(command: Subcommand, arguments: Sequence[str], signals: EarlySi
     if asks_help or (command.needs_words and not arguments):
         return write_out(command_parser(command).format_help().encode())
     options, values = parse_command(command, arguments, os.environ)
+    keep_stdout()
     return command.load()(Invocation(options=options, values=values, signals=signals))
 
 

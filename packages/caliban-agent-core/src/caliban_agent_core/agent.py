@@ -50,10 +50,11 @@ class RunSetup(Struct, frozen=True, kw_only=True):
 class Agent:
     """Runs a model in a loop with tools. One agent may run many histories, also at the same time.
 
-    `system` leads every history that has no system message of its own. `tools` are offered to the model in the given order, which is part of the prompt's cached prefix; a source
-    is asked before every turn. `hooks` are asked before the `gate`, without which every call is allowed;
-    without a `compactor` the model itself summarises. `new_id` names the messages of the runs. Raises
-    `ToolDefinitionError` for two tools of one name; of a source that has two the first one is offered.
+    `system` leads every history that has no system message of its own. `tools` are offered to the model in
+    the given order, which is part of the prompt's cached prefix; a source is asked before every turn. `hooks`
+    are asked before the `gate`, without which every call is allowed; without a `compactor` the model itself
+    summarises. `new_id` names the messages of the runs. Raises `ToolDefinitionError` for two tools of one
+    name; of a source that has two the first one is offered.
     """
 
     def __init__(  # noqa: PLR0913 - keyword-only: all that a run is made of comes together here
@@ -104,11 +105,11 @@ class Agent:
         """Start on `history`, whose last message is the user's: enter the result with `async with`.
 
         A string is a history of one user message. The outcome's messages begin with `history`, repaired only
-        where it was sent. `session_id` names the conversation where it is not that of the options; `context` is
-        given to tools. The answer is held to `output_type`, anything that pydantic validates, and stands in the
-        outcome's `output`. `prefix` is that of the conversation so far, where there is one; `inputs` is asked
-        between turns what the user says meanwhile. The last message is a prompt that the hooks may keep out
-        of the history, unless they have `judged` it before.
+        where it was sent. `session_id` names the conversation where it is not that of the options; `context`
+        is given to tools. The answer is held to `output_type`, anything that pydantic validates, and stands
+        in the outcome's `output`. `prefix` is that of the conversation so far, where there is one; `inputs`
+        is asked between turns what the user says meanwhile. The last message is a prompt that the hooks may
+        keep out of the history, unless they have `judged` it before.
         """
         messages = self._messages(history)
         prompt = None

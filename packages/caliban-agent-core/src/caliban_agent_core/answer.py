@@ -1,7 +1,7 @@
 """The value in a model's answer: JSON values in a reply, and the check against a Python type.
 
-Models reason before they answer, show drafts, and put the answer between fences: what stands in reasoning tags
-is no answer, what is fenced goes before what is not, what comes last before what came first.
+Models reason before they answer, show drafts, and put the answer between fences: what stands in reasoning
+tags is no answer, what is fenced goes before what is not, what comes last before what came first.
 """
 
 from __future__ import annotations
@@ -18,22 +18,20 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 MAX_TRIES = 20_000
-"""How many brackets of a reply are tried as the beginning of a value: nobody writes as many around an answer."""
+"""How many brackets of a reply are tried as the beginning of a value: no answer has as many before it."""
 
 MAX_REPAIRS = 2
 """How often an answer that does not fit is asked for again."""
 
-MARKS = re.compile(
-    r"```[^\n`]*\n\s*|<(?P<tag>think|thinking|reasoning|reason|thought|scratchpad|analysis)>|[{\[]",
-    re.IGNORECASE,
-)
+TAGS = "think|thinking|reasoning|reason|thought|scratchpad|analysis"
+MARKS = re.compile(rf"```[^\n`]*\n\s*|<(?P<tag>{TAGS})>|[{{\[]", re.IGNORECASE)
 MARKS_OPEN = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 CLOSING = re.compile(r"(?:\A|\n)\s*</think(?:ing)?>|</think(?:ing)?>\s*\n", re.IGNORECASE)
 _DECODER = json.JSONDecoder()
 
 
 def json_values(reply: str) -> Iterator[Any]:
-    """The JSON values in `reply`, the likeliest answer first: all of it, then fenced ones, then the others."""
+    """The JSON values in `reply`, the likeliest answer first: all of it, fenced ones, others."""
     try:
         yield json.loads(reply)
     except (ValueError, RecursionError):

@@ -23,6 +23,7 @@ from caliban_agent_core.progress import CallProgress
 from caliban_agent_core.state import RunState
 from caliban_agent_core.toolset import ToolSnapshot
 from caliban_common.arguments import ArgumentError
+from caliban_common.canonical import canonical_arguments
 from caliban_common.event import ApprovalAsked, ApprovalGiven, ToolCallEnd, ToolCallReady
 from caliban_common.history import INTERRUPTED, interrupted
 from caliban_common.masked import masked_output
@@ -33,7 +34,7 @@ from caliban_common.tool import Tool, ToolContext, ToolOutput
 Outcome = Literal["ran", "denied", "invalid", "interrupted"]
 
 
-class Passed(Struct, kw_only=True):
+class Passed(Struct, frozen=True, kw_only=True):
     """A call that hooks and rules let pass, with the tool that runs it; `place` is its place in the reply.
 
     `asks` is why a person has to allow it first, `None` where nobody has to. `context` is what hooks want the
@@ -127,17 +128,19 @@ class Dispatcher:
 
         Raises nothing for what a model or a tool did.
         """
-        passed = []
+        passed: list[Passed] = []
+        last: dict[str | None, Passed] = {}
         for place, call in enumerate(work.calls):
             await self._state.emit(ToolCallReady(turn=work.turn, call=call))
             item = await self._prepare(place, call, work)
             if item is not None:
-                passed.append(item)
+                passed.append(replace(item, after=last.get(item.key)))
+                if item.key is not None:
+                    last[item.key] = passed[-1]
         if self._hooks.stop is not None:
             for item in passed:  # a hook has ended the run: what was allowed before it spoke does not begin
                 await self._deny(item.place, self._hooks.stop.message, work, item.context)
             passed = []
-        _put_in_order(passed)
         if self._options.parallel_limit <= 1:
             for item in passed:
                 await self._pass(item, work, anyio.Semaphore(1))
@@ -160,6 +163,9 @@ class Dispatcher:
         if self._hooks.stop is not None:
             await self._deny(place, self._hooks.stop.message, work)
             return None
+        arguments = canonical_arguments(tool.spec, call.input)
+        if arguments is not call.input:
+            call = replace(call, input=arguments)
         verdict = await judge(self._gate, self._hooks, call, tool, work.turn)
         if verdict.decision.action == "deny":
             await self._deny(place, verdict.decision.reason or "not permitted", work, verdict.context)
@@ -316,12 +322,3 @@ def _conflict_key(tool: Tool, call: ToolUseBlock) -> str | None:
         return None  # the tool itself will tell the model what is wrong
     except Exception:
         return f"every call of {tool.spec.name}"  # nobody knows what it touches: one at a time
-
-
-def _put_in_order(passed: list[Passed]) -> None:
-    """Let each call wait for the one before it that it conflicts with."""
-    last: dict[str, Passed] = {}
-    for item in passed:
-        if item.key is not None:
-            item.after = last.get(item.key)
-            last[item.key] = item

@@ -35,8 +35,8 @@ def after_calls(
 ) -> tuple[Repeats, DoomVerdict, str]:
     """The state after the `calls` of a reply, of which some `failed`; what to do, and the tool's name.
 
-    The same call twice in one reply counts once: the model had not seen the result. A tool that does more than
-    read and succeeds (`changed`) is a reason to try again what the same reply has not tried.
+    The same call twice in one reply counts once: the model had not seen the result. A tool that does more
+    than read and succeeds (`changed`) is a reason to try again what the same reply has not tried.
     """
     names = {_key(call): call.name for call in failed}
     answered = {_key(call) for call in calls} - set(names)
@@ -53,8 +53,8 @@ def after_calls(
 def advice(name: str) -> str:
     """What the model is told."""
     return (
-        f"{MARK} {TELL_AFTER} times: {name} with these arguments gives the same error. Do not make it again as it "
-        "is; find out what is wrong, try another way, or say what keeps you from going on."
+        f"{MARK} {TELL_AFTER} times: {name} with these arguments gives the same error. Do not make it again "
+        "as it is; find out what is wrong, try another way, or say what keeps you from going on."
     )
 
 

@@ -14,7 +14,17 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_args, get_type_hints, overload
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    ParamSpec,
+    TypeVar,
+    get_args,
+    get_type_hints,
+    overload,
+)
 
 from anyio import to_thread
 
@@ -106,8 +116,9 @@ class Parameters:
             # Fields have names of our own: a parameter may be called what a model class already uses.
             self._names[name] = f"argument_{len(fields)}"
             says = any(getattr(part, "description", None) for part in getattr(annotation, "__metadata__", ()))
-            words = None if says else described.get(name)
-            fields[self._names[name]] = (annotation, Field(default, alias=name, description=words))
+            if name in described and not says:
+                annotation = Annotated[annotation, Field(description=described[name])]
+            fields[self._names[name]] = (annotation, Field(default, alias=name))
         try:
             self._model: type[BaseModel] = create_model(
                 "Arguments", __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False), **fields
@@ -157,11 +168,11 @@ def tool(
     """Make a tool of a typed function, `async` or plain.
 
     The first paragraph of its docstring describes it to the model, its sections on arguments (in the style of
-    Google, NumPy or Sphinx) describe these. Its annotations are the schema (pydantic's `Field` in `Annotated` adds
-    bounds, and descriptions that go before those of the docstring), a parameter of type `ToolContext` is filled by the
-    loop. It returns a string, a `ToolOutput`, or anything that has a JSON form. `kind`, `main_argument` and
-    `roles` are those of `ToolSpec`; `conflict_key` is given the validated arguments. Raises
-    `ToolDefinitionError` for a function that no model could be offered.
+    Google, NumPy or Sphinx) describe these. Its annotations are the schema (pydantic's `Field` in `Annotated`
+    adds bounds, and descriptions that go before those of the docstring), a parameter of type `ToolContext` is
+    filled by the loop. It returns a string, a `ToolOutput`, or anything that has a JSON form. `kind`,
+    `main_argument` and `roles` are those of `ToolSpec`; `conflict_key` is given the validated arguments.
+    Raises `ToolDefinitionError` for a function that no model could be offered.
     """
     facts = {"kind": kind, "main_argument": main_argument, "roles": roles or {}}
     if function is None:

@@ -21,8 +21,8 @@ class Gate(Struct, frozen=True, kw_only=True):
     """Who judges tool calls, after the hooks.
 
     Without either everything is allowed: an embedder who hands over functions has decided. With an `approver`
-    and no `rules` every call is asked about; without an `approver` a call that the rules, or a hook, leave to a
-    person is denied.
+    and no `rules` every call is asked about; without an `approver` a call that the rules, or a hook, leave to
+    a person is denied.
     """
 
     rules: Rules | None = None
@@ -63,7 +63,7 @@ async def judge(gate: Gate, hooks: HookCaller, call: ToolUseBlock, tool: Tool, t
 
 
 async def ask_approver(approver: Approver, call: ToolUseBlock, tool: Tool, reason: str) -> Decision:
-    """The approver's answer; `ask` means that it comes later. The wall: an approver that fails allows nothing."""
+    """The approver's answer; `ask` means that it comes later. The wall: one that fails allows nothing."""
     try:
         answer: object = await approver.approve(ApprovalRequest(call=call, tool=tool.spec, reason=reason))
         if not isinstance(answer, Decision):

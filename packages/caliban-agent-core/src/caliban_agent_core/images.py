@@ -1,4 +1,4 @@
-"""What to do about an image that a provider refuses: it gives way to words, or it would end every later run."""
+"""What to do about an image that a provider refuses: words take its place, or it would end each later run."""
 
 from __future__ import annotations
 

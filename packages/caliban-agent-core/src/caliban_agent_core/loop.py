@@ -156,7 +156,7 @@ class Loop(Struct, kw_only=True):
         )
 
     async def _without_images(self, error: InvalidRequest) -> bool:
-        """Leave out the images that a provider refused with `error`, once in a run; whether there were any."""
+        """Leave out the images that were refused with `error`, once in a run; whether there were any."""
         if self.images_left_out or not names_image(error.message):
             return False
         messages = without_images(tuple(self.state.messages), one_line(error.message, max_chars=300))
@@ -228,9 +228,10 @@ class Loop(Struct, kw_only=True):
                 await self.state.tell(advice(name))
                 return None
             case "stop":
+                called = one_line(name) or "a tool without a name"
                 return Stop(
                     kind="doom_loop",
-                    message=f"the model made the same failing call {STOP_AFTER} times: {one_line(name) or 'a tool without a name'}",
+                    message=f"the model made the same failing call {STOP_AFTER} times: {called}",
                     hint="say what it should do instead, or try another model",
                 )
 
@@ -297,7 +298,7 @@ def _lacks_call(reply: Reply) -> bool:
 
 
 def broken_end(reply: Reply) -> Stop | None:
-    """The end for a model whose last reply is no answer: empty, without its call, or cut for an unknown reason."""
+    """The end for a model whose last reply is no answer: empty, without its call, or cut."""
     detail = one_line(reply.detail) if reply.detail else ""
     if _lacks_call(reply):
         what = "the model announced a tool call and made none"

@@ -24,10 +24,11 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     for a reply that does not fit. `max_calls_per_reply` bounds the tool calls that are run of one reply; the
     rest gets an error. `parallel_limit` bounds tools that run at once; 1 is
     serial. A cap, threshold or nudge of 0 is off; `auto_compact_threshold` is a share of the window, `None`
-    is off. `no_edit_nudge_turns` counts only where a tool of kind `edit` is offered. `overflow_dir` receives results longer than `tool_result_cap_chars`. A conversation shorter than
-    `min_cache_tokens` gets no marker of the prompt cache of its own. `agent` is the name under which tools
-    speak of this agent; empty is the main one. What `masker` knows is taken out of what tools and hooks say,
-    before anything else is done with it.
+    is off. `no_edit_nudge_turns` counts only where a tool of kind `edit` is offered. `overflow_dir` receives
+    results longer than `tool_result_cap_chars`. A conversation shorter than `min_cache_tokens` gets no marker
+    of the prompt cache of its own. `agent` is the name under which tools speak of this agent; empty is the
+    main one. What `masker` knows is taken out of what tools and hooks say, before anything else is done with
+    it.
     """
 
     session_id: str = "ephemeral"

@@ -14,9 +14,9 @@ class RunState:
     """The growing record of one run.
 
     `messages` is the history, `generation` how often it was rewritten (also by earlier runs of the same
-    conversation), `usage` the tokens of every model call so far; `text` is the last reply, whole also where it
-    was cut and went on; `new_id` names the messages that are made here. A message is in the history before its event is
-    sent, so that a cancelled `emit` loses none.
+    conversation), `usage` the tokens of every model call so far; `text` is the last reply, whole also where
+    it was cut and went on; `new_id` names the messages that are made here. A message is in the history before
+    its event is sent, so that a cancelled `emit` loses none.
     """
 
     def __init__(

@@ -54,14 +54,17 @@ def snapshot_of(tools: Sequence[Tool]) -> ToolSnapshot:
 
 
 def source_of(tools: Sequence[Tool] | ToolSource) -> ToolSource:
-    """`tools` as a source. Raises `ToolDefinitionError` for what is no tool in a plain sequence, or two of a name."""
+    """`tools` as a source.
+
+    Raises `ToolDefinitionError` for what is no tool in a plain sequence, and for two tools of one name.
+    """
     if not isinstance(tools, Sequence):
         return tools
     for tool in tools:
         if not isinstance(getattr(tool, "spec", None), ToolSpec):
             raise ToolDefinitionError(
                 f"{getattr(tool, '__name__', repr(tool))} is no tool",
-                hint="make one of a function with @tool, or give an object with spec, conflict_key and invoke",
+                hint="make one of a function with @tool, or give an object with the members of `Tool`",
             )
     hidden = sorted(snapshot_of(tools).hidden)
     if hidden:

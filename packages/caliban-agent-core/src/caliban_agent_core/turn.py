@@ -67,7 +67,8 @@ class Turn:
         """Play turn number `turn`, whose request offers `tools`.
 
         A reply that filled the window is taken back where `make_room` shortens the history: then nothing is
-        given, and the turn is to be played again. Raises `ProviderError`; the history stays valid in every case.
+        given, and the turn is to be played again. Raises `ProviderError`; the history stays valid in every
+        case.
         """
         before = self._state.usage
         api_before = self._caller.api_ms

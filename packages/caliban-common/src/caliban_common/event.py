@@ -184,8 +184,8 @@ class TurnEnd(Tagged, frozen=True, kw_only=True, tag="turn_end"):
 class RunEnd(Tagged, frozen=True, kw_only=True, tag="run_end"):
     """The run is over: `messages` is the whole history, valid to send again.
 
-    `text` is the model's last reply in this run, empty where there was none; `output` is the value in it where
-    the run has an output type. `pending` are the calls that wait for an approval, where `stop` says so.
+    `text` is the model's last reply in this run, empty where there was none; `output` is the value in it
+    where the run has an output type. `pending` are the calls that wait for an approval, where `stop` says so.
     """
 
     stop: Stop

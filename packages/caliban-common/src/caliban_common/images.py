@@ -8,7 +8,8 @@ GIF89a, WebP (RFC 9649).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -30,8 +31,10 @@ _MAGIC: Final = (
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
-_CHANNELS: Final = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
-_DEPTHS: Final = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
+_CHANNELS: Final[Mapping[int, int]] = MappingProxyType({0: 1, 2: 3, 3: 1, 4: 2, 6: 4})
+_DEPTHS: Final[Mapping[int, tuple[int, ...]]] = MappingProxyType(
+    {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
+)
 _ADAM7: Final = (
     (0, 0, 8, 8),
     (4, 0, 8, 8),

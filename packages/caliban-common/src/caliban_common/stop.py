@@ -39,8 +39,8 @@ StopKind: TypeAlias = Literal[
 ]
 """Why a whole run ended.
 
-`schema_mismatch` is of a prompt whose answers never fitted their schema, `doom_loop` of a model that makes the
-same failing call again and again; with `approval` a call waits for somebody who answers later.
+`schema_mismatch` is of a prompt whose answers never fitted their schema, `doom_loop` of a model that makes
+the same failing call again and again; with `approval` a call waits for somebody who answers later.
 """
 
 

@@ -105,8 +105,8 @@ class Costs(Protocol):
 class RunTotals(Struct, kw_only=True):
     """The sum of the events of one or more runs, counted from when it was made.
 
-    Where somebody knows the `costs`, all tokens are theirs, so that no sum can differ from another: `before` is
-    what they knew when this was made. `is_answer` says that the last message makes no call.
+    Where somebody knows the `costs`, all tokens are theirs, so that no sum can differ from another: `before`
+    is what they knew when this was made. `is_answer` says that the last message makes no call.
     """
 
     model: str

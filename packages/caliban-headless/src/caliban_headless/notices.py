@@ -105,7 +105,7 @@ class Notices:
             case ToolCallReady():
                 return f"[{describe_call(event.call, self._tools)}]\n" if self._announce else ""
             case ToolCallEnd():
-                return _ended(event)
+                return _ended(event, with_failures=self._announce)
             case ApiRetry():
                 wait_s = event.delay_ms / 1000
                 attempt = f"{event.attempt}/{event.max_retries}"
@@ -162,12 +162,12 @@ def describe_call(call: ToolUseBlock, tools: ToolSource) -> str:
     return f"{name} {one_line(value, max_chars=120)}" if isinstance(value, str) else name
 
 
-def _ended(event: ToolCallEnd) -> str:
+def _ended(event: ToolCallEnd, *, with_failures: bool) -> str:
     """Why a call did not do what it was to do; those that did need no word."""
     name = one_line(event.name, max_chars=MAX_NAME_CHARS)
     if event.outcome == "denied":
         return line(f"{name} was denied: {one_line(event.reason)}")
-    if not event.result.is_error:
+    if not with_failures or not event.result.is_error:
         return ""
     words = (part.text for part in event.result.content if isinstance(part, TextBlock))
     return line(f"{name} failed: {one_line(next(words, '') or 'without a word', max_chars=200)}")

@@ -37,8 +37,8 @@ from caliban_headless.frames import Init
 class FinalText:
     """The last message of each prompt alone, once it is whole: what a program reads from a pipe.
 
-    With `is_data` it is the one JSON value that fits a schema, and nothing where there is none. A run that fails
-    is followed by what it was cut off in, if that is no word between two calls.
+    With `is_data` it is the one JSON value that fits a schema, and nothing where there is none. A run that
+    fails is followed by what it was cut off in, if that is no word between two calls.
     """
 
     def __init__(self, *, is_data: bool = False) -> None:

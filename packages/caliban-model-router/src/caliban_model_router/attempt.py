@@ -33,9 +33,9 @@ EXPLAINED = ("max_tokens", "refusal", "content_filter", "pause_turn", "malformed
 class Attempt:
     """The stream of one call, from its first event on; iterate it inside `open`.
 
-    `is_complete` says that the reply ended as it should. One that `must_answer` fails where its reply has nothing
-    in it: another route may have something to say. The start of the
-    stream says whose reply it is, so that what is signed in it finds its way back to the same model.
+    `is_complete` says that the reply ended as it should. One that `must_answer` fails where its reply has
+    nothing in it: another route may have something to say. The start of the stream says whose reply it is, so
+    that what is signed in it finds its way back to the same model.
     """
 
     def __init__(self, route: Route, ticket: Ticket, provider: Provider, request: CompletionRequest) -> None:

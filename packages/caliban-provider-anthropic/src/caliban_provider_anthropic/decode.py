@@ -55,7 +55,8 @@ _PIECES: Mapping[str, tuple[str, str, _Piece]] = MappingProxyType(
     }
 )
 _PROMPT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-_COUNTS = (*_PROMPT_COUNTS, "output_tokens", "thinking_tokens")
+_LONG_WRITES = "ephemeral_1h_input_tokens"
+_COUNTS = (*_PROMPT_COUNTS, "output_tokens", "thinking_tokens", _LONG_WRITES)
 _NO_PREFIX = b"\0"
 
 
@@ -236,23 +237,25 @@ class Decoder:
         """The counts so far: each message of the wire carries totals, and may leave some out."""
         if not isinstance(counts, dict):
             return None
-        details = counts.get("output_tokens_details")
+        details, written_for = counts.get("output_tokens_details"), counts.get("cache_creation")
         counts = {
             **counts,
             "thinking_tokens": details.get("thinking_tokens") if isinstance(details, dict) else None,
+            _LONG_WRITES: written_for.get(_LONG_WRITES) if isinstance(written_for, dict) else None,
         }
         for name in _COUNTS:
             value = told_count(counts.get(name))
             # A prompt cannot shrink to nothing: some servers fill in 0 for what they leave out.
             if value or (value == 0 and name not in _PROMPT_COUNTS):
                 self._counts[name] = value
-        fresh, written, read, output, thinking = (self._counts.get(name, 0) for name in _COUNTS)
+        fresh, written, read, output, thinking, long = (self._counts.get(name, 0) for name in _COUNTS)
         return Usage(
             input_tokens=fresh + written + read,
             output_tokens=output,
             cache_read_tokens=read,
             cache_write_tokens=written,
             thinking_tokens=thinking,
+            cache_write_long_tokens=min(long, written),
         )
 
 

@@ -14,6 +14,7 @@ from caliban_provider.provider import ProviderOptions
 from caliban_provider.reader import RecordSplitter
 from caliban_provider.sse import SSEDecoder, SSEEvent
 from caliban_provider_anthropic.encode import Body
+from caliban_provider_anthropic.narrow import Limits
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
 
@@ -35,6 +36,11 @@ class Transport(Protocol):
     @property
     def credentials(self) -> CredentialCache[Any] | None:
         """What `prepare` signs with, where that passes: it is there before `prepare` is called."""
+        ...
+
+    @property
+    def limits(self) -> Limits:
+        """What the service takes less of than the vendor."""
         ...
 
     def framing(self) -> RecordSplitter[SSEEvent]:
@@ -72,6 +78,7 @@ class ApiTransport:
     def __init__(self, options: ProviderOptions) -> None:
         self._root = root_url(options.base_url)
         self._key = _checked_key(options.api_key)
+        self.limits = Limits(cache_ttl=options.extra.get("cache_ttl", ""))
         self._headers = _headers(options, self._key, is_vendor=self._root == DEFAULT_BASE_URL)
 
     @property

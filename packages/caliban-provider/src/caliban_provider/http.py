@@ -20,10 +20,9 @@ from caliban_provider import faults, tls, unpack
 from caliban_provider.address import is_address
 from caliban_provider.connection import HttpTimeouts, Origin, Pool
 from caliban_provider.errors import BadResponse, InvalidRequest, ProviderError
-from caliban_provider.httpx_client import HttpxClient
+from caliban_provider.httpx_client import HttpxClient, proxy_before
 from caliban_provider.options import check_headers
 from caliban_provider.plain_request import LOOPBACK, may_be_proxied, plain_request
-from caliban_provider.proxies import proxy_for
 
 _CLOSE_S = 2.0
 _DRAIN_S = 0.05
@@ -122,7 +121,7 @@ class HttpClient:
     def _is_proxied(self, origin: Origin) -> bool:
         if origin.host in LOOPBACK or not may_be_proxied():
             return False
-        return proxy_for(origin.scheme, origin.host, origin.port) is not None
+        return proxy_before(origin.scheme, origin.host, origin.port) is not None
 
     def _context(self) -> ssl.SSLContext:
         if self._tls is None:

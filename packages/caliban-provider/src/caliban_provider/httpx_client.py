@@ -123,14 +123,20 @@ class HttpxResponse:
         await self._response.aclose()
 
 
+def proxy_before(scheme: str, host: str, port: int) -> str | None:
+    """The proxy before a server, as the environment or the system names it; none before this machine."""
+    from urllib.request import getproxies
+
+    return None if host in LOOPBACK else proxy_for(getproxies(), scheme, host, port)
+
+
 def _proxy(url: str) -> str | None:
-    """The proxy before the server of `url`; a proxy elsewhere cannot reach a server on this machine."""
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme.lower(), 0)
+        port = parts.port or PORTS.get(parts.scheme.lower(), 0)
     except ValueError:
         return None
-    return None if host in LOOPBACK else proxy_for(parts.scheme.lower(), host, port)
+    return proxy_before(parts.scheme.lower(), parts.hostname or "", port)
 
 
 def _without_command_line() -> None:

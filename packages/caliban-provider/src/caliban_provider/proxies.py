@@ -1,4 +1,4 @@
-"""Which proxy stands before a host, as the environment and the system say; exceptions are read leniently.
+"""Which proxy stands before a host; exceptions are read leniently.
 
 Exceptions (`NO_PROXY`) are names with what is under them, addresses, ranges (`10.0.0.0/8`, `fc00::/7`),
 patterns with `*`, each with or without a port. An entry that is none of these is for nobody.
@@ -6,26 +6,20 @@ patterns with `*`, each with or without a port. An entry that is none of these i
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
-from sys import platform
 
 
-def proxy_for(scheme: str, host: str, port: int) -> str | None:
-    """The URL of the proxy for a server; `None` where it is asked directly. `host` is without brackets."""
-    proxies = configured()
-    if goes_direct(host, port, proxies.get("no", "")) or _system_goes_direct(host):
+def proxy_for(proxies: Mapping[str, str], scheme: str, host: str, port: int) -> str | None:
+    """The URL of the proxy for a server; `None` where it is asked directly.
+
+    `proxies` are by scheme (`http`, `https`, `all`), and under `no` the exceptions. `host` is without
+    brackets.
+    """
+    if goes_direct(host, port, proxies.get("no", "")):
         return None
     proxy = proxies.get(scheme) or proxies.get("all")
     return proxy if not proxy or "://" in proxy else f"http://{proxy}"
-
-
-def configured() -> Mapping[str, str]:
-    """The proxies by scheme (`http`, `https`, `all`), and under `no` the exceptions."""
-    from urllib.request import getproxies
-
-    return getproxies()
 
 
 def goes_direct(host: str, port: int, exceptions: str) -> bool:
@@ -66,13 +60,3 @@ def _in_range(host: str, entry: str) -> bool:
         return ip_address(host) in ip_network(entry.replace("[", "").replace("]", ""), strict=False)
     except ValueError:
         return False
-
-
-def _system_goes_direct(host: str) -> bool:
-    """What the system's own settings say, which count where the environment names no proxy."""
-    if any(name.lower().endswith("_proxy") for name in os.environ):
-        return False
-    import urllib.request
-
-    bypass = urllib.request.proxy_bypass if platform in ("darwin", "win32") else None
-    return bypass is not None and bool(bypass(host))

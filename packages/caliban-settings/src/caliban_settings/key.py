@@ -74,6 +74,25 @@ MODEL: Final[Form] = {
         {"type": "object", "properties": {"provider": TEXT, "name": TEXT}, "required": ["name"]},
     ]
 }
+PRICE: Final[Form] = {"type": "number", "minimum": 0}
+DESCRIBED: Final[Form] = {
+    "type": "object",
+    "properties": {
+        "window": {"type": "integer", "minimum": 1},
+        "max_output": {"type": "integer", "minimum": 1},
+        "vision": FLAG,
+        "documents": FLAG,
+        "tools": FLAG,
+        "thinking": FLAG,
+        "price": {
+            "type": "object",
+            "properties": {"input": PRICE, "output": PRICE, "cache_read": PRICE, "cache_write": PRICE},
+            "required": ["input", "output"],
+            "additionalProperties": False,
+        },
+    },
+    "additionalProperties": False,
+}
 RULE: Final[Form] = {
     "type": "object",
     "properties": {

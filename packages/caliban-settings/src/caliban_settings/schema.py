@@ -8,6 +8,7 @@ from caliban_settings.key import (
     AGENTS,
     ANY,
     COUNT,
+    DESCRIBED,
     FLAG,
     HELPERS,
     HOOKS,
@@ -17,7 +18,6 @@ from caliban_settings.key import (
     PERSON,
     RULE,
     SECONDS,
-    SERVERS,
     SHARE,
     STATUS_LINE,
     TABLE,
@@ -27,6 +27,7 @@ from caliban_settings.key import (
     VALUE,
     Key,
 )
+from caliban_settings.server_keys import SERVER_KEYS
 
 SCHEMA: Final[tuple[Key, ...]] = (
     Key(path="agent", form=TEXT, doc="Profile that sub-agents take when none is named.", later=AGENTS),
@@ -129,6 +130,14 @@ SCHEMA: Final[tuple[Key, ...]] = (
         doc="Seconds that a whole reply may take; without it there is no limit.",
     ),
     Key(
+        path="provider.*.models.*",
+        form=DESCRIBED,
+        scopes=PERSON,
+        restart=True,
+        doc="What a model is that no table knows: window, max_output, vision, tools, thinking, price.",
+    ),
+    Key(path="provider.*.options.extra_body", form=TABLE, scopes=PERSON, doc="Members of every body."),
+    Key(
         path="provider.*.headers.*", form=TEXT, scopes=PERSON, restart=True, doc="A header of every request."
     ),
     Key(
@@ -163,6 +172,13 @@ SCHEMA: Final[tuple[Key, ...]] = (
         doc="Refuse to start without permissions or in bypass mode.",
     ),
     Key(path="permissions.default_mode", form=MODES, scopes=PERSON, doc="The mode that a session begins in."),
+    Key(
+        path="permissions.auto_allow_read_only",
+        form=FLAG,
+        scopes=PERSON,
+        default=True,
+        doc="Commands that provably only read inside the workspace need no rule.",
+    ),
     Key(
         path="permissions.audit_log",
         form=FLAG,
@@ -220,109 +236,7 @@ SCHEMA: Final[tuple[Key, ...]] = (
     Key(
         path="audit.*", form=ANY, later="the log of decisions is", safeguard=True, doc="The log of decisions."
     ),
-    # MCP servers
-    Key(
-        path="mcp_servers.*.type",
-        form={"enum": ["stdio", "http", "sse"]},
-        guard="server",
-        restart=True,
-        default="stdio",
-        aliases=("transport",),
-        doc="How the server is spoken to.",
-        later=SERVERS,
-    ),
-    Key(
-        path="mcp_servers.*.command",
-        form=TEXT,
-        guard="server",
-        restart=True,
-        doc="The program (stdio).",
-        later=SERVERS,
-    ),
-    Key(
-        path="mcp_servers.*.args",
-        form=TEXTS,
-        guard="server",
-        restart=True,
-        doc="Its arguments.",
-        later=SERVERS,
-    ),
-    Key(
-        path="mcp_servers.*.env.*",
-        form=TEXT,
-        guard="server",
-        restart=True,
-        doc="A variable of its environment.",
-        later=SERVERS,
-    ),
-    Key(
-        path="mcp_servers.*.cwd",
-        form=TEXT,
-        guard="server",
-        restart=True,
-        doc="Its working directory.",
-        later=SERVERS,
-    ),
-    Key(
-        path="mcp_servers.*.url",
-        form=TEXT,
-        guard="server",
-        restart=True,
-        doc="The address (http, sse).",
-        later=SERVERS,
-    ),
-    Key(
-        path="mcp_servers.*.headers.*",
-        form=TEXT,
-        guard="server",
-        restart=True,
-        doc="A header of every request.",
-        later=SERVERS,
-    ),
-    Key(
-        path="mcp_servers.*.oauth",
-        form={"enum": ["off", "auto", "manual"]},
-        guard="server",
-        restart=True,
-        default="off",
-        doc="How to log in.",
-        later=SERVERS,
-    ),
-    Key(
-        path="mcp_servers.*.oauth_config",
-        form=TABLE,
-        guard="server",
-        restart=True,
-        later=SERVERS,
-        doc="Manual.",
-    ),
-    Key(
-        path="mcp_servers.*.permissions.allow",
-        form=TEXTS,
-        merge="join",
-        guard="server",
-        restart=True,
-        doc="Its tools that need no question.",
-        later=SERVERS,
-    ),
-    Key(
-        path="mcp_servers.*.permissions.deny",
-        form=TEXTS,
-        merge="join",
-        guard="server",
-        restart=True,
-        doc="Its tools that are refused.",
-        later=SERVERS,
-    ),
-    Key(
-        path="mcp_servers.*.disabled",
-        form=FLAG,
-        guard="server",
-        restart=True,
-        default=False,
-        doc="Keep the entry, do not start the server.",
-        later=SERVERS,
-    ),
+    *SERVER_KEYS,
     Key(path="router", form=TABLE, scopes=PERSON, restart=True, doc="Routes; the router owns their form."),
     Key(path="memory.auto_memory_enabled", form=FLAG, doc="Keep topics of its own.", later=MEMORY),
     Key(

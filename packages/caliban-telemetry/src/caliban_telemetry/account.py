@@ -149,7 +149,7 @@ class Account:
         return number
 
     def _bounds_usd(self, call: ModelCall) -> tuple[Decimal, Decimal | None]:
-        """What a call costs at least, for its prompt from the cache, and at most, as far as its price is known."""
+        """What a call costs at least, with its prompt in the cache, and at most if its price is known."""
         quickly = self.budget.unpriced != "refuse"
         rate = self._prices.rate(call.provider, call.model, self._clock(), quickly=quickly)
         if rate is None:

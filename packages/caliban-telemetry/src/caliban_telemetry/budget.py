@@ -1,10 +1,11 @@
 """What a session may spend: a value, and what it says to the next call.
 
-Spending stops when the limit is reached, and no call is made whose prompt alone would pass it: so with a limit
-of nothing, nothing is spent. Replies are hardly ever as long as they may be, so a lone call is not refused for
-the longest one. What that estimate is for is calls at the same time, by sub-agents and hedges: a second one starts
-only when all that are under way, each at the most it can cost, still fit. One that does not fit waits for another
-to end. Hence the law: however many agents there are, the limit is passed by less than one reply.
+Spending stops when the limit is reached, and no call is made whose prompt alone would pass it: so with a
+limit of nothing, nothing is spent. Replies are hardly ever as long as they may be, so a lone call is not
+refused for the longest one. What that estimate is for is calls at the same time, by sub-agents and hedges: a
+second one starts only when all that are under way, each at the most it can cost, still fit. One that does not
+fit waits for another to end. Hence the law: however many agents there are, the limit is passed by less than
+one reply.
 """
 
 from __future__ import annotations

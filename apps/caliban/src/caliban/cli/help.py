@@ -42,7 +42,7 @@ EXITS: Final[Mapping[int, str]] = MappingProxyType(
 )
 EXAMPLES: Final = (
     'caliban -p "What does this project do?"',
-    'git diff | caliban -p - "Review these changes."',
+    'git diff | caliban -p "Review these changes."',
     'caliban --provider local -p "Name three colours."',
 )
 SHORT: Final = (

@@ -1,10 +1,11 @@
-"""`caliban models --providers`: every provider that can be named, with its address and the variable of its key."""
+"""`caliban models --providers`: every provider that can be named, its address, the variable of its key."""
 
 from __future__ import annotations
 
 import os
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from caliban.cli.invocation import Invocation
 from caliban.commands.scope import model_inputs, report
@@ -52,7 +53,7 @@ def list_providers(invocation: Invocation) -> int:
         located = locate_key(name, entry.key_variables, inputs.settings, os.environ)
         rows.append(_row(entry, has_key=located is not None))
     if invocation.values["json"]:
-        return write_out(b"".join(dumps(row) + b"\n" for row in rows))
+        return write_out(b"".join(dumps(asdict(row)) + b"\n" for row in rows))
     return write_out(clean(_table(rows)).encode())
 
 

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from caliban.compose.presets import PRESETS, Preset
 from caliban.errors import ConfigError
-from caliban.stdio import keep_stdout
 from caliban_common.near import did_you_mean
 from caliban_provider.address import is_address
 from caliban_provider.errors import InvalidRequest, UnknownProvider
@@ -41,6 +40,9 @@ EXTRAS: Final[Mapping[str, str]] = MappingProxyType(
 
 WAITS: Final = ("first_byte_s", "idle_s")
 """Limits of waiting that every adapter keeps."""
+
+OF_BODIES: Final = ("extra_body", "service_tier")
+"""Options of every provider: members of the body of each request."""
 
 _VARIABLE: Final = re.compile(r"\{([A-Z_]+)\}")
 
@@ -107,6 +109,21 @@ class ProviderEntry(Struct, frozen=True, kw_only=True):
         return float(limit) if limit else None
 
     @property
+    def may_speak_calls(self) -> bool:
+        """Whether its models may write calls as text: those that run here, open ones that others serve."""
+        if self.kind in ("local", "ollama"):
+            return True
+        return self.kind == "openai" and bool(self.table.get("base_url"))
+
+    @property
+    def extra_body(self) -> dict[str, Any]:
+        """What its table adds to the body of every request."""
+        options: Mapping[str, Any] = self.table.get("options") or {}
+        tier = options.get("service_tier")
+        named = {} if tier is None else {"serviceTier" if self.kind == "google" else "service_tier": tier}
+        return {**(options.get("extra_body") or {}), **named}
+
+    @property
     def needs_key(self) -> bool:
         """Whether it is worth a word before the first call that there is no key.
 
@@ -141,7 +158,7 @@ class ProviderEntry(Struct, frozen=True, kw_only=True):
             )
         if written is not None and not is_address(_VARIABLE.sub("name", written.strip())):
             raise ConfigError(
-                f"[provider.{self.name}] the base_url is not an http or https address",
+                f"[provider.{self.name}] the base_url is not an http or https URL",
                 hint="write it as https://HOST/PATH, or http://HOST:PORT/PATH with a port up to 65535",
             )
         try:
@@ -243,13 +260,13 @@ def _option_texts(table: SettingsTable) -> dict[str, str]:
     """The options of a provider's table, numbers and booleans as TOML writes them."""
     options: Mapping[str, Any] = table.get("options") or {}
     return {
-        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in options.items()
+        if name not in OF_BODIES
     }
 
 
 def _factory(kind: str) -> ProviderFactory:
-    if kind not in BUILTIN and kind not in EXTRAS:
-        keep_stdout()
     try:
         return find(kind, BUILTIN)
     except UnknownProvider as error:

@@ -59,8 +59,8 @@ def make_provider(
             from caliban.compose.keyprogram import key_source
 
             source = key_source(key, inputs.host, report)
-            return _fenced(entry, _keyed(entry.factory, options, source))
-        return _fenced(entry, _make(entry.factory, options))
+            return _fenced(entry, _keyed(entry.factory, options, source), report)
+        return _fenced(entry, _make(entry.factory, options), report)
     except ProviderError as error:
         if error.category == "other":  # a fault of the package, whatever the configuration
             raise
@@ -92,13 +92,26 @@ async def close_provider(provider: Provider, report: Report) -> None:
         report(Notice(subtype="close_failed", message=message))
 
 
-def _fenced(entry: ProviderEntry, provider: Provider) -> Provider:
+def _fenced(entry: ProviderEntry, provider: Provider, report: Report) -> Provider:
     """The provider within its bounds: a total time where settings give one, a wall where it is not ours."""
-    if entry.total_s is None and entry.is_ours:
-        return provider
-    from caliban_provider.guarded import GuardedProvider
+    if entry.total_s is not None or not entry.is_ours:
+        from caliban_provider.guarded import GuardedProvider
 
-    return GuardedProvider(provider, called=entry.name, package=entry.package, total_s=entry.total_s)
+        provider = GuardedProvider(provider, called=entry.name, package=entry.package, total_s=entry.total_s)
+    if entry.may_speak_calls:
+        from caliban_provider.spoken_provider import SpokenCallsProvider
+
+        provider = SpokenCallsProvider(
+            provider,
+            lambda text: report(Notice(subtype="spoken_call", message=text)),
+            always=entry.kind == "local",
+        )
+    models, extra = entry.table.get("models") or {}, entry.extra_body
+    if models or extra:
+        from caliban.compose.described import DescribedProvider
+
+        provider = DescribedProvider(provider, models=models, extra=extra)
+    return provider
 
 
 def _keyed(factory: ProviderFactory, options: ProviderOptions, fetch: Fetch[str]) -> Provider:

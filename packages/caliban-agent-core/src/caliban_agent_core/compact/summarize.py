@@ -92,8 +92,8 @@ class Summarizer:
         """A shorter history that says the same. `spent` is told the usage of the call, failed or not.
 
         The result fits `target_tokens` unless its last turn alone does not. Raises `CompactionFailed` when
-        there is nothing old enough, when the provider fails, says nothing or is cut off, and when the result would not be
-        shorter.
+        there is nothing old enough, when the provider fails, says nothing or is cut off, and when the result
+        would not be shorter.
         """
         plan = _plan(messages, target_tokens)
         if not plan.older:
@@ -209,7 +209,7 @@ class Writer(Struct, frozen=True, kw_only=True):
 
 
 def pieces(record: str, room_chars: int) -> list[str]:
-    """`record` in as few pieces of at most `room_chars` as may be, cut between paragraphs where one is near."""
+    """`record` in few pieces of at most `room_chars`, cut between paragraphs where some are near."""
     parts = []
     while len(record) > room_chars:
         cut = record.rfind("\n\n", room_chars // 2, room_chars)

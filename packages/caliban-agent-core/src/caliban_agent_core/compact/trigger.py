@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 MAX_REACTIONS = 3
-"""How often one run makes a history shorter because it was refused: an estimate may fall short more than once."""
+"""How often one run makes a refused history shorter: an estimate may fall short more than once."""
 
 MAX_FAILURES = 2
 """Failures in a row after which forethought is off for the rest of the run."""

@@ -165,12 +165,13 @@ def _but_for_line_ends(text: str, old: str, new: str) -> Matches | None:
     _bound(count, new)
     ends = LineEnds(text)
     spans: list[Span] = []
-    at = plain.text.find(wanted)
+    at = first = plain.text.find(wanted)
     while at >= 0:
         start, end = plain.origin(at), plain.origin(at + len(wanted))
         spans.append(Span(start=start, end=end, new=ends.give(with_line_end(new, "\n"), start, end)))
         at = plain.text.find(wanted, at + len(wanted))
-    return Matches(tier="whitespace", spans=tuple(spans))
+    overlapping = len(spans) == 1 and plain.text.find(wanted, first + 1) >= 0
+    return Matches(tier="whitespace", spans=tuple(spans), overlapping=overlapping)
 
 
 class Plain:
@@ -196,13 +197,22 @@ def _but_for_blanks(text: str, old: str, new: str) -> Matches | None:
     if text.count("\n") > MAX_LINES:
         return None
     wanted = [line.rstrip(BLANKS) for line in wanted]
-    hits = list(_windows(split_lines(text), wanted))
+    lines = split_lines(text)
+    hits = list(_windows(lines, wanted))
     if not hits:
         return None
+    overlapping = len(hits) == 1 and _fits_again(lines, wanted, hits[0][0])
     _bound(len(hits), new)
     ends = LineEnds(text)
     spans = tuple(_shifted(ends, window, shift, new, closed=closed) for window, shift in hits)
-    return Matches(tier="whitespace", spans=spans, mixed=len({shift for _, shift in hits}) > 1)
+    mixed = len({shift for _, shift in hits}) > 1
+    return Matches(tier="whitespace", spans=spans, overlapping=overlapping, mixed=mixed)
+
+
+def _fits_again(lines: list[TextLine], wanted: list[str], window: list[TextLine]) -> bool:
+    """Whether `wanted` also begins within `window`, the first run of lines that equals it."""
+    first = bisect_left(lines, window[0].start, key=lambda line: line.start)
+    return any(_windows(lines[first + 1 : first + 2 * len(wanted) - 1], wanted))
 
 
 class Shift(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,65 @@
+"""What a model sent as what the tool asks for: its own names, and values of its types.
+
+Models know other tools: they say `file_path` for `path`, `"2"` for 2, and add a description. What means one
+thing only is taken as that, before anybody judges the call; everything else stays as it was sent, for the
+tool to refuse in words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from caliban_common.tool import ToolSpec
+
+_WHOLE: Final = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_NUMBER: Final = re.compile(r"[+-]?(\d{1,18}(\.\d{1,18})?|\.\d{1,18})([eE][+-]?\d{1,3})?", re.ASCII)
+_FLAGS: Final[Mapping[str, bool]] = {"true": True, "false": False}
+_MANY_SECONDS: Final = 1000
+"""A time-out in milliseconds below this was meant in seconds: no command is that short."""
+
+
+def canonical_arguments(spec: ToolSpec, args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`args` under the names and in the types of `spec`; the same object where nothing is to be changed."""
+    properties = spec.input_schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return args
+    taken: dict[str, Any] = {}
+    for name, value in args.items():
+        right = name if name in properties else spec.aliases.get(name)
+        if right is None:
+            if name not in spec.extras:
+                taken[name] = value
+        elif name == right or right not in args:
+            taken.setdefault(right, _in_unit(name, right, _typed(value, properties.get(right))))
+        elif args[right] != value:
+            taken[name] = value  # two names with two values: nobody can say which was meant
+    same = len(taken) == len(args) and all(taken.get(name, taken) is value for name, value in args.items())
+    return args if same else taken
+
+
+def _typed(value: Any, schema: object) -> Any:
+    """A string that is one number or one boolean as that, where the schema asks for it."""
+    wanted = schema.get("type") if isinstance(schema, Mapping) else None
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    match wanted:
+        case "integer" if _WHOLE.fullmatch(text):
+            return int(text)
+        case "number" if _NUMBER.fullmatch(text):
+            return float(text)
+        case "boolean":
+            return _FLAGS.get(text.lower(), value)
+        case _:
+            return value
+
+
+def _in_unit(name: str, right: str, value: Any) -> Any:
+    """A time in milliseconds as seconds, where only the alias counts in milliseconds."""
+    if name == right or not right.endswith("_seconds") or name.endswith(("_seconds", "_s", "_secs")):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < _MANY_SECONDS:
+        return value
+    return int(-(-value // _MANY_SECONDS))

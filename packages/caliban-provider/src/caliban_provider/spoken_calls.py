@@ -1,0 +1,186 @@
+"""Calls that a model writes as text, as models do whose server does not know how they speak.
+
+A reply whose whole text is one call or several of tools that are on offer, with arguments of the right names,
+is taken for these calls: bare JSON, in a fence, in `<tool_call>` tags, with doubled braces. Before tags there
+may be other text. Anything else stays text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from msgspec import Struct
+
+from caliban_common.tool import ToolSpec
+from caliban_provider.stream import (
+    BlockStart,
+    BlockStop,
+    InputDelta,
+    MessageDelta,
+    StreamEvent,
+    TextDelta,
+)
+
+_BEGINS = ("{", "[", "```", "<tool_call>", "<function_call>")
+_TAGS = re.compile(r"<(tool_call|function_call)>(.*?)(?:</\1>|\Z)", re.DOTALL)
+_FENCE = re.compile(r"```(?:json|tool_call|tool_code)?\s*\n?(.*?)```", re.DOTALL)
+_DECODER = json.JSONDecoder()
+_OWN_BLOCKS = 100_000  # blocks that are made here are numbered far from those of the wire
+
+
+class SpokenCall(Struct, frozen=True, kw_only=True):
+    """A call that was written as text."""
+
+    name: str
+    input: Mapping[str, Any]
+
+
+def spoken_calls(text: str, tools: Sequence[ToolSpec]) -> tuple[str, tuple[SpokenCall, ...]]:
+    """What of `text` is no call, and the calls; all of it and none where any of it is not as it should be."""
+    before, parts = "", [text]
+    if (first := _TAGS.search(text)) is not None:
+        if _TAGS.sub("", text[first.start() :]).strip():
+            return text, ()
+        before, parts = text[: first.start()], [match[2] for match in _TAGS.finditer(text)]
+    elif text.lstrip().startswith("```"):
+        if _FENCE.sub("", text).strip():
+            return text, ()
+        parts = [match[1] for match in _FENCE.finditer(text)]
+    try:
+        values = [value for part in parts for value in _values(part.strip())]
+    except (ValueError, RecursionError):
+        return text, ()
+    calls = tuple(_call(value, tools) for value in values)
+    known = tuple(call for call in calls if call is not None)
+    return (before, known) if known and len(known) == len(calls) else (text, ())
+
+
+def _values(part: str) -> Iterator[Any]:
+    """The JSON values in `part`, doubled braces made single where it is none otherwise."""
+    try:
+        values = list(_in_a_row(part))
+    except ValueError:
+        values = list(_in_a_row(part.replace("{{", "{").replace("}}", "}")))
+    for value in values:
+        yield from value if isinstance(value, list) else [value]
+
+
+def _in_a_row(part: str) -> Iterator[Any]:
+    at = 0
+    while at < len(part):
+        if part[at] in " \t\r\n,;":
+            at += 1
+            continue
+        value, at = _DECODER.raw_decode(part, at)
+        yield value
+
+
+def _call(value: object, tools: Sequence[ToolSpec]) -> SpokenCall | None:
+    """The call in `value`, if it is one of a tool on offer with fitting arguments."""
+    if not isinstance(value, dict):
+        return None
+    inner = value.get("function")
+    if isinstance(inner, dict):
+        value = inner
+    name = value.get("name")
+    given = next((value[key] for key in ("arguments", "parameters", "input") if key in value), None)
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            return None
+    spec = next((tool for tool in tools if tool.name == name), None)
+    if spec is None or not isinstance(given, dict):
+        return None
+    names = spec.input_schema.get("properties") or {}
+    required = spec.input_schema.get("required") or ()
+    fits = all(key in names for key in given) and all(key in given for key in required)
+    return SpokenCall(name=spec.name, input=given) if fits else None
+
+
+class SpokenCallReader:
+    """Takes the events of one reply and gives them on, text that may be a call only once it is whole.
+
+    `taken` counts the calls that were found. A model that speaks calls properly is read as it is.
+    """
+
+    def __init__(self, tools: Sequence[ToolSpec]) -> None:
+        self.taken = 0
+        self._tools = tools
+        self._held: dict[int, list[str]] = {}
+        self._free: set[int] = set()
+        self._called = False
+        self._next = 0
+
+    def feed(self, event: StreamEvent) -> list[StreamEvent]:
+        """The events that `event` means."""
+        match event:
+            case BlockStart(index=index, kind="text", text=text):
+                self._next = max(self._next, index + 1)
+                self._held[index] = [text] if text else []
+                return []
+            case BlockStart(index=index, kind=kind):
+                self._next = max(self._next, index + 1)
+                self._called = self._called or kind == "tool_use"
+                return [event]
+            case TextDelta(index=index, text=text) if index in self._held:
+                return self._hold(index, text)
+            case BlockStop(index=index) if index in self._held:
+                return self._end(index)
+            case MessageDelta(stop_reason="end_turn") if self.taken:
+                return [MessageDelta("tool_use", event.usage, event.detail)]
+            case _:
+                return [event]
+
+    def _hold(self, index: int, text: str) -> list[StreamEvent]:
+        held = self._held[index]
+        held.append(text)
+        if index in self._free:
+            return self._up_to_tag(index)
+        begun = "".join(held).lstrip()
+        if not begun or any(word.startswith(begun[: len(word)]) for word in _BEGINS):
+            return []
+        self._free.add(index)
+        return [BlockStart(index, "text"), *self._up_to_tag(index)]
+
+    def _up_to_tag(self, index: int) -> list[StreamEvent]:
+        """Text goes on, up to where a tag begins or may begin."""
+        text = "".join(self._held[index])
+        at = min((place for tag in _BEGINS[3:] if (place := _tag_at(text, tag)) >= 0), default=len(text))
+        self._held[index] = [text[at:]] if text[at:] else []
+        return [TextDelta(index, text[:at])] if at else []
+
+    def _end(self, index: int) -> list[StreamEvent]:
+        text = "".join(self._held.pop(index))
+        begun = index in self._free
+        before, calls = (text, ()) if self._called else spoken_calls(text, self._tools)
+        out: list[StreamEvent] = []
+        if before.strip() or (begun and before):
+            out += (
+                [TextDelta(index, before)] if begun else [BlockStart(index, "text"), TextDelta(index, before)]
+            )
+            begun = True
+        if begun:
+            out.append(BlockStop(index))
+        for call in calls:
+            self.taken += 1
+            place, self._next = self._next + _OWN_BLOCKS, self._next + 1
+            made = f"{index}:{self.taken}:{call.name}:{json.dumps(call.input, sort_keys=True)}"
+            id = f"call_{sha256(made.encode('utf-8', 'surrogatepass')).hexdigest()[:20]}"
+            out += [
+                BlockStart(place, "tool_use", id=id, name=call.name),
+                InputDelta(place, json.dumps(call.input, ensure_ascii=False)),
+                BlockStop(place),
+            ]
+        return out
+
+
+def _tag_at(text: str, tag: str) -> int:
+    """Where `tag` begins in `text`, or a beginning of it stands at the end; -1 for nowhere."""
+    if (place := text.find(tag)) >= 0:
+        return place
+    return next((len(text) - size for size in range(len(tag) - 1, 0, -1) if text.endswith(tag[:size])), -1)

@@ -1,0 +1,99 @@
+"""A provider whose models may write calls as text: these are taken for calls, and a person is told once."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from caliban_provider.capabilities import Capabilities, ModelInfo
+from caliban_provider.provider import Provider
+from caliban_provider.request import CompletionRequest
+from caliban_provider.spoken_calls import SpokenCallReader
+from caliban_provider.stream import StreamEvent
+
+OPEN_FAMILY = re.compile(
+    r"qwen|qwq|llama|mi[sx]tral|ministral|codestral|devstral|deepseek|glm|kimi|gemma|phi-?\d|granite|hermes"
+    r"|gpt-oss|falcon|command-r|smollm|olmo|nemotron|\.gguf$"
+)
+"""Names of models that anybody may serve, with whatever template."""
+
+
+class SpokenCallsProvider:
+    """`inner`, with calls that its models write as text taken for calls; `report` is told of each model once.
+
+    With `always` any model may do so, else those of an open family. Attributes that a provider need not have
+    are those of `inner`.
+    """
+
+    def __init__(self, inner: Provider, report: Callable[[str], None], *, always: bool = False) -> None:
+        self._inner = inner
+        self._report = report
+        self._always = always
+        self._told: set[str] = set()
+
+    @property
+    def name(self) -> str:
+        """The name of the provider."""
+        return self._inner.name
+
+    @property
+    def family(self) -> str:
+        """The family of the provider."""
+        return self._inner.family
+
+    def capabilities(self, model: str) -> Capabilities:
+        """Those of the provider."""
+        return self._inner.capabilities(model)
+
+    @asynccontextmanager
+    async def stream(self, request: CompletionRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        """Ask for one reply; see `Provider.stream`."""
+        async with self._inner.stream(request) as events:
+            if request.tools and (self._always or OPEN_FAMILY.search(request.model.lower())):
+                yield _Events(events, SpokenCallReader(request.tools), lambda: self._tell(request.model))
+            else:
+                yield events
+
+    async def list_models(self) -> tuple[ModelInfo, ...]:
+        """The models on offer."""
+        return await self._inner.list_models()
+
+    async def aclose(self) -> None:
+        """Close the provider."""
+        await self._inner.aclose()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    def _tell(self, model: str) -> None:
+        if model not in self._told:
+            self._told.add(model)
+            self._report(f"{model} wrote a tool call as text, which was taken for the call")
+
+
+class _Events:
+    """The events of one reply, read for calls in its text."""
+
+    def __init__(
+        self, events: AsyncIterator[StreamEvent], reader: SpokenCallReader, tell: Callable[[], None]
+    ) -> None:
+        self._events = events
+        self._reader = reader
+        self._tell = tell
+        self._ready: deque[StreamEvent] = deque()
+
+    def __aiter__(self) -> _Events:
+        return self
+
+    async def __anext__(self) -> StreamEvent:
+        while not self._ready:
+            before = self._reader.taken
+            self._ready.extend(self._reader.feed(await anext(self._events)))
+            if self._reader.taken > before:
+                self._tell()
+        return self._ready.popleft()

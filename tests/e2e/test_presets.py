@@ -1,0 +1,123 @@
+"""Providers and models by name through the real command: presets, `provider/model`, errors in their name."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from caliban_common.usage import Usage
+from caliban_provider.testing.loopback import LoopbackServer
+from caliban_provider_openai.testing import chat
+from caliban_provider_openai.testing.refusal import failure
+
+GROQ = '[provider.groq]\nbase_url = "{url}"\n'
+
+
+def test_a_preset_needs_its_name_its_key_and_a_model(cli):
+    with LoopbackServer([chat.exchange(chat.text("from groq"))]) as server:
+        cli.configure(GROQ.format(url=server.url))
+        env = {"GROQ_API_KEY": "k1"}
+        done = cli.run("--provider", "groq", "--model", "openai/gpt-oss-120b", "-p", "hi", env=env)
+        assert (done.code, done.out) == (0, "from groq\n"), done.err
+        asked = server.requests[0]
+        assert (asked.path, asked.headers["authorization"]) == ("/chat/completions", "Bearer k1")
+        assert json.loads(asked.body)["model"] == "openai/gpt-oss-120b"
+
+
+@pytest.mark.parametrize(
+    ("settings", "args"),
+    [
+        ("", ("--model", "groq/openai/gpt-oss-120b")),
+        ('model = "groq/openai/gpt-oss-120b"\n', ()),
+        ('model = "claude-opus-5"\n', ("--model", "groq/openai/gpt-oss-120b")),
+        ('model = { provider = "groq", name = "x" }\n', ("--model", "openai/gpt-oss-120b")),
+    ],
+)
+def test_a_provider_may_stand_before_its_model_and_a_slash_of_the_id_stays(cli, settings, args):
+    with LoopbackServer([chat.exchange(chat.text("from groq"))]) as server:
+        cli.configure(settings + GROQ.format(url=server.url))
+        done = cli.run(*args, "-p", "hi", env={"GROQ_API_KEY": "k1"})
+        assert (done.code, done.out) == (0, "from groq\n"), done.err
+        assert json.loads(server.requests[0].body)["model"] == "openai/gpt-oss-120b"
+
+
+def test_a_fallback_may_be_of_another_provider(cli):
+    with (
+        LoopbackServer(default=failure(404, "no such model", code="model_not_found")) as first,
+        LoopbackServer([chat.exchange(chat.text("second"))]) as second,
+    ):
+        cli.configure(
+            GROQ.format(url=first.url)
+            + f'[provider.mistral]\nbase_url = "{second.url}/v1"\n'
+            + '[[router.route]]\npurpose = "main_loop"\nmodel = "groq/llama"\n'
+            + '[[router.route]]\npurpose = "main_loop"\nmodel = "mistral/devstral"\n'
+        )
+        done = cli.run("-p", "hi", env={"GROQ_API_KEY": "a", "MISTRAL_API_KEY": "b"})
+        assert (done.code, done.out) == (0, "second\n"), done.err
+
+
+def test_an_error_names_the_provider_and_the_variable_of_its_key(cli):
+    with LoopbackServer(default=failure(401, "bad key", code="invalid_api_key")) as server:
+        cli.configure(GROQ.format(url=server.url))
+        done = cli.run("--provider", "groq", "--model", "m", "-p", "hi", env={"GROQ_API_KEY": "k1"})
+    assert done.code == 1
+    assert "groq does not accept the key" in done.err and "GROQ_API_KEY" in done.err
+    assert "openai" not in done.err
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:99999/v1", "http://127.0.0.1:-1", "ftp://x", "http://"])
+def test_an_address_that_is_none_is_refused_before_anything_is_sent(cli, url):
+    done = cli.run("--provider", "openai", "--base-url", url, "-p", "hi", env={"OPENAI_API_KEY": "k"})
+    assert done.code == 78 and "OverflowError" not in done.err and "URL" in done.err, done.err
+
+
+def test_the_waits_of_a_provider_are_settings(cli):
+    from caliban_provider.testing.loopback import Exchange, Hang, Send
+
+    silent = Exchange(
+        headers={"content-type": "text/event-stream"}, steps=(Send(b": ping\n\n"), Hang()), chunked=True
+    )
+    for limit in ("first_byte_s = 0.2", "total_s = 0.2"):
+        with LoopbackServer(default=silent) as server:
+            cli.configure(GROQ.format(url=server.url) + limit + "\n")
+            done = cli.run("--provider", "groq", "--model", "m", "-p", "hi", env={"GROQ_API_KEY": "k1"})
+        assert done.code == 1 and "within 0.2 s" in done.err, done.err
+
+
+def test_providers_are_listed_with_their_addresses_and_the_variables_of_their_keys(cli):
+    listed = cli.run("models", "--providers", "--json", env={"GROQ_API_KEY": "k1"}).out.splitlines()
+    rows = {row["name"]: row for row in map(json.loads, listed)}
+    assert rows["groq"] == {
+        "name": "groq",
+        "kind": "openai",
+        "base_url": "https://api.groq.com/openai/v1",
+        "key": "GROQ_API_KEY",
+        "has_key": True,
+    }
+    assert rows["lm-studio"]["key"] is None and {"anthropic", "openrouter", "minimax"} <= rows.keys()
+    assert "PROVIDER" in cli.run("models", "--providers").out
+
+
+DESCRIBED = """
+[provider.groq.options]
+extra_body = { thinking = { type = "enabled" } }
+service_tier = "flex"
+[provider.groq.models."new/model.x"]
+window = 9000
+max_output = 1234
+price = { input = 2, output = 10 }
+"""
+
+
+def test_what_only_a_request_knows_and_what_a_model_is_are_settings(cli):
+    usage = Usage(input_tokens=1_000_000, output_tokens=100_000)
+    with LoopbackServer([chat.exchange(chat.text("hi"), usage=usage)]) as server:
+        cli.configure(GROQ.format(url=server.url) + DESCRIBED)
+        args = ("--provider", "groq", "--model", "new/model.x", "-p", "hi", "--output-format", "json")
+        done = cli.run(*args, env={"GROQ_API_KEY": "k1"})
+        assert done.code == 0, done.err
+        body = json.loads(server.requests[0].body)
+    assert (body["thinking"], body["service_tier"]) == ({"type": "enabled"}, "flex")
+    assert body["max_completion_tokens" if "max_completion_tokens" in body else "max_tokens"] == 1234
+    assert json.loads(done.out)["total_cost_usd"] == pytest.approx(3.0)
