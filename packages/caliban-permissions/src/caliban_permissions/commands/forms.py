@@ -48,6 +48,7 @@ _MAX_SCRIPTS = 64
 _MAX_DEPTH = 8
 _MAX_CHARS = 40_000
 _MAX_STARTS = 48
+_MAX_WORDS = 2_000
 _COMMAND_START = re.compile(r"(?<![A-Za-z0-9_./~-])[A-Za-z0-9_./~][A-Za-z0-9_./-]*")
 _ANYWHERE = re.compile(r"[A-Za-z0-9_./~][A-Za-z0-9_./-]*")
 _CLOSING = re.compile(r"[\"'`)\]};|&\n]")
@@ -140,6 +141,9 @@ class _Explorer:
 
     def _delegated(self, words: tuple[str, ...], depth: int) -> None:
         """What an option or a script in the arguments runs: a command may begin anywhere in it."""
+        if len(words) > _MAX_WORDS:
+            self.unknown = True
+            return
         words = unbundled(words)
         for item in side_effects(words)[:_MAX_INNER]:
             if item.why in _HARMLESS or item.word == 0:
