@@ -75,8 +75,7 @@ done
 
 
 class Seen(NamedTuple):
-    """The programs that ran, with their arguments, and the files that changed; `None` for a line "
-    "that hung."""
+    """The programs that ran, with their arguments, and the files that changed; `None` for one that hung."""
 
     runs: frozenset[tuple[str, ...]]
     written: frozenset[str]

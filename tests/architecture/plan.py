@@ -129,6 +129,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_agent_core.compaction": "most runs end before a history is too long",
     "caliban_process.runner": "what runs programs is loaded with the first one",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
+    "caliban_provider.registry": "the words of an error are cleaned once there is one",
     "caliban_provider_anthropic.factory": "the facts of a provider are read without making one",
     "caliban_provider_bedrock.factory": "the facts of a provider are read without making one",
     "caliban_provider_google.factory": "the facts of a provider are read without making one",
@@ -168,7 +169,7 @@ PROGRAMS: Mapping[str, str] = {
 
 WALLS: Mapping[str, str] = {
     "caliban.main:run": "the end of the program: a fault of ours is told in the format asked for",
-    "caliban_provider.guarded:GuardedProvider._walled": "a provider of somebody else's: its fault is an error",
+    "caliban_provider.guarded:GuardedProvider._walled": "a provider of others: its fault is an error",
     "caliban.compose.provider:_make": "the making of a provider: its fault is an error that names it",
     "caliban.compose.provider:list_models": "the list of a provider: its fault is an error that names it",
     "caliban.compose.provider:close_provider": "the run has its result: what fails after it is only told",

@@ -499,8 +499,8 @@ class TestExplanations:
             ("Bash", {"command": "rm -rf /"}, ()),
             (
                 "Bash",
-                {"command": "find . -name '*.py' -exec wc {} +"},
-                ("Bash:find . -name '\\*.py' -exec wc \\{\\} +",),
+                {"command": "find . -name '*.py' -exec touch {} +"},
+                ("Bash:find . -name '\\*.py' -exec touch \\{\\} +",),
             ),
             ("Edit", {"path": "docs/a[1].md"}, ("Edit:{ws}/docs/a\\[1\\].md",)),
             ("Edit", {"path": ".git/config"}, ()),

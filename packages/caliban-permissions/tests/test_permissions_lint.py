@@ -142,7 +142,8 @@ def test_a_conflict_says_where_the_rule_stands_that_wins() -> None:
     first = Rule(pattern="Bash:git *", action="allow", source="project")
     second = Rule(pattern="Bash:git push*", action="deny", source="user")
     assert [finding.message for finding in lint([first, second])] == [
-        "rule 1 (allow Bash:git * of project) already decides every call that it matches: this deny never counts"
+        "rule 1 (allow Bash:git * of project) already decides every call that it matches: this deny "
+        "never counts"
     ]
 
 

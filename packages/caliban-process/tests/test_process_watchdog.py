@@ -63,4 +63,57 @@ def test_a_host_that_ends_in_peace_takes_its_daemons_along(tmp_path, gone):
     arguments = [sys.executable, "-W", "error", "-c", HOST, "leave"]
     done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stderr == ""
-    assert [gone(int(pid)) for pid in done.stdout.split()] == [True] * 3
+    assert all(gone(int(pid)) for pid in done.stdout.split())
+
+
+HIDDEN = """
+import anyio, sys
+from pathlib import Path
+from caliban_process import Command, Runner
+
+async def main():
+    runner = Runner(adopts=True)
+    hide = "env -i setsid -f sh -c 'echo $$ > new; mv new pid; exec sleep 600' >/dev/null 2>&1; "
+    wait = "while [ ! -e pid ]; do sleep 0.02; done; "
+    script = hide + wait + {"ends": "", "runs": "sleep 600", "time": "sleep 600"}[sys.argv[1]]
+    command = Command(
+        argv=("/bin/sh", "-c", script), env={"PATH": "/usr/bin:/bin"}, marker="MARK",
+        timeout_s=1.0 if sys.argv[1] == "time" else None,
+    )
+    if sys.argv[1] == "runs":
+        async with anyio.create_task_group() as group:
+            group.start_soon(runner.run, command)
+            await anyio.sleep(2)
+            print(Path("pid").read_text().strip(), flush=True)
+            await anyio.sleep_forever()
+    completed = await runner.run(command)
+    print(Path("pid").read_text().strip(), flush=True)
+    print(completed.reason, flush=True)
+    await anyio.sleep_forever()
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs prctl")
+@pytest.mark.parametrize("moment", ["ends", "runs"])
+def test_what_hides_from_every_trace_dies_with_a_host_that_is_killed(tmp_path, gone, moment):
+    arguments = [sys.executable, "-c", HIDDEN, moment]
+    with subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as host:
+        assert host.stdout is not None
+        pid = int(host.stdout.readline())
+        os.kill(pid, 0)
+        host.kill()
+        host.wait()
+    assert gone(pid)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs prctl")
+def test_what_hides_from_every_trace_does_not_outlive_the_time_limit(tmp_path, gone):
+    arguments = [sys.executable, "-c", HIDDEN, "time"]
+    with subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as host:
+        assert host.stdout is not None
+        pid, reason = int(host.stdout.readline()), host.stdout.readline().strip()
+        is_gone = gone(pid)
+        host.kill()
+    assert (reason, is_gone) == ("timeout", True)

@@ -33,8 +33,8 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     the paths or the URL among them, and the main argument where there are none. A call that agrees with an
     earlier one in the `repeat_key` makes its result stale; without a key none does. A call of a tool that
     `ends_plan` leaves plan mode. `aliases` are names that models give to its arguments, and the right ones
-    (also `timeout`, in milliseconds, for `timeout_seconds`); `extras` are arguments that change nothing. What a tool says of itself opens nothing unless somebody vouches for it
-    (ADR 0024).
+    (also `timeout`, in milliseconds, for `timeout_seconds`); `extras` are arguments that change nothing. What
+    a tool says of itself opens nothing unless somebody vouches for it (ADR 0024).
     """
 
     name: str

@@ -28,7 +28,7 @@ def this_host() -> Host:
     Before it starts its first program it hides its memory, and the keys in its environment, from that.
     """
     environ, masker = dict(os.environ), Masker()
-    runner = Runner(prepare=lambda: _hide(environ, masker))
+    runner = Runner(prepare=lambda: _hide(environ, masker), adopts=True)
     return Host(environ=environ, runner=runner, masker=masker)
 
 

@@ -66,8 +66,7 @@ class ShellCommand:
 
     @cached_property
     def printed(self) -> str | None:
-        """The command in the form in which it runs once a rule allowed it; `None` where none has "
-        "one reading."""
+        """The form in which the command runs once a rule allowed it; `None` where none has one reading."""
         return print_line(self.line)
 
     @cached_property

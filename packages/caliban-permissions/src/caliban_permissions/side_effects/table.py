@@ -11,7 +11,6 @@ from caliban_permissions.side_effects import development, network, packages, tex
 from caliban_permissions.side_effects.awk import awk_evidence
 from caliban_permissions.side_effects.builtins import builtin_evidence
 from caliban_permissions.side_effects.bundles import unbundled
-from caliban_permissions.side_effects.everyday import unsurprising
 from caliban_permissions.side_effects.git import ELSEWHERE, git_evidence
 from caliban_permissions.side_effects.interpreters import interpreter_evidence, wrapper_start
 from caliban_permissions.side_effects.known import unknown_options
@@ -28,6 +27,7 @@ from caliban_permissions.side_effects.row import (
     whole,
 )
 from caliban_permissions.side_effects.sed import sed_evidence
+from caliban_permissions.side_effects.unsurprising import unsurprising
 
 ROWS: tuple[ArgumentRule, ...] = (*text_tools.ROWS, *network.ROWS, *development.ROWS, *packages.ROWS)
 """Every row; the readers of git, sed, awk, interpreters and builtins are code."""

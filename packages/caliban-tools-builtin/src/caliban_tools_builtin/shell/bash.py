@@ -14,7 +14,7 @@ from caliban_process import CapturedOutput, Command, Completed, NotStarted, Outp
 from caliban_tools_builtin import handles
 from caliban_tools_builtin.answer import answered
 from caliban_tools_builtin.errors import FileRefused, ShellFailed
-from caliban_tools_builtin.fence import Fence
+from caliban_tools_builtin.fence import AdmittedPath, Fence
 
 DEFAULT_TIMEOUT_S = 60
 MAX_TIMEOUT_S = 600
@@ -54,7 +54,7 @@ class Bash:
         given = Arguments(args, known=("command", "timeout_seconds", "cwd"))
         command = checked_command(given.string("command"))
         timeout_s = given.integer("timeout_seconds", DEFAULT_TIMEOUT_S, low=1, high=MAX_TIMEOUT_S)
-        place = self._fence.admit(given.string("cwd", "."))
+        place, note = self._place(given.optional_string("cwd"))
         try:
             with handles.directory(place) as handle:
                 completed = await self._runner.run(
@@ -72,7 +72,16 @@ class Bash:
             raise ShellFailed(f"cwd {error.message}", hint="give a directory of the workspace") from error
         except ProcessError as error:
             raise _not_run(error) from error
-        return _report(command, timeout_s, completed)
+        return _report(command, timeout_s, completed, note)
+
+    def _place(self, cwd: str | None) -> tuple[AdmittedPath, str]:
+        """Where to run, and what to say of it: a workspace that is gone must not end all commands."""
+        place = self._fence.admit(cwd or ".")
+        if cwd is not None or place.path.is_dir():
+            return place, ""
+        there = next(path for path in place.path.parents if path.is_dir())
+        note = f"→ The workspace {place.path} does not exist any more: the command ran in {there}"
+        return AdmittedPath(path=there, root=there, shown=str(there)), note
 
 
 def checked_command(command: str) -> str:
@@ -107,7 +116,7 @@ def _not_run(error: ProcessError) -> ShellFailed:
     return ShellFailed(error.message, hint=error.hint)
 
 
-def _report(command: str, timeout_s: int, completed: Completed) -> ToolOutput:
+def _report(command: str, timeout_s: int, completed: Completed, note: str) -> ToolOutput:
     code = completed.exit_code
     if code is not None and code < 0:
         code = 128 - code  # a signal, as shells count it
@@ -120,6 +129,8 @@ def _report(command: str, timeout_s: int, completed: Completed) -> ToolOutput:
     if completed.stopped and code is not None:
         left = "1 process" if completed.stopped == 1 else f"{completed.stopped} processes"
         parts.append(f"→ Stopped {left} that the command had left running")
+    if note:
+        parts.append(note)
     return ToolOutput.of(
         clean("\n".join(parts)),
         is_error=code != 0,

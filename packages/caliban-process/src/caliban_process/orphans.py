@@ -1,0 +1,81 @@
+"""Processes that a program left behind and that hide from every trace; Linux only.
+
+A process in a session of its own, with an empty environment and a dead parent, would belong to init. Where
+we adopt orphans (prctl(2), PR_SET_CHILD_SUBREAPER) it becomes a child of ours, one that we did not start.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from caliban_process.tree import IS_LINUX, Entry, entry_of
+
+_PR_SET_CHILD_SUBREAPER: Final = 36
+_TASKS: Final = Path("/proc/self/task")
+
+
+class Orphans:
+    """Knows which children of this process nobody here has started. Tell it of each one that somebody has.
+
+    From its making on orphans are adopted: make it before the first program starts.
+    """
+
+    def __init__(self) -> None:
+        self._own: set[int] = set()
+        self._seen: set[int] = set()
+        self._adopts = IS_LINUX and _adopt()
+
+    def started(self, pid: int) -> None:
+        """`pid` is no orphan."""
+        self._own.add(pid)
+
+    def ended(self, pid: int) -> None:
+        """`pid` has been reaped; its number may be given to another."""
+        self._own.discard(pid)
+
+    def look(self) -> tuple[Entry, ...]:
+        """The living orphans in sessions other than ours; those that have ended are reaped."""
+        if not self._adopts:
+            return ()
+        session = os.getsid(0)
+        found: list[Entry] = []
+        for pid in _children():
+            if pid in self._own:
+                continue
+            entry = entry_of(pid)
+            if entry is not None:
+                # What is in a session that was begun here leaves traces, or is the watchdog.
+                if entry.session != session and entry.session not in self._own:
+                    self._seen.add(pid)
+                    found.append(entry)
+            elif pid in self._seen:  # of others' children somebody else wants the exit code
+                self._seen.discard(pid)
+                _reap(pid)
+        return tuple(found)
+
+
+def _adopt() -> bool:
+    import ctypes
+
+    try:
+        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
+
+
+def _children() -> Iterator[int]:
+    for task in _TASKS.iterdir():
+        try:
+            yield from map(int, (task / "children").read_bytes().split())
+        except OSError:
+            continue
+
+
+def _reap(pid: int) -> None:
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except OSError:
+        pass
