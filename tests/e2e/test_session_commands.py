@@ -258,7 +258,7 @@ def test_sessions_that_cannot_be_stored_are_a_matter_of_configuration(cli, place
 
 
 def test_what_a_failed_run_cost_is_in_the_session(cli):
-    cli.script(wire.broken(wire.text("partial words"), after=4))
+    cli.script(*[wire.broken(wire.text("partial words"), after=4)] * 3)
     assert cli.run("-p", "hi", "--session", "work").code == 1
     state = store(cli).load("work")
     assert [message.role for message in state.messages] == ["system", "user", "assistant"]

@@ -81,7 +81,8 @@ class Engine:
         judgement, verdict = self._verdict(judged, args)
         if verdict.action == "ask" and not self.interactive:
             suggestions = suggest(judged, args, self._place, judgement)
-            trial = Trial(judged, args, self._place, self._would_allow)
+            unasked = apply_mode(judgement, _unasked(self.mode), judged, sandboxed=self._sandboxed)
+            trial = Trial(judged, args, self._place, self._would_allow, unasked.action == "allow")
             reason = headless_reason(judgement, suggestions, trial)
             return Decision(action="deny", reason=reason, rule=judgement.rule)
         printed = self._printed(judged, args, judgement) if verdict.action == "allow" else None
@@ -128,20 +129,12 @@ class Engine:
         now = self._clock()
         return not any(_denies_all(chain, tool.name, now) for chain in (self._chain, self._policy))
 
-    def _would_allow(
-        self,
-        tool: ToolSpec,
-        args: Mapping[str, Any],
-        *,
-        allow: tuple[str, ...] = (),
-        auto_allow: bool = False,
-    ) -> bool:
-        """Whether the call would run with more flags than this engine was given."""
+    def _would_allow(self, tool: ToolSpec, args: Mapping[str, Any], allow: tuple[str, ...]) -> bool:
+        """Whether the call would run with more `--allow` than this engine was given."""
         other = copy(self)
         rules = tuple(Rule(pattern=pattern, action="allow") for pattern in allow)
         other.rules = replace(self.rules, cli=(*self.rules.cli, *rules))
         other._chain = RuleChain(other.rules, self._place, self._vouched.values())
-        other.mode = _unasked(self.mode) if auto_allow else self.mode
         return other._verdict(other._judged(tool), args)[1].action == "allow"
 
     def _judged(self, spec: ToolSpec) -> JudgedTool:

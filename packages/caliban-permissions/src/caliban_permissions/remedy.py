@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from caliban_common.tool import ToolSpec
 from caliban_permissions.characters import hidden_character
 from caliban_permissions.facts import JudgedTool
 from caliban_permissions.judgement import JudgedPart, Judgement
@@ -21,23 +22,25 @@ _ANY = "--auto-allow (dangerous: every ask becomes an allow)"
 
 
 class Trial:
-    """The engine that denied a call, to be asked again with more flags."""
+    """The engine that denied a call, to be asked again with more flags; `unasked`: with `--auto-allow` it runs."""
 
     def __init__(
-        self, tool: JudgedTool, args: Mapping[str, Any], place: PathContext, allows: Callable[..., bool]
+        self,
+        tool: JudgedTool,
+        args: Mapping[str, Any],
+        place: PathContext,
+        allows: Callable[[ToolSpec, Mapping[str, Any], tuple[str, ...]], bool],
+        unasked: bool,
     ) -> None:
         self.tool = tool
         self.args = args
         self.place = place
+        self.unasked = unasked
         self._allows = allows
 
     def with_rules(self, patterns: tuple[str, ...]) -> bool:
         """Whether the call runs once the patterns are allowed on the command line."""
-        return bool(patterns) and self._allows(self.tool.spec, self.args, allow=patterns)
-
-    def with_everything(self) -> bool:
-        """Whether the call runs with `--auto-allow`."""
-        return self._allows(self.tool.spec, self.args, auto_allow=True)
+        return bool(patterns) and self._allows(self.tool.spec, self.args, patterns)
 
 
 def headless_reason(judgement: Judgement, suggestions: tuple[str, ...], trial: Trial) -> str:
@@ -47,7 +50,7 @@ def headless_reason(judgement: Judgement, suggestions: tuple[str, ...], trial: T
 
 def _remedy(judgement: Judgement, suggestions: tuple[str, ...], trial: Trial) -> str:
     patterns = _narrow(judgement, suggestions, trial)
-    anything = trial.with_everything()
+    anything = trial.unasked
     if patterns:
         flags = " ".join(f"--allow {_quoted(pattern)}" for pattern in patterns)
         others = [f"or with {_ANY}"] if anything else []

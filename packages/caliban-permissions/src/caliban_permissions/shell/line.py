@@ -129,5 +129,8 @@ class ParsedLine(NamedTuple):
 
 def excerpt(text: str) -> str:
     """The text on one line and at most 40 characters long, hidden characters escaped."""
-    shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    beginning = text[: _EXCERPT_CHARS + 1]
+    shown = "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in beginning
+    )
     return shown if len(shown) <= _EXCERPT_CHARS else shown[: _EXCERPT_CHARS - 3] + "..."

@@ -17,8 +17,7 @@ PLAIN_WORD = r"[A-Za-z0-9_.,-]+"
 
 
 class Line(NamedTuple):
-    """A command that begins with `head` and goes on with `flags`, with options and their values, and
-    operands.
+    """A command: `head`, then `flags`, options with their values, and operands, in any order.
 
     A value may stand in the next word or behind `=`. `operands` is what an operand may be.
     """
