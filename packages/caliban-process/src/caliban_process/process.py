@@ -109,7 +109,7 @@ class Process:
             await self.stop()
             with anyio.move_on_after(KILL_WAIT_S):  # what hangs in the kernel, nobody can end
                 await self._child.exited()
-                self.exit_code = self._child.reap()
+            self.exit_code = self._child.reap()
             self._child.stderr.read_rest(self._stderr.feed)
         finally:
             self._child.close()
