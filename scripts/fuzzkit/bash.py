@@ -75,8 +75,7 @@ done
 
 
 class Seen(NamedTuple):
-    """The programs that ran, with their arguments, and the files that changed; `None` for a line "
-    "that hung."""
+    """The programs that ran, with their arguments, and the files that changed; `None` for one that hung."""
 
     runs: frozenset[tuple[str, ...]]
     written: frozenset[str]
@@ -114,10 +113,16 @@ class Bash:
     def single(self, line: str) -> Seen:
         """What one line does in a shell of its own, as the product starts it."""
         self._fresh()
-        self._call([self.bash, "--noprofile", "--norc", "-c", "--", line], self._environment(), _SINGLE_TIMEOUT_S)
+        self._call(
+            [self.bash, "--noprofile", "--norc", "-c", "--", line], self._environment(), _SINGLE_TIMEOUT_S
+        )
         seen = self._read(open_end=True)
         written = {path.relative_to(self.workspace).as_posix() for path in self.workspace.rglob("*")}
-        changed = {name for name in FILES if (self.workspace / name).is_file() and _text(self.workspace / name) != "x"}
+        changed = {
+            name
+            for name in FILES
+            if (self.workspace / name).is_file() and _text(self.workspace / name) != "x"
+        }
         new = written - {*FILES, "sub"} | changed
         return Seen(seen[0].runs if seen else frozenset(), frozenset(new))
 

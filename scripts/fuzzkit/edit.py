@@ -10,7 +10,23 @@ from fuzzkit.main import Miss
 from fuzzkit.shrink import shrink
 
 _ROUND = 2000
-_LINES = ("a", "b", "  a", "\ta", "a ", "", " ", "  b", "b\t", "é", "    a", "x a", "a\u2028b", "\fa", "\x0bb")
+_LINES = (
+    "a",
+    "b",
+    "  a",
+    "\ta",
+    "a ",
+    "",
+    " ",
+    "  b",
+    "b\t",
+    "é",
+    "    a",
+    "x a",
+    "a\u2028b",
+    "\fa",
+    "\x0bb",
+)
 _ENDS = ("\n", "\n", "\n", "\r\n", "\r")
 
 
@@ -51,7 +67,11 @@ def _wrong(text: str, old: str, new: str) -> str:
         plain = "\n" not in new and "\r" not in new
         if found.tier != "exact":
             return "an exact match did not win"
-        return "" if not plain or apply(text, found.spans) == text.replace(old, new) else "another text was replaced"
+        return (
+            ""
+            if not plain or apply(text, found.spans) == text.replace(old, new)
+            else "another text was replaced"
+        )
     for span in found.spans:
         if _bare(text[span.start : span.end]) != _bare(old):
             return f"a span is not the old text but for blanks: {text[span.start : span.end]!r}"

@@ -53,9 +53,15 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     options.add_argument("target", nargs="+", choices=tuple(TARGETS), metavar="TARGET", help="what to feed")
-    options.add_argument("--minutes", type=float, default=1.0, metavar="N", help="how long, all targets together (1)")
-    options.add_argument("--seed", type=int, metavar="S", help="where the input begins (taken from the clock)")
-    options.add_argument("--most", type=int, default=20, metavar="N", help="stop a target after N misses (20)")
+    options.add_argument(
+        "--minutes", type=float, default=1.0, metavar="N", help="how long, all targets together (1)"
+    )
+    options.add_argument(
+        "--seed", type=int, metavar="S", help="where the input begins (taken from the clock)"
+    )
+    options.add_argument(
+        "--most", type=int, default=20, metavar="N", help="stop a target after N misses (20)"
+    )
     return options
 
 

@@ -15,8 +15,42 @@ from fuzzkit.main import Miss
 from fuzzkit.shrink import shrink
 
 _ROUND = 200
-_SCALARS = ("1", "-1", "0.5", "true", '"a"', '""', "'x'", "nan", "inf", "1979-05-27", "9" * 30, '"\\u0000"', '"${HOME}"')
-_ODD = ("=", "[", "]", "[[", "]]", "{", "}", '"""', "'''", "\n", "\r", "\0", "\ufeff", "#", ",", ".", "\\", "\u202e", "\ud7ff")
+_SCALARS = (
+    "1",
+    "-1",
+    "0.5",
+    "true",
+    '"a"',
+    '""',
+    "'x'",
+    "nan",
+    "inf",
+    "1979-05-27",
+    "9" * 30,
+    '"\\u0000"',
+    '"${HOME}"',
+)
+_ODD = (
+    "=",
+    "[",
+    "]",
+    "[[",
+    "]]",
+    "{",
+    "}",
+    '"""',
+    "'''",
+    "\n",
+    "\r",
+    "\0",
+    "\ufeff",
+    "#",
+    ",",
+    ".",
+    "\\",
+    "\u202e",
+    "\ud7ff",
+)
 
 
 def rounds(pick: random.Random) -> Iterator[tuple[int, list[Miss]]]:
@@ -47,7 +81,10 @@ def _wrong(root: Path, kind: str, text: str) -> str:
     for trusted in (False, True):
         try:
             load_settings(
-                workspace=root / "ws", config_dir=root / "config", managed_dir=root / "managed", trusted=trusted
+                workspace=root / "ws",
+                config_dir=root / "config",
+                managed_dir=root / "managed",
+                trusted=trusted,
             )
         except SettingsError:
             continue
@@ -72,7 +109,10 @@ def _inline(pick: random.Random, depth: int) -> str:
         return pick.choice(_SCALARS)
     if chance < 0.8:
         return "[" + ", ".join(_inline(pick, depth - 1) for _ in range(pick.randrange(4))) + "]"
-    items = (f"{pick.choice(('a', 'pattern', 'action', 'command', 'x y'))!r} = {_inline(pick, depth - 1)}" for _ in range(2))
+    items = (
+        f"{pick.choice(('a', 'pattern', 'action', 'command', 'x y'))!r} = {_inline(pick, depth - 1)}"
+        for _ in range(2)
+    )
     return "{" + ", ".join(items) + "}"
 
 
@@ -89,7 +129,9 @@ def _value(pick: random.Random, depth: int) -> Any:
 def _spoiled(pick: random.Random, text: str) -> str:
     for _ in range(pick.randrange(1, 4)):
         at = pick.randrange(len(text) + 1)
-        text = text[:at] + pick.choice(_ODD) * pick.choice((1, 1, 2, 600)) + text[at + pick.choice((0, 1, 4)) :]
+        text = (
+            text[:at] + pick.choice(_ODD) * pick.choice((1, 1, 2, 600)) + text[at + pick.choice((0, 1, 4)) :]
+        )
     return text
 
 

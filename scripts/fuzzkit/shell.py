@@ -124,7 +124,10 @@ class _Shell:
         if names <= _HARMLESS and not any(HOLE in target for target in targets):
             made = {name for name in seen.written if name not in targets and f"./{name}" not in targets}
             made -= {*FILES, "sub"} - set() if not made & set(FILES) else {"sub"}
-            if any(simple.bases != (str(self.bash.workspace),) or not simple.known for simple in command.simple_commands):
+            if any(
+                simple.bases != (str(self.bash.workspace),) or not simple.known
+                for simple in command.simple_commands
+            ):
                 made = {name for name in made if name.rpartition("/")[2] not in targets}
             if made:
                 return f"files were written that are no targets: {sorted(made)}"

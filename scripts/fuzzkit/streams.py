@@ -16,7 +16,20 @@ from fuzzkit.main import Miss
 
 _ROUND = 10
 _TIMEOUT_S = 20.0
-_JUNK = (b"\0", b"\xff", b"\n", b"\r\n\r\n", b"data: ", b"data: {}\n\n", b"{", b"}", b'"', b"[DONE]", b"event: error\n", b"\xe2\x80")
+_JUNK = (
+    b"\0",
+    b"\xff",
+    b"\n",
+    b"\r\n\r\n",
+    b"data: ",
+    b"data: {}\n\n",
+    b"{",
+    b"}",
+    b'"',
+    b"[DONE]",
+    b"event: error\n",
+    b"\xe2\x80",
+)
 _TAIL_EVENTS = 3
 """The last events of a reply: one that lacks only some of them may count as whole."""
 

@@ -129,6 +129,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_agent_core.compaction": "most runs end before a history is too long",
     "caliban_process.runner": "what runs programs is loaded with the first one",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
+    "caliban_provider.registry": "the words of an error are cleaned once there is one",
     "caliban_provider_anthropic.factory": "the facts of a provider are read without making one",
     "caliban_provider_bedrock.factory": "the facts of a provider are read without making one",
     "caliban_provider_google.factory": "the facts of a provider are read without making one",

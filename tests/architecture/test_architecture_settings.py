@@ -9,15 +9,17 @@ import house
 
 SETTINGS = "caliban_settings"
 SCHEMA = "caliban_settings.schema"
+SERVERS = "caliban_settings.server_keys"
 COMPOSE = "caliban.compose"
 
 THROUGH: Mapping[str, str] = {
+    "provider.*.options.extra_body": "extra_body",
     "permissions.allow": "rules_by_scope",
     "permissions.ask": "rules_by_scope",
     "permissions.deny": "rules_by_scope",
     "permissions.rules": "rules_by_scope",
 }
-"""Keys that the app reads through a member of `Settings`, which names them instead."""
+"""Keys that the app reads through a member of another name, which knows the key."""
 
 WITHIN = ("parent_settings_behavior", "disable_all_hooks")
 """Keys about the settings themselves: they are consumed by loading."""
@@ -26,7 +28,7 @@ WITHIN = ("parent_settings_behavior", "disable_all_hooks")
 def rows() -> Iterator[tuple[str, bool]]:
     """The paths of the table of settings, read from its source, and whether each waits for its feature."""
     for module in house.modules():
-        if module.name != SCHEMA:
+        if module.name not in (SCHEMA, SERVERS):
             continue
         for node in house.nodes(module):
             if isinstance(node, ast.Call) and house.callee(node) == "Key":

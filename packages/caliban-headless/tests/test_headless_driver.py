@@ -197,7 +197,7 @@ def test_a_compaction_has_a_frame_and_a_line_and_other_rewrites_have_none():
         "subtype": "compact_boundary",
         "compact_metadata": {"trigger": "auto", "pre_tokens": 9000, "post_tokens": 700},
     }
-    line = "[caliban: the conversation was summarised: about 9,000 tokens are 700 now]\n"
+    line = "caliban: the conversation was summarised: about 9,000 tokens are 700 now\n"
     assert Notices(announce=False).event(event) == line
     other = HistoryReplaced(messages=(), reason="the system prompt changed")
     assert frames_of(StreamEncoder(StreamOptions()), other) == []

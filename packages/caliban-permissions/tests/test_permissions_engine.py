@@ -499,8 +499,8 @@ class TestExplanations:
             ("Bash", {"command": "rm -rf /"}, ()),
             (
                 "Bash",
-                {"command": "find . -name '*.py' -exec wc {} +"},
-                ("Bash:find . -name '\\*.py' -exec wc \\{\\} +",),
+                {"command": "find . -name '*.py' -exec touch {} +"},
+                ("Bash:find . -name '\\*.py' -exec touch \\{\\} +",),
             ),
             ("Edit", {"path": "docs/a[1].md"}, ("Edit:{ws}/docs/a\\[1\\].md",)),
             ("Edit", {"path": ".git/config"}, ()),
@@ -532,19 +532,23 @@ class TestMatchedRules:
             cli=[("allow", "Bash:git *")],
             project=[("deny", "Bash:git push *")],
         )
-        assert [(rule.pattern, rule.action, rule.scope, rule.decided, rule.why) for rule in found.parts[0].matched] == [
+        assert [
+            (rule.pattern, rule.action, rule.scope, rule.decided, rule.why) for rule in found.parts[0].matched
+        ] == [
             ("Bash:git *", "allow", "cli", True, "it is the first that matches"),
             ("Bash:git push *", "deny", "project", False, "allow Bash:git * (cli) comes first"),
             ("Bash:git push*", "deny", "user", False, "allow Bash:git * (cli) comes first"),
         ]
 
     def test_a_floor_says_that_it_is_one(self, scene: Any) -> None:
-        found = scene.explain(
-            "Read", {"path": "a"}, cli=[("allow", "Read:a")], managed=[("deny", "Read:a")]
-        )
+        found = scene.explain("Read", {"path": "a"}, cli=[("allow", "Read:a")], managed=[("deny", "Read:a")])
         assert [(rule.action, rule.decided, rule.why) for rule in found.parts[0].matched] == [
             ("allow", False, "deny Read:a (managed) holds against it"),
-            ("deny", True, "a rule of the managed settings that forbids or asks holds whatever stands before it"),
+            (
+                "deny",
+                True,
+                "a rule of the managed settings that forbids or asks holds whatever stands before it",
+            ),
         ]
 
     def test_a_rule_that_has_expired_is_shown_as_such(self, scene: Any) -> None:

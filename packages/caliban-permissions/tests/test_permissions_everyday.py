@@ -1,7 +1,7 @@
 """What developers type all day, under the rules that they would write: hardly any of it asks.
 
-The lines stand in `everyday/lines.json`, by ecosystem with the rules for it. Hostile siblings of them are in the
-corpus and in the tests of the parts that let them pass.
+The lines stand in `everyday/lines.json`, by ecosystem with the rules for it. Hostile siblings of them are
+in the corpus and in the tests of the parts that let them pass.
 """
 
 from __future__ import annotations
@@ -16,8 +16,23 @@ import pytest
 
 GROUPS = json.loads((Path(__file__).parent / "everyday" / "lines.json").read_text("utf-8"))
 FILES = (
-    "src/app.py src/util.py tests/test_app.py README.md package.json log.txt notes.txt a.txt b.txt docs/index.md "  # noqa: SIM905
-    "sub/Makefile sub/x.py Makefile archive.zip archive.tar.gz docker-compose.yml tsconfig.json".split()
+    "src/app.py",
+    "src/util.py",
+    "tests/test_app.py",
+    "README.md",
+    "package.json",
+    "log.txt",
+    "notes.txt",
+    "a.txt",
+    "b.txt",
+    "docs/index.md",
+    "sub/Makefile",
+    "sub/x.py",
+    "Makefile",
+    "archive.zip",
+    "archive.tar.gz",
+    "docker-compose.yml",
+    "tsconfig.json",
 )
 MOST_ASKED = 0.05
 

@@ -179,7 +179,7 @@ KINDS: list[tuple[str, list[tuple[str, str]], dict[str, Any], list[str]]] = [
         [
             "make 'a-b:=$(shell touch RAN)'",
             "make 'a+b:=$(file >x)'",
-            "make x=1",
+            "make x=rm",
             "make 'a b'",
         ],
     ),

@@ -127,7 +127,9 @@ def test_an_open_host_and_an_unreadable_expiry_are_named() -> None:
 
 
 def test_a_tool_that_does_not_exist_is_named_with_the_one_that_may_be_meant() -> None:
-    written = rules(("deny", "bash:rm *"), ("allow", "Raed"), ("allow", "Bash"), ("ask", "mcp__a__b"), ("ask", "*"))
+    written = rules(
+        ("deny", "bash:rm *"), ("allow", "Raed"), ("allow", "Bash"), ("ask", "mcp__a__b"), ("ask", "*")
+    )
     findings = [finding for finding in lint(written, ["Bash", "Read"]) if finding.kind == "unknown tool"]
     assert [(finding.index, finding.message) for finding in findings] == [
         (0, "there is no tool bash; did you mean Bash?"),
@@ -140,7 +142,8 @@ def test_a_conflict_says_where_the_rule_stands_that_wins() -> None:
     first = Rule(pattern="Bash:git *", action="allow", source="project")
     second = Rule(pattern="Bash:git push*", action="deny", source="user")
     assert [finding.message for finding in lint([first, second])] == [
-        "rule 1 (allow Bash:git * of project) already decides every call that it matches: this deny never counts"
+        "rule 1 (allow Bash:git * of project) already decides every call that it matches: this deny "
+        "never counts"
     ]
 
 

@@ -109,4 +109,4 @@ class TestDecisions:
         assert self.ran(scene, "git  log", mode="bypassPermissions") is None
 
     def test_an_ask_carries_nothing(self, scene: Any) -> None:
-        assert scene.decide("Bash", {"command": "git  log"}).updated_input is None
+        assert scene.decide("Bash", {"command": "make  all"}).updated_input is None

@@ -337,7 +337,7 @@ def test_a_hostile_sibling_of_an_everyday_command_is_not(command: str) -> None:
 
 @pytest.mark.parametrize("runner", ["uv run", "poetry run", "bundle exec"])
 def test_who_names_the_sub_command_that_runs_a_program_covers_it(runner: str, scene: Any) -> None:
-    program = runner.split()[0]
+    program = runner.split(maxsplit=1)[0]
     assert scene.verdict(f"{runner} pytest -q", ("allow", f"Bash:{runner} *")) == "allow"
     assert scene.verdict(f"{runner} pytest -q", ("allow", f"Bash:{program} *")) == "ask"
     assert scene.verdict(f"{runner} rm -rf x", ("deny", "Bash:rm *"), ("allow", f"Bash:{runner} *")) == "deny"

@@ -126,7 +126,7 @@ def test_an_error_says_who_what_why_and_what_to_do() -> None:
     body = anthropic("authentication_error", "invalid x-api-key")
     error = error_for(401, {"request-id": "req_head"}, body, provider="anthropic")
     assert error.message == "anthropic does not accept the key (HTTP 401): invalid x-api-key"
-    assert error.hint == "The key is missing or wrong: set the provider's API key."
+    assert error.hint == "the key is missing or wrong: set the provider's API key"
     assert (error.code, error.request_id) == ("authentication_error", "req_head")
     assert error_for(401, {}, body, provider="anthropic").request_id == "req_1"
 

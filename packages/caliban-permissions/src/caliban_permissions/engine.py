@@ -42,7 +42,7 @@ class Engine:
     call runs in the full sandbox and that the user wants it unasked there. `auto_allow_read_only` lets
     commands run without a rule that provably only read inside the workspace. `vouched` are the tools whose
     specs are believed; what any other tool says of itself only binds it, and none of their names is open to
-    another (ADR 0024). An allowed command runs as it was read: `Decision.updated_input` (ADR 0030).
+    another (ADR 0024). An allowed command runs as it was read: `Decision.updated_input` (ADR 0031).
     """
 
     def __init__(  # noqa: PLR0913 - the one place where everything a decision depends on comes together

@@ -81,7 +81,9 @@ def judge_path(
     """The part for a path: what rules say, then what the file is."""
     ruling = chain.decide(subject, now)
     names = subject.names
-    part = JudgedPart("write" if kind == "edit" else "read", names.given, ruling.action, ruling, subject=subject)
+    part = JudgedPart(
+        "write" if kind == "edit" else "read", names.given, ruling.action, ruling, subject=subject
+    )
     if names.uncertain is not None and part.action != "deny":
         human_only = [HumanOnly("uncertain", names.uncertain)]
         human_only += (

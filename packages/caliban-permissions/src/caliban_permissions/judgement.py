@@ -29,7 +29,8 @@ class HumanOnly(NamedTuple):
 class JudgedPart(NamedTuple):
     """One thing that was decided: the call itself, a simple command in it, or a file that it names.
 
-    `subject` is what rules were asked about, where they were. `notes` are doubts and warnings for people; `human_only` is filled where the action is an ask.
+    `subject` is what rules were asked about, where they were. `notes` are doubts and warnings for people;
+    `human_only` is filled where the action is an ask.
     """
 
     kind: PartKind

@@ -78,7 +78,8 @@ def lint(rules: Sequence[Rule], tools: Collection[str] = ()) -> tuple[LintFindin
 def _shadowed(index: int, rule: Rule, earlier: int, first: Rule) -> LintFinding:
     """The remark on a rule that never counts because an earlier one decides whatever it matches."""
     where = f" of {first.source}" if first.source and first.source != rule.source else ""
-    text = f"rule {earlier + 1} ({first.action} {first.pattern}{where}) already decides every call that it matches"
+    place = f"rule {earlier + 1} ({first.action} {first.pattern}{where})"
+    text = f"{place} already decides every call that it matches"
     kind: FindingKind = "duplicate" if first.pattern == rule.pattern else "unreachable"
     if first.action != rule.action and (kind == "duplicate" or first.action == "allow"):
         kind, text = "conflict", f"{text}: this {rule.action} never counts"
@@ -197,7 +198,12 @@ def _covers_bare(pattern: Pattern) -> bool:
     """Whether a final ` *` covers the program without arguments, too."""
     argument = pattern.argument
     shell = pattern.tool.prefix == SHELL and isinstance(argument, ArgumentGlob)
-    return shell and isinstance(argument, ArgumentGlob) and argument.text.endswith(" *") and len(argument.text) > 2
+    return (
+        shell
+        and isinstance(argument, ArgumentGlob)
+        and argument.text.endswith(" *")
+        and len(argument.text) > 2
+    )
 
 
 def _shadows(first: Rule, one: Pattern, second: Rule, other: Pattern) -> bool:

@@ -117,12 +117,11 @@ def split(path: str) -> Parts:
     return parts
 
 
-def resolve(
-    text: str, place: PathContext, base: str | None = None, *, on_disk: bool = False
-) -> PathNames:
+def resolve(text: str, place: PathContext, base: str | None = None, *, on_disk: bool = False) -> PathNames:
     """Find all names of `text`, relative to `base` (the workspace unless given). Never raises.
 
-    A name that a directory listing gave is `on_disk`: bytes that are no UTF-8 stand in it as Python reads them.
+    A name that a directory listing gave is `on_disk`: bytes that are no UTF-8 stand in it as Python reads
+    them.
     """
     shown = _UNDECODED.sub("?", text) if on_disk and not text.isascii() else text
     refused = _refused(shown, place)

@@ -88,7 +88,8 @@ _BUILD_NAMES = frozenset(
     "default.nix vagrantfile procfile tiltfile earthfile dagger.json configure configure.ac binding.gyp "
     "build.zig rebar.config project.clj deps.edn cargo-config.toml procfile.dev bunfig.toml deno.json "
     "conftest.py pytest.ini .pytest.ini .coveragerc spec_helper.rb rails_helper.rb "
-    "test_helper.rb test_helper.exs .rspec phpunit.xml phpunit.xml.dist karma.conf.js wdio.conf.js wdio.conf.ts "
+    "test_helper.rb test_helper.exs .rspec phpunit.xml phpunit.xml.dist karma.conf.js wdio.conf.js "
+    "wdio.conf.ts "
     "codeception.yml behat.yml".split()
 )
 _BUILD_GLOBS = (
@@ -119,7 +120,8 @@ _BUILD_GLOBS = (
 )
 
 _STEERING_NAMES = frozenset(
-    "claude.md claude.local.md agents.md agents.override.md agent.md gemini.md qwen.md warp.md codex.md crush.md "
+    "claude.md claude.local.md agents.md agents.override.md agent.md gemini.md qwen.md warp.md "
+    "codex.md crush.md "
     "opencode.md copilot-instructions.md .caliban.md caliban.md skill.md replit.md .clinerules .roorules "
     ".goosehints .continuerules .aider.conventions.md".split()
 )

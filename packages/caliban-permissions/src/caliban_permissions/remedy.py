@@ -110,7 +110,8 @@ def _asking(judgement: Judgement) -> str | None:
         return None
     rule = part.ruling.rule
     if rule.scope == "cli":
-        return f"the ask rule {rule.rule.pattern} on the command line comes before every allow rule there; leave it out"
+        where = "on the command line comes before every allow rule there"
+        return f"the ask rule {rule.rule.pattern} {where}; leave it out"
     if rule.scope == "managed":
         return f"the ask rule {rule.rule.pattern} of the managed settings holds against every other rule"
     where = f"the {rule.rule.source or rule.scope} settings"

@@ -55,7 +55,8 @@ _SIZE = re.compile(r"\b(?:lengths?|windows?|limits?|sizes?|tokens?|long|max(?:im
 _OTHER_LIMIT = re.compile(
     r"completion tokens|output tokens|max_\w*tokens|maxoutputtokens|budget_tokens|thinking"
     r"|per (?:second|minute|hour|day)|\b[rt]p[smhd]\b|rate.?limit|quota|credits?\b|images?\b|pdf|pages"
-    r"|\bfiles?\b|(?:tool|function|schema|property|parameter|user|metadata|stop)\b|string too long|header|url"
+    r"|\bfiles?\b|\b(?:tool|function|schema|property|parameter|user|metadata|stop)\b"
+    r"|string too long|header|url"
     r"|number of (?:messages|tools)|too many (?:messages|requests)|\btools\b|\bbatch"
 )
 """Limits of something else than the prompt."""
@@ -145,7 +146,7 @@ def _class_for(status: int | None, parsed: ErrorBody) -> type[ProviderError]:
             return by_word
     text = f"{parsed.text} {parsed.hidden[:2000]}".lower()
     worded = status is None or status in (400, 402, 403, 404, 413, 422, 429, 500)
-    if worded and (by_word := _by_phrase(status, text)) is not None:
+    if worded and (by_word := _by_phrase(status, text, parsed.text.lower())) is not None:
         return by_word
     if status is not None:
         return _by_status(status, text)
@@ -192,10 +193,11 @@ def _by_kind(name: str) -> type[ProviderError] | None:
             return None
 
 
-def _by_phrase(status: int | None, text: str) -> type[ProviderError] | None:
+def _by_phrase(status: int | None, text: str, words: str) -> type[ProviderError] | None:
+    """The class by what is said: `text` is all that there is, `words` the message alone."""
     if _BILLING.search(text):
         return BillingError
-    if status in (None, 400, 413, 422, 500) and (_CONTEXT.search(text) or _tells_of_length(text)):
+    if status in (None, 400, 413, 422, 500) and (_CONTEXT.search(text) or _tells_of_length(words)):
         return ContextTooLong
     if status in (None, 400, 403) and _BAD_KEY.search(text):
         return AuthenticationError

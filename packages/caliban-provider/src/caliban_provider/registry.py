@@ -12,7 +12,6 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
-from caliban_provider import error_body
 from caliban_provider.errors import AuthenticationError, UnknownProvider
 from caliban_provider.provider import Provider, ProviderFactory, ProviderOptions
 
@@ -129,6 +128,8 @@ def _is(factory: object, fact: str, kinds: tuple[type, ...]) -> bool:
 
 
 def _broken(name: str, reference: str, why: str) -> UnknownProvider:
+    from caliban_provider import error_body
+
     return UnknownProvider(
         f"the provider {name!r} ({reference}) does not load: {error_body.clean(why)[:300]}",
         hint="reinstall or remove the package that offers it",

@@ -74,7 +74,6 @@ MODEL: Final[Form] = {
         {"type": "object", "properties": {"provider": TEXT, "name": TEXT}, "required": ["name"]},
     ]
 }
-WAIT: Final[Form] = {"type": "number", "minimum": 0}
 PRICE: Final[Form] = {"type": "number", "minimum": 0}
 DESCRIBED: Final[Form] = {
     "type": "object",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -11,7 +10,7 @@ from typing import Any, Final
 from caliban.cli.commands import CALL_EXAMPLE
 from caliban.cli.foreign import TOOLS
 from caliban.cli.invocation import Invocation
-from caliban.compose.permissions import build_rules, resolve_mode, roots_of
+from caliban.compose.permissions import build_engine
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
@@ -21,7 +20,7 @@ from caliban_common.near import nearest
 from caliban_common.permission import Action
 from caliban_common.text import clean, one_line
 from caliban_common.tool import ToolSpec
-from caliban_permissions import Engine, Explanation
+from caliban_permissions import Explanation, MatchedRule
 from caliban_permissions.names import guide_spec
 from caliban_tools_builtin import builtin_specs
 
@@ -35,16 +34,8 @@ def perms(invocation: Invocation) -> int:
     workspace = build_workspace(invocation.options.workspace.workspace)
     settings = build_settings(sources, workspace)
     known = _known(values["tool"])
-    engine = Engine(
-        build_rules(options, settings, trusted=sources.trust_project),
-        mode=resolve_mode(options, settings),
-        workspace=workspace,
-        interactive=True,
-        auto_allow=options.auto_allow,
-        roots=roots_of(settings, workspace),
-        search_path=tuple(os.get_exec_path()),
-        vouched=known.values(),
-    )
+    trusted = sources.trust_project
+    engine = build_engine(options, settings, workspace, known.values(), trusted=trusted, interactive=True)
     tool = known.get(values["tool"]) or ToolSpec(name=values["tool"], description="", input_schema={})
     if tool.name not in known and not _is_pattern_of_server(tool.name):
         meant = TOOLS.get(tool.name.lower()) or nearest(tool.name, known)
@@ -88,6 +79,11 @@ def _line(explanation: Explanation) -> str:
     return f"{head}{reason}\n"
 
 
+def _rule_line(rule: MatchedRule) -> str:
+    won = "won" if rule.decided else "lost"
+    return f"        {won}: {rule.action} {rule.pattern} ({rule.scope}): {rule.why}"
+
+
 def _full(explanation: Explanation) -> str:
     lines = [_line(explanation).rstrip(), f"mode: {explanation.mode}"]
     if explanation.reason and explanation.verdict == "allow":
@@ -95,6 +91,7 @@ def _full(explanation: Explanation) -> str:
     for part in explanation.parts:
         lines.append(f"  {part.action:5} {part.kind} {part.text}   [{part.rule or 'default'}, {part.scope}]")
         lines.extend(f"        {note}" for note in part.notes)
+        lines.extend(_rule_line(rule) for rule in part.matched if rule.scope != "default")
     lines.extend(f"cannot be read off the text: {text}" for text in explanation.opaque)
     lines.extend(f"a person must decide: {text}" for text in explanation.human_only)
     lines.extend(f"a rule that would allow it: {text}" for text in explanation.suggestions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -64,21 +64,39 @@ def build_permissions(
     ruled = bool(options.allow or options.deny or options.ask or any(settings.rules_by_scope().values()))
 
     def make() -> Engine:
-        from caliban_permissions import Engine
         from caliban_tools_builtin import builtin_specs
 
-        return Engine(
-            build_rules(options, settings, trusted=trusted),
-            mode=mode,
-            workspace=workspace,
-            interactive=False,
-            auto_allow=options.auto_allow,
-            roots=roots_of(settings, workspace),
-            search_path=tuple(os.get_exec_path()),
-            vouched=builtin_specs(),
-        )
+        return build_engine(options, settings, workspace, builtin_specs(), trusted=trusted)
 
     return Permissions(mode, make, ruled=ruled)
+
+
+def build_engine(
+    options: PermissionOptions,
+    settings: Settings,
+    workspace: Path,
+    vouched: Iterable[ToolSpec],
+    *,
+    trusted: bool,
+    interactive: bool = False,
+) -> Engine:
+    """The engine of a run, or of a question about one: both judge under the same conditions.
+
+    Raises `UsageError` and `ConfigError`.
+    """
+    from caliban_permissions import Engine
+
+    return Engine(
+        build_rules(options, settings, trusted=trusted),
+        mode=resolve_mode(options, settings),
+        workspace=workspace,
+        interactive=interactive,
+        auto_allow=options.auto_allow,
+        roots=roots_of(settings, workspace),
+        search_path=tuple(os.get_exec_path()),
+        vouched=vouched,
+        auto_allow_read_only=settings.get("permissions.auto_allow_read_only") is not False,
+    )
 
 
 def build_rules(options: PermissionOptions, settings: Settings, *, trusted: bool) -> RuleSet:

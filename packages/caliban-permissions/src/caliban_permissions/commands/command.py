@@ -66,8 +66,7 @@ class ShellCommand:
 
     @cached_property
     def printed(self) -> str | None:
-        """The command in the form in which it runs once a rule allowed it; `None` where none has "
-        "one reading."""
+        """The form in which the command runs once a rule allowed it; `None` where none has one reading."""
         return print_line(self.line)
 
     @cached_property
@@ -107,7 +106,9 @@ class ShellCommand:
     @cached_property
     def unbounded(self) -> bool:
         """Whether anything at all may run: what runs stands neither in the text nor in a rule about it."""
-        unread = (item for item in self.opaque if item.runs or (item.script is not None and not item.value_only))
+        unread = (
+            item for item in self.opaque if item.runs or (item.script is not None and not item.value_only)
+        )
         return next(unread, None) is not None or any(forms.unknown for forms in self.forms)
 
     @cached_property

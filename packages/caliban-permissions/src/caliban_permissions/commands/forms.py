@@ -213,7 +213,9 @@ def _command_starts(words: tuple[str, ...], index: int) -> list[re.Match[str]]:
     """Where in an argument a command may begin; in a script of sed right after any letter."""
     if program(words[0]) not in ("sed", "gsed"):
         return list(_COMMAND_START.finditer(words[index]))
-    places = (_ANYWHERE.match(words[index], place) for place in range(min(len(words[index]), _MAX_STARTS + 1)))
+    places = (
+        _ANYWHERE.match(words[index], place) for place in range(min(len(words[index]), _MAX_STARTS + 1))
+    )
     return [place for place in places if place is not None]
 
 

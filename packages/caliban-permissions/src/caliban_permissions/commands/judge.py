@@ -58,7 +58,9 @@ class _CommandJudge:
         parts = [*commands]
         if not simple_commands or line.rule is not None:
             parts.append(
-                JudgedPart("line", self.command.text, line.action, line, self._doubts(simple_commands), (), self.line)
+                JudgedPart(
+                    "line", self.command.text, line.action, line, self._doubts(simple_commands), (), self.line
+                )
             )
         parts += self._destruction()
         exact = all(self._exact(ruling) for ruling in rulings) if simple_commands else self._exact(line)

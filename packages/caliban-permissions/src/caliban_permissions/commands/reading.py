@@ -20,7 +20,8 @@ from caliban_permissions.subjects import PathSubject
 ONLY_READS = "it only reads inside the workspace"
 
 _CHANGING = frozenset(
-    "eval source . let declare typeset local export readonly unset mapfile readarray compgen complete compopt "
+    "eval source . let declare typeset local export readonly unset mapfile readarray compgen "
+    "complete compopt "
     "trap getopts wait coproc fc history bind exec builtin enable set shopt alias unalias hash umask ulimit "
     "pushd popd dirs shift env".split()
 )
@@ -45,6 +46,8 @@ class ReadOnlyCommands:
         reads = self._reads_of(simple.parsed)
         if reads is None:
             return ""
+        if simple.planted:
+            return "the program may be one of the workspace"
         inputs = [item for item in simple.parsed.redirects if item.op in ("<", "<>")]
         if any(item.op == "<>" for item in inputs):
             return ""

@@ -16,6 +16,7 @@ from caliban_permissions.commands.forms import Forms, simple_forms
 from caliban_permissions.commands.installed import planted
 from caliban_permissions.commands.unknown import names_after, only_values
 from caliban_permissions.commands.wildcards import Directories, expand
+from caliban_permissions.commands.wrappers import WRAPPERS, program
 from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND
 from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, resolve
 from caliban_permissions.rules.compiled import CompiledRule
@@ -219,6 +220,16 @@ class SimpleSubject:
             each.uncertain is None and each.canonicals and all(map(inside, each.canonicals)) for each in names
         )
 
+    @cached_property
+    def planted(self) -> bool:
+        """Whether a program that it names may be one that somebody put into the search path."""
+        argv = self._arguments
+        if not argv or not self.command.place.search_path:
+            return False
+        names = argv if program(argv[0]) in WRAPPERS else argv[:1]
+        place = self.command.place
+        return any("/" not in name and planted(name, place, self.bases) for name in names if name)
+
     def reads(self) -> Iterator[PathSubject]:
         """The files that the simple command may read, by its arguments and its input redirects."""
         candidates = dict.fromkeys(read_candidates(self._arguments)) if self._arguments else {}
@@ -293,9 +304,9 @@ class SimpleSubject:
         """A program given by a path that is not where programs are installed."""
         if HOLE in argv[0]:
             return
+        if self.planted:
+            yield everything(argv, RUNS + " of the workspace")
         if "/" not in argv[0]:
-            if planted(argv[0], self.command.place, self.bases):
-                yield everything(argv, RUNS + " of the workspace")
             return
         real = os.path.realpath(f"{self.bases[0]}/{argv[0]}" if argv[0][0] != "/" else argv[0])
         if real.split("/")[1] not in _INSTALLED or self.command.place.inside(real):

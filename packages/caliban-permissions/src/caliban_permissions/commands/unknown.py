@@ -1,7 +1,7 @@
 """Where in a simple command text may stand that is known only when it runs.
 
-Such text may be an option, so that a rule with a wildcard covers it only where it can be none: as the value of
-an option that is known to take any text, as what a program only prints, or as a name behind `--`.
+Such text may be an option, so that a rule with a wildcard covers it only where it can be none: as the value
+of an option that is known to take any text, as what a program only prints, or as a name behind `--`.
 """
 
 # ruff: noqa: SIM905 - a table of words reads best as words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from caliban_permissions.readonly.options import Arguments, Grammar, read_arguments
+from caliban_permissions.readonly.options import KnownArguments, OptionGrammar, read_arguments
 from caliban_permissions.readonly.reads import NOTHING, Reads, Tree
 from caliban_permissions.shell import HOLE
 
@@ -14,27 +14,32 @@ _DIFF_LONG = (
     "compact-summary color no-color color-words word-diff minimal patience histogram cached staged "
     "merge-base no-ext-diff no-textconv full-index binary abbrev find-renames find-copies no-renames "
     "check ignore-space-change ignore-all-space ignore-blank-lines ignore-space-at-eol ignore-cr-at-eol "
-    "function-context exit-code quiet text relative no-prefix no-relative ignore-submodules submodule unified "
-    "diff-filter diff-algorithm stat-width inter-hunk-context pickaxe-all pickaxe-regex cumulative irreversible-delete"
+    "function-context exit-code quiet text relative no-prefix no-relative ignore-submodules "
+    "submodule unified "
+    "diff-filter diff-algorithm stat-width inter-hunk-context pickaxe-all pickaxe-regex cumulative "
+    "irreversible-delete"
 )
 _LOG_LONG = (
     "oneline graph all branches tags remotes decorate no-decorate decorate-refs follow merges no-merges "
-    "first-parent reverse date-order author-date-order topo-order pretty format abbrev-commit no-abbrev-commit "
+    "first-parent reverse date-order author-date-order topo-order pretty format abbrev-commit "
+    "no-abbrev-commit "
     "parents children left-right cherry-pick cherry-mark cherry boundary simplify-by-decoration full-history "
     "walk-reflogs relative-date date max-count skip since after until before author committer grep all-match "
-    "invert-grep regexp-ignore-case extended-regexp fixed-strings perl-regexp no-walk clear-decorations source "
-    "use-mailmap mailmap notes no-notes show-notes log-size min-parents max-parents not glob exclude bisect count "
+    "invert-grep regexp-ignore-case extended-regexp fixed-strings perl-regexp no-walk "
+    "clear-decorations source "
+    "use-mailmap mailmap notes no-notes show-notes log-size min-parents max-parents not glob exclude "
+    "bisect count "
     "encoding no-mailmap no-expand-tabs expand-tabs ancestry-path dense sparse remove-empty objects"
 )
 _LOG_TAKES_LONG = "max-count skip since after until before author committer grep date format encoding"
-_DIFF = Grammar(
+_DIFF = OptionGrammar(
     "pusRazbwBCDM",
     "GSUl",
     _DIFF_LONG,
     "diff-filter diff-algorithm unified",
     numbers=True,
 )
-_LOG = Grammar(
+_LOG = OptionGrammar(
     "pusRazbwBCDMmciEFPg",
     "GSUlnL",
     f"{_DIFF_LONG} {_LOG_LONG}",
@@ -42,37 +47,39 @@ _LOG = Grammar(
     numbers=True,
 )
 _LISTING = "all remotes list merged no-merged contains no-contains points-at sort format column no-column "
-_GRAMMARS: Mapping[str, Grammar] = {
+_GRAMMARS: Mapping[str, OptionGrammar] = {
     "diff": _DIFF,
     "log": _LOG,
     "show": _LOG,
     "whatchanged": _LOG,
     "reflog": _LOG,
-    "status": Grammar(
+    "status": OptionGrammar(
         "sbzvu",
         "",
         "short branch show-stash porcelain long verbose untracked-files ignored ahead-behind no-ahead-behind "
         "renames no-renames find-renames column no-column ignore-submodules null",
     ),
-    "blame": Grammar(
+    "blame": OptionGrammar(
         "lstefnwcMC",
         "L",
         "porcelain line-porcelain incremental root show-stats score-debug show-name show-number show-email "
         "date color-lines color-by-age abbrev",
         "since",
     ),
-    "shortlog": Grammar(
+    "shortlog": OptionGrammar(
         "snecw", "", f"summary numbered email committer group {_LOG_LONG}", _LOG_TAKES_LONG, numbers=True
     ),
-    "ls-files": Grammar(
+    "ls-files": OptionGrammar(
         "cdmoiskutvfz",
         "x",
         "cached deleted modified others ignored stage directory no-empty-directory unmerged killed "
         "exclude-standard error-unmatch full-name abbrev debug eol deduplicate recurse-submodules",
         "exclude",
     ),
-    "ls-tree": Grammar("drtlz", "", "name-only name-status full-name full-tree abbrev object-only long"),
-    "rev-parse": Grammar(
+    "ls-tree": OptionGrammar(
+        "drtlz", "", "name-only name-status full-name full-tree abbrev object-only long"
+    ),
+    "rev-parse": OptionGrammar(
         "q",
         "",
         "verify quiet short abbrev-ref symbolic symbolic-full-name all branches tags remotes show-toplevel "
@@ -81,25 +88,25 @@ _GRAMMARS: Mapping[str, Grammar] = {
         "show-object-format",
     ),
     "rev-list": _LOG,
-    "describe": Grammar(
+    "describe": OptionGrammar(
         "",
         "",
         "tags all always dirty broken long exact-match abbrev first-parent contains match candidates exclude",
     ),
-    "merge-base": Grammar("a", "", "all octopus is-ancestor independent fork-point"),
-    "name-rev": Grammar("", "", "name-only tags refs always"),
-    "show-ref": Grammar("sdq", "", "head tags heads branches hash verify abbrev dereference quiet"),
-    "for-each-ref": Grammar("", "", "count sort format merged no-merged contains points-at"),
-    "cat-file": Grammar("tspe", "", "", most=2),
-    "count-objects": Grammar("vH", "", "verbose human-readable", operands="none"),
-    "check-ignore": Grammar("qvn", "", "quiet verbose non-matching no-index"),
+    "merge-base": OptionGrammar("a", "", "all octopus is-ancestor independent fork-point"),
+    "name-rev": OptionGrammar("", "", "name-only tags refs always"),
+    "show-ref": OptionGrammar("sdq", "", "head tags heads branches hash verify abbrev dereference quiet"),
+    "for-each-ref": OptionGrammar("", "", "count sort format merged no-merged contains points-at"),
+    "cat-file": OptionGrammar("tspe", "", "", most=2),
+    "count-objects": OptionGrammar("vH", "", "verbose human-readable", operands="none"),
+    "check-ignore": OptionGrammar("qvn", "", "quiet verbose non-matching no-index"),
     "diff-tree": _LOG,
     "diff-index": _DIFF,
     "diff-files": _DIFF,
-    "cherry": Grammar("v", "", "abbrev"),
-    "var": Grammar("l", "", ""),
-    "version": Grammar("", "", "build-options", operands="none"),
-    "grep": Grammar(
+    "cherry": OptionGrammar("v", "", "abbrev"),
+    "var": OptionGrammar("l", "", ""),
+    "version": OptionGrammar("", "", "build-options", operands="none"),
+    "grep": OptionGrammar(
         "aiIwvhHEGPFnlLcoqWpzr",
         "eABCm",
         "text ignore-case word-regexp invert-match full-name extended-regexp basic-regexp perl-regexp "
@@ -111,16 +118,16 @@ _GRAMMARS: Mapping[str, Grammar] = {
         scripts="e",
         numbers=True,
     ),
-    "branch": Grammar(
+    "branch": OptionGrammar(
         "arvql", "", "show-current verbose abbrev color no-color ignore-case " + _LISTING, operands="text"
     ),
-    "tag": Grammar("ln", "", "color ignore-case " + _LISTING, operands="text", numbers=True),
-    "remote": Grammar("v", "", "verbose", operands="text"),
-    "stash": Grammar(
+    "tag": OptionGrammar("ln", "", "color ignore-case " + _LISTING, operands="text", numbers=True),
+    "remote": OptionGrammar("v", "", "verbose", operands="text"),
+    "stash": OptionGrammar(
         "pu", "", "stat patch name-only name-status oneline no-color color include-untracked", operands="text"
     ),
-    "worktree": Grammar("vz", "", "porcelain verbose", operands="text"),
-    "config": Grammar("", "", "get global local system bool int path", operands="text"),
+    "worktree": OptionGrammar("vz", "", "porcelain verbose", operands="text"),
+    "config": OptionGrammar("", "", "get global local system bool int path", operands="text"),
 }
 _LISTS = frozenset({"l", "list", "contains", "no-contains", "merged", "no-merged", "points-at"})
 _PLAIN_KEYS = re.compile(
@@ -172,7 +179,7 @@ def git_reads(words: tuple[str, ...]) -> Reads | None:
     return reads._replace(files=files, listed=trees, null=null)
 
 
-def _only_reads(sub: str, arguments: Arguments) -> bool:
+def _only_reads(sub: str, arguments: KnownArguments) -> bool:
     """Whether a sub-command that also writes is used to look."""
     operands, options = arguments.operands, arguments.options
     listing = bool(options & _LISTS) or any(name in _LISTS for name, _ in arguments.values)

@@ -126,7 +126,7 @@ def _of_entry(entry: os.DirEntry[str], tree: Tree, workspace: Workspace) -> str 
 
 
 def _seen(entry: os.DirEntry[str], tree: Tree, workspace: Workspace) -> bool:
-    """Whether a search that leaves hidden files out sees the entry: files that ignore other files may say so."""
+    """Whether a search that leaves hidden files out sees the entry: a `.gitignore` may say so."""
     if tree.hidden or not entry.name.startswith("."):
         return True
     place = workspace.place

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import re
 
-from caliban_permissions.readonly.options import Grammar, read_arguments
+from caliban_permissions.readonly.options import OptionGrammar, read_arguments
 from caliban_permissions.readonly.reads import NOTHING, Reads
 from caliban_permissions.shell import HOLE
 from caliban_permissions.side_effects.awk import awk_evidence
 from caliban_permissions.side_effects.sed import prints_only
 
-_SED = Grammar(
+_SED = OptionGrammar(
     "nErsuz",
     "e",
     "quiet silent regexp-extended null-data zero-terminated unbuffered posix sandbox separate",
@@ -21,7 +21,7 @@ _SED = Grammar(
 )
 _AWK_REACHES_OUT = re.compile(r"ARGV|ARGC|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|@|getline|system|/dev/|nextfile")
 _ASSIGNS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_JQ = Grammar(
+_JQ = OptionGrammar(
     "rcsSenaCMjR",
     "",
     "raw-output raw-output0 raw-input compact-output slurp sort-keys exit-status null-input ascii-output "

@@ -19,7 +19,7 @@ plain text, one text and then files, or nothing."""
 _NUMBER = re.compile(r"-[0-9]+")
 
 
-class Grammar(NamedTuple):
+class OptionGrammar(NamedTuple):
     """The options of a program that only read.
 
     `flags` and `takes` are short options without and with a value, `long` and `long_takes` the long ones;
@@ -40,7 +40,7 @@ class Grammar(NamedTuple):
     most: int = 512
 
 
-class Arguments(NamedTuple):
+class KnownArguments(NamedTuple):
     """Arguments that the table knows in full.
 
     `late` are values of options that stand behind an operand: programs that stop there read them as files.
@@ -52,14 +52,14 @@ class Arguments(NamedTuple):
     late: tuple[str, ...] = ()
 
 
-def read_arguments(words: Sequence[str], grammar: Grammar) -> Arguments | None:
+def read_arguments(words: Sequence[str], grammar: OptionGrammar) -> KnownArguments | None:
     """The arguments sorted, or `None` when one of them is not known to only read."""
     reader = _Reader(words, grammar)
     return reader.arguments() if reader.read() else None
 
 
 class _Reader:
-    def __init__(self, words: Sequence[str], grammar: Grammar) -> None:
+    def __init__(self, words: Sequence[str], grammar: OptionGrammar) -> None:
         self.words = words
         self.grammar = grammar
         self.long = frozenset(grammar.long.split())
@@ -70,8 +70,10 @@ class _Reader:
         self.late: list[str] = []
         self.at = 0
 
-    def arguments(self) -> Arguments:
-        return Arguments(frozenset(self.options), tuple(self.values), tuple(self.operands), tuple(self.late))
+    def arguments(self) -> KnownArguments:
+        return KnownArguments(
+            frozenset(self.options), tuple(self.values), tuple(self.operands), tuple(self.late)
+        )
 
     def read(self) -> bool:
         while self.at < len(self.words):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
+from caliban_permissions.commands.files import shared_device
 from caliban_permissions.commands.wrappers import inner_start
 from caliban_permissions.readonly.find import find_reads
 from caliban_permissions.readonly.git import git_reads
 from caliban_permissions.readonly.languages import awk_reads, jq_reads, printf_reads, sed_reads, test_reads
-from caliban_permissions.readonly.options import Arguments, Grammar, read_arguments
+from caliban_permissions.readonly.options import KnownArguments, OptionGrammar, read_arguments
 from caliban_permissions.readonly.reads import NOTHING, Reads, Tree, plain_globs
-from caliban_permissions.readonly.table import FREE, GRAMMARS, VERSION_OPTIONS, VERSIONS
+from caliban_permissions.readonly.table import FREE, GRAMMARS, VERSIONS
 from caliban_permissions.shell import HOLE
 
 LOOSE = HOLE * 2
@@ -21,8 +22,11 @@ _SYSTEM_DIRECTORIES = ("/bin/", "/usr/bin/")
 _TRANSPARENT = frozenset({"timeout", "gtimeout", "nice", "time", "command"})
 _VARIABLE = re.compile(r"[a-z_][a-z0-9_]*")
 _PLAIN_DATE = frozenset("-u --utc --universal -R --rfc-email -I -Iseconds -Iminutes -Idate -Ihours".split())  # noqa: SIM905
+_TAR_LISTS = re.compile(r"-?(?=[a-zJ]*t)[tzjJv]*f")
+_ZIP_LISTS = (("-l",), ("-v",), ("-Z1",))
+_MANY = 512
 _MAX_WRAPPERS = 4
-_READERS = {
+_READERS: Mapping[str, Callable[[tuple[str, ...]], Reads | None]] = {
     "find": find_reads,
     "git": git_reads,
     "sed": sed_reads,
@@ -58,12 +62,14 @@ def reads_of(argv: tuple[str, ...], fed: Reads | None = None) -> Reads | None:
         return None
     if name in FREE or (name == "command" and words[:1] in (("-v",), ("-V",))):
         return NOTHING
-    if name in VERSIONS and len(words) == 1 and words[0] in VERSION_OPTIONS:
+    if len(words) == 1 and words[0] in VERSIONS.get(name, ()):
         return NOTHING
     if any(LOOSE in word for word in words):
         return None
     if name == "xargs":
         return _xargs(words, fed)
+    if name == "find" and "-exec" in words:
+        return _find_running(words)
     return _listed(_own(name, words), fed, name, words)
 
 
@@ -79,7 +85,11 @@ def _own(name: str, words: tuple[str, ...]) -> Reads | None:
         case "read":
             return _read(words)
         case "tee":
-            return NOTHING if words == ("/dev/null",) else None
+            return NOTHING if words and all(map(shared_device, words)) else None
+        case "tar" | "gtar" | "bsdtar":
+            return _tar(words)
+        case "unzip":
+            return Reads(files=words[1:]) if words[:1] in _ZIP_LISTS and len(words) == 2 else None
     grammar = GRAMMARS.get(name)
     if grammar is None:
         return None
@@ -95,7 +105,7 @@ def _program(word: str) -> str | None:
     return None if "/" in word or HOLE in word else word
 
 
-def _by_grammar(name: str, grammar: Grammar, arguments: Arguments) -> Reads | None:
+def _by_grammar(name: str, grammar: OptionGrammar, arguments: KnownArguments) -> Reads | None:
     operands = arguments.operands
     named = frozenset(name for name, _ in arguments.values) | arguments.options
     if grammar.operands == "script" and not named.intersection(grammar.scripts.split()):
@@ -129,7 +139,7 @@ def _by_grammar(name: str, grammar: Grammar, arguments: Arguments) -> Reads | No
     return Reads(files=files, trees=trees, listed=lists, null=bool(named & {"Z", "null"}))
 
 
-def _ripgrep(arguments: Arguments, operands: tuple[str, ...], files: tuple[str, ...]) -> Reads:
+def _ripgrep(arguments: KnownArguments, operands: tuple[str, ...], files: tuple[str, ...]) -> Reads:
     hidden = bool(arguments.options & {"hidden", ".", "u", "unrestricted", "no-ignore"})
     trees = _trees(operands or (".",), hidden=hidden)
     lists = arguments.options & {"files", "l", "files-with-matches", "files-without-match"}
@@ -145,13 +155,13 @@ def _trees(
     return tuple(Tree(root, hidden, links, names) for root in roots)
 
 
-_PASSING: Mapping[str, Grammar] = {
-    **dict.fromkeys(("grep", "egrep", "fgrep"), Grammar("ivEFwx", "e", operands="script", scripts="e")),
-    **dict.fromkeys(("head", "tail"), Grammar("q", "n", numbers=True)),
-    "sort": Grammar("bdfgiMhnRrVsu", "k"),
-    "uniq": Grammar("iu"),
-    "cat": Grammar("u"),
-    "tac": Grammar(),
+_PASSING: Mapping[str, OptionGrammar] = {
+    **dict.fromkeys(("grep", "egrep", "fgrep"), OptionGrammar("ivEFwx", "e", operands="script", scripts="e")),
+    **dict.fromkeys(("head", "tail"), OptionGrammar("q", "n", numbers=True)),
+    "sort": OptionGrammar("bdfgiMhnRrVsu", "k"),
+    "uniq": OptionGrammar("iu"),
+    "cat": OptionGrammar("u"),
+    "tac": OptionGrammar(),
 }
 """The filters whose output is whole lines of their input, with the options that keep it so."""
 
@@ -178,20 +188,39 @@ def _xargs(words: tuple[str, ...], fed: Reads | None) -> Reads | None:
         elif re.fullmatch(r"-[nLP][0-9]+", words[at]) is None and words[at] not in ("-r", "-t"):
             return None
         at += 1
-    inner = words[at:]
-    if not inner or null != fed.null or _program(inner[0]) not in GRAMMARS or inner[0] == "rg":
+    if null != fed.null:
+        return None
+    return _on_fed(words[at:], fed, tuple(tree._replace(split=not null, links=True) for tree in fed.listed))
+
+
+def _on_fed(inner: tuple[str, ...], fed: Reads, trees: tuple[Tree, ...]) -> Reads | None:
+    """A program run on names of files out of `trees`."""
+    grammar = GRAMMARS.get(_program(inner[0]) or "") if inner else None
+    # A program of few operands may take the second of them as its output.
+    if grammar is None or grammar.most < _MANY or inner[0] == "rg":
         return None
     # The name stands for those that are fed: it is a file like any other, and no option.
     reads = reads_of((*inner, "./fed"))
     if reads is None or reads.trees or "./fed" not in (*reads.files, *reads.places):
         return None
-    trees = tuple(tree._replace(split=not null, links=True) for tree in fed.listed)
     return Reads(
         files=tuple(file for file in reads.files if file != "./fed"),
-        places=tuple(place for place in reads.places if place != "./fed"),
+        places=(*fed.places, *(place for place in reads.places if place != "./fed")),
         trees=(*fed.trees, *trees),
         listed=trees,
     )
+
+
+def _find_running(words: tuple[str, ...]) -> Reads | None:
+    """A `find` whose last action runs a program that only reads on the files that it finds."""
+    at = words.index("-exec")
+    inner = words[at + 1 : -2]
+    if words[-2:] not in (("{}", "+"), ("{}", ";")) or "{}" in inner or ";" in inner:
+        return None
+    found = find_reads(words[:at])
+    if found is None or not found.listed:
+        return None
+    return _on_fed(inner, found, tuple(tree._replace(links=True) for tree in found.listed))
 
 
 def _cd(words: tuple[str, ...]) -> Reads | None:
@@ -219,4 +248,11 @@ def _date(words: tuple[str, ...]) -> Reads | None:
 def _read(words: tuple[str, ...]) -> Reads | None:
     """`read` into variables of the shell by plain names, which no program looks at."""
     names = [word for word in words if word not in ("-r", "-s")]
-    return NOTHING if "-r" in words and all(map(_VARIABLE.fullmatch, names)) else None
+    return NOTHING if names and all(map(_VARIABLE.fullmatch, names)) else None
+
+
+def _tar(words: tuple[str, ...]) -> Reads | None:
+    """The contents of an archive, which must be a local file."""
+    listing = len(words) >= 2 and _TAR_LISTS.fullmatch(words[0]) is not None
+    plain = not any(word.startswith("-") or ":" in word or HOLE in word for word in words[1:])
+    return Reads(files=words[1:2]) if listing and plain else None

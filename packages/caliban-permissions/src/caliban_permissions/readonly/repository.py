@@ -18,7 +18,8 @@ _SECTIONS = frozenset(
     "rerere maintenance gitflow github submodule".split()
 )
 _CORE = frozenset(
-    "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol "
+    "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks "
+    "autocrlf eol "
     "safecrlf longpaths quotepath abbrev compression untrackedcache preloadindex fscache sharedrepository "
     "hidedotfiles protecthfs protectntfs commentchar whitespace sparsecheckout sparsecheckoutcone".split()
 )

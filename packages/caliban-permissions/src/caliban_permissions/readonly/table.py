@@ -1,5 +1,8 @@
-"""The programs that only read, with the options of which that is known. An option that writes, runs a program
-or reads names of files from a file is left out, and so is one that GNU and BSD tools read differently."""
+"""The programs that only read, with the options of which that is known.
+
+An option that writes, runs a program or reads names of files from a file is left out, and so is one that GNU
+and BSD tools read differently.
+"""
 
 # ruff: noqa: SIM905 - a table of words reads best as words
 
@@ -7,16 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from caliban_permissions.readonly.options import Grammar
+from caliban_permissions.readonly.options import OptionGrammar
 
 FREE = frozenset(
-    "echo true false : basename dirname seq sleep nproc whoami id uname arch groups tty uptime free cal which "
-    "type".split()
+    "echo true false : basename dirname seq sleep nproc whoami id uname arch groups tty uptime free "
+    "cal which "
+    "type whereis lscpu yes break continue exit return".split()
 )
 """Programs that do nothing but print, whatever they are given."""
 
-_SUMS = Grammar("bt", "", "binary text tag zero")
-_GREP = Grammar(
+_SUMS = OptionGrammar("bt", "", "binary text tag zero")
+_GREP = OptionGrammar(
     "EFGPivwxyclLqshHnbouZzaTIrRU",
     "emABCf",
     "extended-regexp fixed-strings basic-regexp perl-regexp ignore-case no-ignore-case invert-match "
@@ -31,22 +35,22 @@ _GREP = Grammar(
     numbers=True,
 )
 
-GRAMMARS: Mapping[str, Grammar] = {
-    "cat": Grammar(
+GRAMMARS: Mapping[str, OptionGrammar] = {
+    "cat": OptionGrammar(
         "AbeEnstTuv",
         "",
         "show-all number-nonblank show-ends number squeeze-blank show-tabs show-nonprinting help version",
     ),
-    "head": Grammar("qvz", "nc", "quiet silent verbose zero-terminated", "lines bytes", numbers=True),
-    "tail": Grammar(
+    "head": OptionGrammar("qvz", "nc", "quiet silent verbose zero-terminated", "lines bytes", numbers=True),
+    "tail": OptionGrammar(
         "fFqvzr",
         "ncs",
         "quiet silent verbose zero-terminated follow retry",
         "lines bytes sleep-interval",
         numbers=True,
     ),
-    "wc": Grammar("clmLw", "", "bytes chars lines words max-line-length", "total"),
-    "sort": Grammar(
+    "wc": OptionGrammar("clmLw", "", "bytes chars lines words max-line-length", "total"),
+    "sort": OptionGrammar(
         "bdfgiMhnRrVcCmsuz",
         "kt",
         "ignore-leading-blanks dictionary-order ignore-case general-numeric-sort ignore-nonprinting "
@@ -54,21 +58,21 @@ GRAMMARS: Mapping[str, Grammar] = {
         "unique zero-terminated",
         "key field-separator sort",
     ),
-    "uniq": Grammar(
+    "uniq": OptionGrammar(
         "cdDiuz",
         "fsw",
         "count repeated all-repeated ignore-case unique zero-terminated group",
         "skip-fields skip-chars check-chars",
         most=1,
     ),
-    "cut": Grammar(
+    "cut": OptionGrammar(
         "nsz",
         "bcdf",
         "complement only-delimited zero-terminated",
         "bytes characters delimiter fields output-delimiter",
     ),
-    "tr": Grammar("cCdst", "", "complement delete squeeze-repeats truncate-set1", operands="text"),
-    "diff": Grammar(
+    "tr": OptionGrammar("cCdst", "", "complement delete squeeze-repeats truncate-set1", operands="text"),
+    "diff": OptionGrammar(
         "urqywbBiaNpcdtTEZs",
         "UCxWIL",
         "unified recursive brief side-by-side ignore-all-space ignore-space-change ignore-blank-lines "
@@ -78,29 +82,31 @@ GRAMMARS: Mapping[str, Grammar] = {
         recursive="r recursive",
         most=2,
     ),
-    "comm": Grammar("123iz", "", "total nocheck-order check-order zero-terminated", "output-delimiter"),
-    "cmp": Grammar("lsb", "n", "verbose quiet silent print-bytes", "bytes", most=2),
-    "join": Grammar("iz", "12aejtv", "ignore-case header zero-terminated nocheck-order"),
-    "paste": Grammar("sz", "d", "serial zero-terminated", "delimiters"),
-    "column": Grammar("txne", "sc", "table", "separator columns"),
-    "nl": Grammar("p", "bdfhilnsvw", "no-renumber", "body-numbering number-width number-separator"),
-    "tac": Grammar("br", "s", "before regex", "separator"),
-    "rev": Grammar(),
-    "fold": Grammar("bs", "w", "bytes spaces", "width"),
-    "fmt": Grammar("cstu", "w", "crown-margin split-only tagged-paragraph uniform-spacing", "width"),
-    "expand": Grammar("i", "t", "initial", "tabs"),
-    "unexpand": Grammar("a", "t", "all first-only", "tabs"),
-    "od": Grammar("bcdfoxv", "AjNt", "output-duplicates", "address-radix skip-bytes read-bytes format"),
-    "hexdump": Grammar("bcCdovx", "ns", "canonical no-squeezing", "length skip"),
-    "hd": Grammar("v", "ns"),
-    "xxd": Grammar("abeEipu", "cgls", most=1),
-    "strings": Grammar("a", "nt", "all print-file-name", "bytes radix"),
+    "comm": OptionGrammar("123iz", "", "total nocheck-order check-order zero-terminated", "output-delimiter"),
+    "cmp": OptionGrammar("lsb", "n", "verbose quiet silent print-bytes", "bytes", most=2),
+    "join": OptionGrammar("iz", "12aejtv", "ignore-case header zero-terminated nocheck-order"),
+    "paste": OptionGrammar("sz", "d", "serial zero-terminated", "delimiters"),
+    "column": OptionGrammar("txne", "sc", "table", "separator columns"),
+    "nl": OptionGrammar("p", "bdfhilnsvw", "no-renumber", "body-numbering number-width number-separator"),
+    "tac": OptionGrammar("br", "s", "before regex", "separator"),
+    "shuf": OptionGrammar("rz", "n", "repeat zero-terminated", "head-count"),
+    "zcat": OptionGrammar(),
+    "rev": OptionGrammar(),
+    "fold": OptionGrammar("bs", "w", "bytes spaces", "width"),
+    "fmt": OptionGrammar("cstu", "w", "crown-margin split-only tagged-paragraph uniform-spacing", "width"),
+    "expand": OptionGrammar("i", "t", "initial", "tabs"),
+    "unexpand": OptionGrammar("a", "t", "all first-only", "tabs"),
+    "od": OptionGrammar("bcdfoxv", "AjNt", "output-duplicates", "address-radix skip-bytes read-bytes format"),
+    "hexdump": OptionGrammar("bcCdovx", "ns", "canonical no-squeezing", "length skip"),
+    "hd": OptionGrammar("v", "ns"),
+    "xxd": OptionGrammar("abeEipu", "cgls", most=1),
+    "strings": OptionGrammar("a", "nt", "all print-file-name", "bytes radix"),
     **dict.fromkeys("md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum".split(), _SUMS),
-    "shasum": Grammar("bt", "a", "binary text", "algorithm"),
-    "md5": Grammar("qr"),
-    "base64": Grammar("d", "w", "decode", "wrap", most=1),
-    "base32": Grammar("d", "w", "decode", "wrap", most=1),
-    "ls": Grammar(
+    "shasum": OptionGrammar("bt", "a", "binary text", "algorithm"),
+    "md5": OptionGrammar("qr"),
+    "base64": OptionGrammar("d", "w", "decode", "wrap", most=1),
+    "base32": OptionGrammar("d", "w", "decode", "wrap", most=1),
+    "ls": OptionGrammar(
         "aAbBcCdfFgGhHiklLmnNopqQrRsStuUvxXZ1@",
         "",
         "all almost-all author escape ignore-backups directory dired classify file-type full-time "
@@ -109,30 +115,30 @@ GRAMMARS: Mapping[str, Grammar] = {
         "block-size format hide ignore indicator-style quoting-style sort time time-style tabsize width",
         operands="names",
     ),
-    "dir": Grammar("aAlrtS1h", "", "all almost-all color", operands="names"),
-    "stat": Grammar("Ltx", "c", "dereference terse", "format printf", operands="names"),
-    "file": Grammar(
+    "dir": OptionGrammar("aAlrtS1h", "", "all almost-all color", operands="names"),
+    "stat": OptionGrammar("Ltx", "c", "dereference terse", "format printf", operands="names"),
+    "file": OptionGrammar(
         "bhiIkNprsS",
         "F",
         "brief mime mime-type mime-encoding keep-going no-pad raw no-dereference extension",
         "separator",
         operands="names",
     ),
-    "du": Grammar(
+    "du": OptionGrammar(
         "abcDhHkmsSx0",
         "dBt",
         "all apparent-size bytes total human-readable si summarize separate-dirs one-file-system null time",
         "max-depth block-size threshold exclude",
         operands="names",
     ),
-    "df": Grammar(
+    "df": OptionGrammar(
         "ahHikPTl",
         "Btx",
         "all human-readable si inodes portability print-type local total",
         "block-size type exclude-type output",
         operands="names",
     ),
-    "tree": Grammar(
+    "tree": OptionGrammar(
         "adfiFnCAsDhugpNqQrtcUvxXJS",
         "LIP",
         "noreport dirsfirst filesfirst gitignore prune du si inodes device matchdirs ignore-case "
@@ -140,13 +146,13 @@ GRAMMARS: Mapping[str, Grammar] = {
         "filelimit sort",
         operands="names",
     ),
-    "readlink": Grammar(
+    "readlink": OptionGrammar(
         "efmnqsvz",
         "",
         "canonicalize canonicalize-existing canonicalize-missing no-newline quiet silent verbose zero",
         operands="names",
     ),
-    "realpath": Grammar(
+    "realpath": OptionGrammar(
         "eLmPqsz",
         "",
         "canonicalize-existing canonicalize-missing logical physical quiet strip no-symlinks zero",
@@ -154,12 +160,12 @@ GRAMMARS: Mapping[str, Grammar] = {
         operands="names",
         files="relative-to relative-base",
     ),
-    "pwd": Grammar("LP", operands="none"),
-    "hostname": Grammar("fsid", "", "fqdn short ip-address domain", operands="none"),
+    "pwd": OptionGrammar("LP", operands="none"),
+    "hostname": OptionGrammar("fsid", "", "fqdn short ip-address domain", operands="none"),
     "grep": _GREP,
     "egrep": _GREP,
     "fgrep": _GREP,
-    "rg": Grammar(
+    "rg": OptionGrammar(
         "iSsvwxcloqnNHIFPUupa0.",
         "etTgABCmMjrdEf",
         "files files-with-matches files-without-match count count-matches ignore-case smart-case "
@@ -174,7 +180,7 @@ GRAMMARS: Mapping[str, Grammar] = {
         files="f file",
         scripts="e regexp f file files type-list",
     ),
-    "fd": Grammar(
+    "fd": OptionGrammar(
         "HIusigap0F1q",
         "teEdcSo",
         "hidden no-ignore no-ignore-vcs unrestricted case-sensitive ignore-case glob absolute-path "
@@ -186,9 +192,11 @@ GRAMMARS: Mapping[str, Grammar] = {
 }
 """The rows. Programs with a language of their own (find, git, sed, awk, jq, test, xargs) are read by code."""
 
-VERSIONS = frozenset(
-    "python python3 node ruby perl php gcc g++ clang make cmake git jq rg bash docker".split()
-)
-"""Programs that print their version before they look at anything."""
-
-VERSION_OPTIONS = frozenset({"--version", "-V"})
+_BOTH = frozenset({"--version", "-v"})
+VERSIONS: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys("python python3".split(), frozenset({"--version", "-V"})),
+    **dict.fromkeys("node ruby perl php git make".split(), _BOTH),
+    **dict.fromkeys("gcc g++ clang cmake jq rg bash docker sed gawk grep".split(), frozenset({"--version"})),
+    "java": frozenset({"-version", "--version"}),
+}
+"""Programs that print their version before they look at anything, with the options by which they do."""

@@ -108,7 +108,9 @@ def opacities(
     opaque = [opacity for word in (*assigns, *words) for opacity in word.opaque]
     opaque += [opacity for redirect in redirects for opacity in target_opacity(redirect)]
     opaque += [
-        Opacity("assignment", word.raw, names_a_loader(word.raw)) for word in assigns if not _inert(word)
+        Opacity("assignment", word.raw, names_a_loader(word.raw))
+        for word in assigns
+        if not _inert(word) and not (word.raw == "IFS=" and words and words[0].text == "read")
     ]
     if words:
         opaque += _program_opacity(words[0])

@@ -66,8 +66,7 @@ def settle(
 def _substituted(
     simple: SimpleCommand, known: Bindings, read: Reader, commands: list[SimpleCommand]
 ) -> SimpleCommand:
-    """The command with its substitutions read and its loop variables quoted; what they run goes to "
-    "`commands`."""
+    """The command, its substitutions read and its loop variables quoted; what they run goes to `commands`."""
     if not any(opacity.script is not None or opacity.value_only for opacity in simple.opaque):
         return simple
     words: list[Word] = []

@@ -29,6 +29,9 @@ _PARTS = re.compile(
     r"|INIT|CONF|RC$|HOME|ROOT|DIR|FILE|PROXY|REGISTRY|INDEX|PROGRAM|BIN|LIB|INCLUDE|COMPIL|LINKER|TOOL|ASKPASS|SOCK|CERT"
     r"|MODULE|IMPORT|LOAD|SCRIPT|DRIVER|ENGINE|FILTER|BROWSER|SETTINGS|PROFILE$|HANDLER|HELPER|AGENT|TRACE|XTRACE|LOGGER"
 )
+_LOWER = re.compile(r"_|(?:p?npm|yarn|bun|pip|uv|cargo|git|ld|dyld)_|path$|.*proxy")
+"""Names in lower case are of the shell alone, but for these."""
+
 _FREE = frozenset(
     "NODE_ENV NODE_NO_WARNINGS RUST_BACKTRACE RUST_LOG PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE "
     "PYTHONHASHSEED "
@@ -64,6 +67,8 @@ def harmless(name: str, value: str | None) -> bool:
     if name in INERT_VARIABLES:
         allowed = _TIME_ZONE if name == "TZ" else _INERT_VALUE
         return value is not None and allowed.fullmatch(value) is not None
+    if name.islower() and not _LOWER.match(name):
+        return True
     upper = name.upper()
     if upper in _FREE or (value == "" and upper + "=" in _FREE):
         return True

@@ -1,29 +1,24 @@
 """What the table of side effects finds in everyday commands although it is known in full spelling.
 
-Two ways to be everyday: a whole command of which every word is in a row of `LINES`, or single words in a row of
-`WORDS`. A runner whose sub-command runs a program is everyday for whoever names that sub-command: `uv run *`
-says what it allows, `uv *` does not.
+Two ways to be everyday: a whole command of which every word is in a row of `LINES`, or single words in a
+row of `WORDS`. A row is data, with commands that it must and must not let pass.
 """
-
-# ruff: noqa: SIM905 - a table of words reads best as words
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
-
-from caliban_permissions.side_effects.known import UNKNOWN
-from caliban_permissions.side_effects.row import Evidence, whole
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_.:@/-]*"
 _PLACE = r"\.|(?:\./)?[A-Za-z0-9_][A-Za-z0-9_./-]*"
 _NUMBER = r"[0-9]+"
-_WORD = r"[A-Za-z0-9_.,-]+"
+PLAIN_WORD = r"[A-Za-z0-9_.,-]+"
+"""A value that is neither a path nor code."""
 
 
 class Line(NamedTuple):
-    """A command that begins with `head` and goes on with `flags`, with options and their values, and operands.
+    """A command that begins with `head` and goes on with `flags`, with options and their values, and
+    operands.
 
     A value may stand in the next word or behind `=`. `operands` is what an operand may be.
     """
@@ -49,14 +44,18 @@ _COMPOSE = tuple(
     Line(
         f"{program} {sub}",
         flags,
-        {"--tail": r"[0-9]+|all", "-n": _NUMBER, "--since": _WORD, "-t": _NUMBER, "--timeout": _NUMBER},
+        {"--tail": r"[0-9]+|all", "-n": _NUMBER, "--since": PLAIN_WORD, "-t": _NUMBER, "--timeout": _NUMBER},
         _NAME,
         hits=(f"{program} {sub}", f"{program} {sub} web"),
         misses=(f"{program} -f x {sub}", f"{program} --project-directory / {sub}"),
     )
     for program in ("docker compose", "docker-compose", "podman compose")
     for sub, flags in (
-        ("up", "-d --detach --build --no-build --force-recreate --remove-orphans --wait --no-deps --quiet-pull -V"),
+        (
+            "up",
+            "-d --detach --build --no-build --force-recreate --remove-orphans --wait --no-deps "
+            "--quiet-pull -V",
+        ),
         ("down", "--remove-orphans"),
         ("logs", "-f --follow --no-color --timestamps --no-log-prefix"),
         ("build", "--no-cache --pull -q --quiet"),
@@ -73,11 +72,11 @@ _COMPOSE = tuple(
         ("version", "--short"),
     )
 )
-_DOTNET = {
+_DOTNET: Mapping[str, str] = {
     "-c": "Debug|Release",
     "--configuration": "Debug|Release",
-    "-v": _WORD,
-    "--verbosity": _WORD,
+    "-v": PLAIN_WORD,
+    "--verbosity": PLAIN_WORD,
     "-f": r"net[a-z0-9.]+",
     "--framework": r"net[a-z0-9.]+",
     "--filter": r"[^-].*",
@@ -88,7 +87,13 @@ LINES: tuple[Line, ...] = (
     Line(
         "docker build",
         "--no-cache --pull -q --quiet",
-        {"-t": _NAME, "--tag": _NAME, "--target": _WORD, "--progress": _WORD, "--platform": r"[a-z0-9/,]+"},
+        {
+            "-t": _NAME,
+            "--tag": _NAME,
+            "--target": PLAIN_WORD,
+            "--progress": PLAIN_WORD,
+            "--platform": r"[a-z0-9/,]+",
+        },
         _PLACE,
         hits=("docker build .", "docker build -t app:dev .", "docker build --no-cache -t a/b ./web"),
         misses=(
@@ -111,8 +116,8 @@ LINES: tuple[Line, ...] = (
             "-S": _PLACE,
             "-B": _PLACE,
             "--build": _PLACE,
-            "--target": _WORD,
-            "--config": _WORD,
+            "--target": PLAIN_WORD,
+            "--config": PLAIN_WORD,
             "-G": r"Ninja|Unix Makefiles",
             "-j": _NUMBER,
             "--parallel": _NUMBER,
@@ -162,7 +167,44 @@ LINES: tuple[Line, ...] = (
         hits=("go env GOPATH", "go env -json GOOS GOARCH"),
         misses=("go env -w CC=x", "go env -u CC"),
     ),
-    Line("gh auth status", "-a --active", {}, "", hits=("gh auth status",), misses=("gh auth status -t", "gh auth token")),
+    Line(
+        "go tool cover",
+        "",
+        {},
+        r"-func=(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./-]*",
+        hits=("go tool cover -func=cover.out",),
+        misses=("go tool cover -html=x -o /x", "go tool compile x", "go tool ./x"),
+    ),
+    Line(
+        "go run",
+        "-race -v",
+        {},
+        r"\.|\./[A-Za-z0-9_][A-Za-z0-9_./-]*",
+        hits=("go run .", "go run ./cmd/app"),
+        misses=("go run h.example/x@latest", "go run -exec ./p .", "go run -toolexec ./p .", "go run /x"),
+    ),
+    *(
+        Line(
+            f"docker {sub}",
+            "-f --force -q --quiet",
+            {},
+            _NAME,
+            hits=(f"docker {sub} app",),
+            misses=(f"docker -H tcp://x {sub} app",),
+        )
+        for sub in ("pull", "rm", "rmi", "stop", "kill", "start", "restart")
+    ),
+    Line(
+        "php -l", "", {}, _PLACE, hits=("php -l src/a.php",), misses=("php -l -r x", "php x.php", "php -l /x")
+    ),
+    Line(
+        "gh auth status",
+        "-a --active",
+        {},
+        "",
+        hits=("gh auth status",),
+        misses=("gh auth status -t", "gh auth token"),
+    ),
     *(
         Line(
             f"terraform {sub}",
@@ -174,7 +216,14 @@ LINES: tuple[Line, ...] = (
         )
         for sub in ("plan", "validate")
     ),
-    Line("npm pkg get", "", {}, r"[A-Za-z][A-Za-z0-9_.-]*", hits=("npm pkg get version",), misses=("npm pkg set a=b",)),
+    Line(
+        "npm pkg get",
+        "",
+        {},
+        r"[A-Za-z][A-Za-z0-9_.-]*",
+        hits=("npm pkg get version",),
+        misses=("npm pkg set a=b",),
+    ),
     Line(
         "node",
         "--test --watch --experimental-test-coverage",
@@ -186,7 +235,9 @@ LINES: tuple[Line, ...] = (
 )
 """Whole commands."""
 
-_REPORTERS = "verbose|dot|default|basic|tap|tap-flat|json|spec|min|list|nyan|progress|github-actions|hanging-process"
+_REPORTERS = (
+    "verbose|dot|default|basic|tap|tap-flat|json|spec|min|list|nyan|progress|github-actions|hanging-process"
+)
 
 WORDS: tuple[Words, ...] = (
     Words(
@@ -204,8 +255,47 @@ WORDS: tuple[Words, ...] = (
     Words(
         "pytest py.test",
         r"--cov-report[= ](?:term(?:-missing)?(?::skip-covered)?|xml|html|json|lcov)",
-        hits=("pytest --cov-report=term-missing", "pytest --cov=a --cov-report term", "pytest --cov-report=xml"),
-        misses=("pytest --cov-report=html:/x", "pytest --cov-report xml:../x", "pytest --cov-report=annotate:/x"),
+        hits=(
+            "pytest --cov-report=term-missing",
+            "pytest --cov=a --cov-report term",
+            "pytest --cov-report=xml",
+        ),
+        misses=(
+            "pytest --cov-report=html:/x",
+            "pytest --cov-report xml:../x",
+            "pytest --cov-report=annotate:/x",
+        ),
+    ),
+    Words(
+        "vitest",
+        r"--run",
+        hits=("vitest --run",),
+        misses=("vitest --runner ./x", "vitest --runner=./x"),
+    ),
+    Words(
+        "pytest py.test",
+        r"--pdb|--junit-?xml[= ](?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./-]*\.xml",
+        hits=("pytest --pdb", "pytest --junitxml=report.xml", "pytest --junit-xml out/report.xml"),
+        misses=("pytest --pdbcls=x:y", "pytest --junitxml=/x.xml", "pytest --junitxml=.git/config"),
+    ),
+    Words(
+        "go",
+        r"-coverprofile=(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./-]*\.(?:out|cov|txt|profile)",
+        hits=("go test ./... -coverprofile=cover.out",),
+        misses=("go test -coverprofile=/x.out", "go test -coverprofile=main.go"),
+    ),
+    Words(
+        "mvn mvnw",
+        r"-pl [A-Za-z0-9_:./,-]+|-am|-amd",
+        hits=("mvn -pl core -am test",),
+        misses=("mvn -f /x test", "mvn -s x test"),
+    ),
+    Words(
+        "make gmake",
+        r"(?:ENV|MODE|CONFIG|BUILD|BUILD_TYPE|TYPE|PROFILE|TARGET|STAGE|VERSION|TAG|NAME|ARCH|OS|PLATFORM|PORT|HOST)"
+        r"=[A-Za-z0-9_.-]+",
+        hits=("make build ENV=dev", "make TAG=1.2.3 release"),
+        misses=("make ENV=$(x)", "make ENV:=x", "make SHELL=dev", "make ENV=./p"),
     ),
     Words(
         "go",
@@ -217,13 +307,26 @@ WORDS: tuple[Words, ...] = (
         "unzip",
         r"-d (?!.*\.\.)(?:\./)?[A-Za-z0-9_][A-Za-z0-9_./-]*",
         hits=("unzip -d out a.zip", "unzip a.zip -d out/b"),
-        misses=("unzip -d . a.zip", "unzip -d ./ a.zip", "unzip -d / a.zip", "unzip -d ../x a.zip", "unzip -d .git a"),
+        misses=(
+            "unzip -d . a.zip",
+            "unzip -d ./ a.zip",
+            "unzip -d / a.zip",
+            "unzip -d ../x a.zip",
+            "unzip -d .git a",
+        ),
     ),
     Words(
         "make gmake",
         r"(?!SHELL|MAKE|[A-Z]*FLAGS)[A-Za-z_][A-Za-z0-9_]*=(?:[0-9]+|true|false|yes|no|on|off|)",
         hits=("make test V=1", "make VERBOSE=yes all"),
-        misses=("make SHELL=1", "make CC=./p", "make MAKEFLAGS=1", "make V=$(x)", "make V:=1", "make CFLAGS=1"),
+        misses=(
+            "make SHELL=1",
+            "make CC=./p",
+            "make MAKEFLAGS=1",
+            "make V=$(x)",
+            "make V:=1",
+            "make CFLAGS=1",
+        ),
     ),
     Words(
         "curl",
@@ -239,79 +342,3 @@ WORDS: tuple[Words, ...] = (
     ),
 )
 """Single words."""
-
-RUNNERS: Mapping[str, frozenset[str]] = {
-    **dict.fromkeys("uv poetry pipenv pdm hatch rye pixi".split(), frozenset({"run"})),
-    **dict.fromkeys(("bundle", "bundler"), frozenset({"exec"})),
-}
-"""Programs with the sub-commands by which they run a program of the project."""
-
-_STRICT = (("docker", "compose"), ("docker-compose",), ("podman", "compose"))
-"""Programs of which whatever is no row of `LINES` asks: their options stand on both sides of the sub-command."""
-
-
-def unsurprising(name: str, argv: tuple[str, ...], items: list[Evidence]) -> list[Evidence]:
-    """The evidence without what is everyday."""
-    strict = next((head for head in _STRICT if (name, *argv[1 : len(head)]) == head and len(argv) > len(head)), ())
-    if not items and not strict:
-        return items
-    if any(_is_line(line, (name, *argv[1:])) for line in _LINES.get(name, ())):
-        return []
-    if strict and not items:
-        return [whole(argv, len(strict), UNKNOWN)]
-    for row in _WORDS.get(name, ()):
-        items = [item for item in items if not _is_word(row, argv, item.word)]
-    if argv[1:2] and argv[1] in RUNNERS.get(name, ()) and len(argv) > 2 and not argv[2].startswith("-"):
-        # Whoever spells out the sub-command has named what it runs.
-        items = [whole(argv, 1, item.why) if item.word == 2 else item for item in items]
-    return items
-
-
-def _is_line(line: Line, argv: tuple[str, ...]) -> bool:
-    head = tuple(line.head.split())
-    if argv[: len(head)] != head:
-        return False
-    flags = line.flags.split()
-    index = len(head)
-    while index < len(argv):
-        word = argv[index]
-        name, equals, value = word.partition("=")
-        if word in flags:
-            pass
-        elif word in line.values and index + 1 < len(argv):
-            index += 1
-            if not _fits(line.values[word], argv[index]):
-                return False
-        elif equals and name.startswith("--") and name in line.values:
-            if not _fits(line.values[name], value):
-                return False
-        elif not line.operands or not _fits(line.operands, word):
-            return False
-        index += 1
-    return True
-
-
-def _fits(pattern: str, text: str) -> bool:
-    return ".." not in text.split("/") and re.fullmatch(pattern, text) is not None
-
-
-def _is_word(row: Words, argv: tuple[str, ...], index: int) -> bool:
-    """Whether the word, alone or with the one beside it, is in the row."""
-    texts = [argv[index]]
-    if index + 1 < len(argv):
-        texts.append(f"{argv[index]} {argv[index + 1]}")
-    if index > 1:
-        texts.append(f"{argv[index - 1]} {argv[index]}")
-    return any(re.fullmatch(row.match, text) for text in texts)
-
-
-def _by_program(rows: tuple[Words, ...]) -> dict[str, tuple[Words, ...]]:
-    names = dict.fromkeys(name for row in rows for name in row.of.split())
-    return {name: tuple(row for row in rows if name in row.of.split()) for name in names}
-
-
-_WORDS = _by_program(WORDS)
-_LINES: Mapping[str, tuple[Line, ...]] = {
-    name: tuple(line for line in LINES if line.head.split()[0] == name)
-    for name in dict.fromkeys(line.head.split()[0] for line in LINES)
-}

@@ -78,8 +78,12 @@ _KUBECTL = (
 )
 
 KNOWN: Mapping[str, Known] = {
-    **dict.fromkeys("cp mv ln".split(), Known("abdfHilLnPpRrsStTuvxZzF", _COPY + " logical physical relative symbolic")),
-    "install": Known("bcCdDgmopsStTvZ", _COPY + " compare directory group mode owner strip preserve-timestamps context"),
+    **dict.fromkeys(
+        "cp mv ln".split(), Known("abdfHilLnPpRrsStTuvxZzF", _COPY + " logical physical relative symbolic")
+    ),
+    "install": Known(
+        "bcCdDgmopsStTvZ", _COPY + " compare directory group mode owner strip preserve-timestamps context"
+    ),
     **dict.fromkeys("tar gtar".split(), Known("cxtruAdfzjJZavCkKpmOSXhlowWnGTbVNgHLRi0123456789B", _TAR)),
     **dict.fromkeys("make gmake".split(), Known("BehiJjkLlnOopqrRsStvwWdbmC", _MAKE)),
     "curl": Known("sSLfIGXHAdFkmwivuxyYzgreNbBlpaZ0123461#hVtUQjPRC", _CURL),

@@ -101,7 +101,15 @@ ROWS: tuple[ArgumentRule, ...] = (
         short="T",
         long="upload-file data-urlencode url-query variable",
         match=r"^(?:-[A-Za-z]*[dFbHw])?@|=[@<]|%output\{|^(?i:file|dict|gopher|ldaps?|tftp|scp|sftp|smb|telnet|ftps?):",
-        hits=("curl --data-urlencode x@.env u", "curl -w '%output{x}' u", "curl -d @.env u", "curl -d@.env u", "curl -F a=@.env u", "curl -T x u", "curl file:///etc/x"),
+        hits=(
+            "curl --data-urlencode x@.env u",
+            "curl -w '%output{x}' u",
+            "curl -d @.env u",
+            "curl -d@.env u",
+            "curl -F a=@.env u",
+            "curl -T x u",
+            "curl file:///etc/x",
+        ),
         misses=("curl -d a=1 u", "curl https://u/", "curl -F a=b u"),
     ),
     ArgumentRule(
@@ -259,7 +267,11 @@ ROWS: tuple[ArgumentRule, ...] = (
         long="endpoint-url cli-input-json config flags-file impersonate-service-account plugin ca-bundle "
         "cli-input-yaml",
         match=r"^(?:configure|config)$|^(?:file|fileb)://|^--[a-z-]+=(?:file|fileb)://",
-        hits=("aws --endpoint-url x s3 ls", "aws configure set credential_process x", "gcloud config set a b"),
+        hits=(
+            "aws --endpoint-url x s3 ls",
+            "aws configure set credential_process x",
+            "gcloud config set a b",
+        ),
         misses=("aws s3 ls",),
     ),
     ArgumentRule(
@@ -276,7 +288,14 @@ ROWS: tuple[ArgumentRule, ...] = (
         long="method field raw-field input hostname",
         subs="alias extension ext codespace cs api auth config repo gist secret ssh-key workflow",
         match=r"^(?:alias|extension|ext|codespace|cs|auth|config|gist|secret|ssh-key|clone|create|delete|edit|run)$|^-[XFf]",
-        hits=("gh api --method DELETE /x", "gh api --field a=b /x", "gh alias set x '!id'", "gh extension install x", "gh auth token", "gh api -X POST x"),
+        hits=(
+            "gh api --method DELETE /x",
+            "gh api --field a=b /x",
+            "gh alias set x '!id'",
+            "gh extension install x",
+            "gh auth token",
+            "gh api -X POST x",
+        ),
         misses=("gh pr list", "gh pr view 1", "gh api repos/a/b", "gh run list"),
     ),
     ArgumentRule(

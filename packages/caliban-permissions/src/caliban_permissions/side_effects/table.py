@@ -11,7 +11,6 @@ from caliban_permissions.side_effects import development, network, packages, tex
 from caliban_permissions.side_effects.awk import awk_evidence
 from caliban_permissions.side_effects.builtins import builtin_evidence
 from caliban_permissions.side_effects.bundles import unbundled
-from caliban_permissions.side_effects.everyday import unsurprising
 from caliban_permissions.side_effects.git import ELSEWHERE, git_evidence
 from caliban_permissions.side_effects.interpreters import interpreter_evidence, wrapper_start
 from caliban_permissions.side_effects.known import unknown_options
@@ -28,6 +27,7 @@ from caliban_permissions.side_effects.row import (
     whole,
 )
 from caliban_permissions.side_effects.sed import sed_evidence
+from caliban_permissions.side_effects.unsurprising import unsurprising
 
 ROWS: tuple[ArgumentRule, ...] = (*text_tools.ROWS, *network.ROWS, *development.ROWS, *packages.ROWS)
 """Every row; the readers of git, sed, awk, interpreters and builtins are code."""
@@ -126,7 +126,9 @@ def _elsewhere(name: str, scanned: Scanned) -> list[Evidence]:
     items = []
     for option in scanned.options:
         if option.name == long if option.long else option.name == short:
-            index = option.word + (option.word + 1 < len(scanned.argv) and option.size == len(scanned.argv[option.word]))
+            index = option.word + (
+                option.word + 1 < len(scanned.argv) and option.size == len(scanned.argv[option.word])
+            )
             joined = scanned.argv[option.word][option.size :].removeprefix("=")
             text = scanned.argv[index] if index != option.word else joined
             items.append(Evidence(index, len(scanned.argv[index]), ELSEWHERE, text))
