@@ -217,7 +217,7 @@ def _spans(text: str, form: Form) -> list[tuple[int, int]]:
         while end < len(whole) and text[at + end : at + end + 1] == whole[end]:
             end += 1
         spans.append((at, at + end))
-        at = text.find(form.head, at + end)
+        at = text.find(form.head, at + 1)  # a periodic secret overlaps itself
     at = text.find(form.tail) if size < len(whole) else -1
     while at >= 0:
         begin = len(whole) - size
@@ -225,7 +225,7 @@ def _spans(text: str, form: Form) -> list[tuple[int, int]]:
         while begin and start and text[start - 1] == whole[begin - 1]:
             begin, start = begin - 1, start - 1
         spans.append((start, at + size))
-        at = text.find(form.tail, at + size)
+        at = text.find(form.tail, at + 1)
     return _joined(spans)
 
 

@@ -143,7 +143,7 @@ class Process:
             self._hand_over()
             with anyio.move_on_after(KILL_WAIT_S):  # what hangs in the kernel, nobody can end
                 await self._child.exited()
-                self.exit_code = self._child.reap()
+            self.exit_code = self._child.reap()
             self._child.stderr.read_rest(self._stderr.feed)
         finally:
             self._child.close()

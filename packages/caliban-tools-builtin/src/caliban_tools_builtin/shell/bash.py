@@ -76,7 +76,7 @@ class Bash:
 
     def _place(self, cwd: str | None) -> tuple[AdmittedPath, str]:
         """Where to run, and what to say of it: a workspace that is gone must not end all commands."""
-        place = self._fence.admit(cwd or ".")
+        place = self._fence.admit("." if cwd is None else cwd)
         if cwd is not None or place.path.is_dir():
             return place, ""
         there = next(path for path in place.path.parents if path.is_dir())
