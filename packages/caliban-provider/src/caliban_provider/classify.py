@@ -55,7 +55,8 @@ _SIZE = re.compile(r"\b(?:lengths?|windows?|limits?|sizes?|tokens?|long|max(?:im
 _OTHER_LIMIT = re.compile(
     r"completion tokens|output tokens|max_\w*tokens|maxoutputtokens|budget_tokens|thinking"
     r"|per (?:second|minute|hour|day)|\b[rt]p[smhd]\b|rate.?limit|quota|credits?\b|images?\b|pdf|pages"
-    r"|\bfiles?\b|\b(?:tool|function|schema|property|parameter|user|metadata|stop)\b|string too long|header|url"
+    r"|\bfiles?\b|\b(?:tool|function|schema|property|parameter|user|metadata|stop)\b"
+    r"|string too long|header|url"
     r"|number of (?:messages|tools)|too many (?:messages|requests)|\btools\b|\bbatch"
 )
 """Limits of something else than the prompt."""

@@ -20,7 +20,8 @@ THINKING_FACTOR = 2
 class Silence:
     """How long nothing was said while somebody waited; the time in which nobody does is not counted.
 
-    `is_broken` says that something of a reply was said. Bytes must come within `first_byte_s`, and then each `idle_s`; and so must content, which `heard` tells.
+    Bytes must come within `first_byte_s`, and then each `idle_s`; and so must content, which `heard` tells.
+    `is_broken` says that some did: the silence before the reply is over.
     """
 
     def __init__(self, *, first_byte_s: float, idle_s: float) -> None:
