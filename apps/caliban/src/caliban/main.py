@@ -53,7 +53,8 @@ def _show_faults() -> None:
     import logging
 
     logging.basicConfig(format="%(name)s: %(message)s")
-    logging.getLogger("caliban_agent_core").setLevel(logging.DEBUG)
+    for name in ("caliban_agent_core", "caliban_provider"):
+        logging.getLogger(name).setLevel(logging.DEBUG)
 
 
 def _fault(error: Exception) -> CalibanError:

@@ -89,6 +89,9 @@ class GuardedProvider:
         except (CalibanError, StopAsyncIteration):
             raise
         except (Exception, SystemExit) as error:
+            import logging
+
+            logging.getLogger(__name__).debug("the provider %r failed", self._called, exc_info=error)
             raise self._fault(f"{what}: {type(error).__name__}: {error}") from error
 
     @contextmanager

@@ -155,10 +155,12 @@ class ReplyReader(Generic[P]):
     def _take(self, pieces: Iterable[P]) -> None:
         ready = self._ready
         feed = self._feed
-        for piece in pieces:
-            ready.extend(feed(piece))
-        if ready:
-            self._silence.heard(ready)
+        try:
+            for piece in pieces:
+                ready.extend(feed(piece))
+        finally:
+            if ready:
+                self._silence.heard(ready)
 
     def _close(self, cut: ProviderError | None) -> None:
         """The body has ended, by itself or not: its last piece may be cut, or lack its end only."""
@@ -181,4 +183,6 @@ class ReplyReader(Generic[P]):
 
     def _fail(self, error: ProviderError) -> None:
         error.request_id = error.request_id or request_id(self._headers)
+        if isinstance(error, BadResponse) and self._silence.is_broken:
+            error.retryable = False  # what was said cannot be taken back for bytes that may come again
         self._failure = error

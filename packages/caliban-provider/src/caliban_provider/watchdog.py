@@ -21,6 +21,7 @@ class Silence:
     """How long nothing was said while somebody waited; the time in which nobody does is not counted.
 
     Bytes must come within `first_byte_s`, and then each `idle_s`; and so must content, which `heard` tells.
+    `is_broken` says that some did: the silence before the reply is over.
     """
 
     def __init__(self, *, first_byte_s: float, idle_s: float) -> None:
@@ -30,6 +31,7 @@ class Silence:
         self._content_s = first_byte_s
         self._waited_s = 0.0
         self._begun = False
+        self.is_broken = False
 
     async def bounded(self, chunks: AsyncIterator[T]) -> T:
         """The next of `chunks`. Raises `StreamIdle` where it, or content, does not come in time.
@@ -57,7 +59,7 @@ class Silence:
             return
         last = events[-1]
         thinks = isinstance(last, BlockStart) and last.kind == "thinking"
-        self._waited_s = 0.0
+        self._waited_s, self.is_broken = 0.0, True
         self._content_s = self._first_s * THINKING_FACTOR if thinks else self._idle_s
 
 
