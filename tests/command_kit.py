@@ -64,6 +64,7 @@ class Cli:
         return {
             **kept,
             "HOME": str(self.home),
+            "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring",  # nobody's own keyring
             "ANTHROPIC_API_KEY": "test-key",
             "ANTHROPIC_BASE_URL": self.server.url,
             **self.extra,

@@ -73,7 +73,7 @@ def test_b064_an_absurd_delay_is_not_waited_for(cli):
 
 @pytest.mark.parametrize("end", [Close(), Reset()])
 def test_a_stream_cut_after_content_is_an_error_and_keeps_the_words(cli, end):
-    cli.script(wire.broken(wire.text("partial words"), after=4, end=end))
+    cli.script(*(wire.broken(wire.text("partial words"), after=4, end=end) for _ in range(3)))
     done = cli.run("-p", "hi", "--output-format", "json")
     assert (done.code, done.json["subtype"]) == (1, "error")
     assert done.json["last_assistant_text"] == "partial words"

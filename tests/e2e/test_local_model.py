@@ -21,7 +21,7 @@ def test_the_first_command_of_the_readme_answers(cli):
         "-p",
         "Name three colours.",
         "--max-tokens",
-        "32",
+        "256",
         "--output-format",
         "json",
         env=ENV,
@@ -40,7 +40,7 @@ def test_on_a_terminal_the_loading_is_announced(cli):
         "-p",
         "Say hi.",
         "--max-tokens",
-        "4",
+        "256",
         env=ENV,
         stderr=child,
         stdout=subprocess.PIPE,
@@ -68,7 +68,7 @@ def test_a_prompt_beyond_the_window_is_refused_with_its_size(cli):
 
 
 def test_nothing_but_the_answer_is_on_standard_output(cli):
-    command = [sys.executable, "-m", "caliban", "--provider", "local", "-p", "Say hi.", "--max-tokens", "4"]
+    command = [sys.executable, "-m", "caliban", "--provider", "local", "-p", "Say hi.", "--max-tokens", "256"]
     done = subprocess.run(command, env={**cli.env, **ENV}, cwd=cli.work, capture_output=True, timeout=HANG_S)
     assert done.returncode == 0
     assert done.stdout.count(b"\n") >= 1

@@ -169,4 +169,4 @@ def test_b174_a_date_or_a_prefix_in_a_models_name_does_not_hide_its_price(cli, m
     cli.script(wire.exchange(wire.text("ok"), usage=Usage(input_tokens=1_000_000), model=model))
     done = cli.run("-p", "hi", "--model", model, *JSON)
     assert (done.code, done.json["total_cost_usd"]) == (0, pytest.approx(3, rel=1e-3)), done.err
-    assert cli.bodies()[0]["model"] == model
+    assert cli.bodies()[0]["model"] == model.removeprefix("anthropic/")

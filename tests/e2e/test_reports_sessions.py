@@ -5,12 +5,14 @@ Which report is shown where is in `test_reports.py`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hang_guard import HANG_S
+from msgspec.structs import replace
 
 from caliban_common.history import INTERRUPTED
 from caliban_common.message import Message, TextBlock, ToolResultBlock, ToolUseBlock, assistant, user
@@ -114,6 +116,9 @@ def test_b083_a_result_whose_call_was_never_saved_is_not_sent(cli):
     assert [block["text"] for block in blocks(body, "text")] == ["go", "and?", "on"]
 
 
+ITSELF = replace(COMPATIBLE, is_id=lambda value: isinstance(value, str) and value != "")
+"""A server that takes back whatever id it gave."""
+
 ODD = ("functions.Read:0", "call_" + "x" * 60, "a b/c", "", "functions.Read:0")
 
 
@@ -122,7 +127,11 @@ def odd_calls(*ids: str) -> Any:
     deltas = (
         {
             "tool_calls": [
-                {"index": place, "id": id, "function": {"name": "Read", "arguments": '{"path":"f"}'}}
+                {
+                    "index": place,
+                    "id": id,
+                    "function": {"name": "Read", "arguments": json.dumps({"path": "f", "offset": place + 1})},
+                }
             ]
         }
         for place, id in enumerate(ids)
@@ -142,7 +151,7 @@ def odd(cli):
     config = cli.home / ".config/caliban"
     config.mkdir(parents=True)
     replies = [odd_calls(*ODD), chat.exchange(chat.text("ok"))]
-    with LoopbackServer(replies, validator=StrictChat(COMPATIBLE)) as server:
+    with LoopbackServer(replies, validator=StrictChat(ITSELF)) as server:
         (config / "settings.toml").write_text(mine(f"{server.url}/v1"))
         flags = ("--provider", "mine", "--model", "m", "--session", "s")
         done = cli.run("-p", "hi", *flags, env={"MY_KEY": "k"})
@@ -187,7 +196,7 @@ def test_b084_a_fallback_in_the_middle_of_a_turn_takes_them(cli):
     routes = cli.home / "routes.toml"
     route = '[[router.route]]\npurpose = "main_loop"\nprovider = "{}"\nmodel = "{}"\n'
     busy = answer(503, b"busy")
-    with LoopbackServer([odd_calls(*ODD), busy], validator=StrictChat(COMPATIBLE)) as server:
+    with LoopbackServer([odd_calls(*ODD), busy], validator=StrictChat(ITSELF)) as server:
         routes.write_text(
             route.format("mine", "m") + route.format("anthropic", wire.MODEL) + mine(f"{server.url}/v1")
         )
@@ -201,7 +210,7 @@ def test_b084_a_fallback_in_the_middle_of_a_turn_takes_them(cli):
 @pytest.mark.parametrize("blank", ["", " \n"])
 def test_b086_a_blank_answer_is_never_sent(cli, blank):
     cli.script(*(wire.exchange(wire.text(blank)) for _ in range(3)))  # the model is urged on twice
-    assert cli.run("-p", "hi", "--session", "s").code == 0
+    assert cli.run("-p", "hi", "--session", "s").code == 1
     assert {message["role"] for message in resumed(cli)["messages"]} == {"user"}
 
 

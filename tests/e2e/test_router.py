@@ -261,12 +261,13 @@ def test_summaries_are_written_by_the_model_that_routes_name(two):
     two.file.write_text(only + routes)
     (two.cli.work / "f").write_text("word " * 4000)
     two.cli.script(*(wire.exchange(wire.tool_use("Read", {"path": "f"})) for _ in range(8)))
-    two.cli.script(wire.failure(400, "invalid_request_error", "prompt is too long: 210000 tokens"))
+    two.cli.script(wire.failure(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"))
     two.cli.script(wire.exchange(wire.text("done")))
-    two.second.extend(chat.exchange(chat.text("They read f eight times.")))
+    # The record is as long as what was refused, so it is read in two pieces.
+    two.second.extend(*(chat.exchange(chat.text("They read f eight times.")) for _ in range(2)))
     done = two.run(*FRAMES, "--config", str(two.file))
     assert (done.code, done.frames[-1]["result"]) == (0, "done")
-    assert [request.json["model"] for request in two.second.requests] == ["summariser"]
+    assert [request.json["model"] for request in two.second.requests] == ["summariser"] * 2
     assert "They read f eight times." in two.cli.server.requests[-1].body.decode()
     assert "summariser" in done.frames[-1]["model_usage"]
 
@@ -274,13 +275,14 @@ def test_summaries_are_written_by_the_model_that_routes_name(two):
 def test_an_override_names_the_model_of_summaries(cli):
     (cli.work / "f").write_text("word " * 4000)
     cli.script(*(wire.exchange(wire.tool_use("Read", {"path": "f"})) for _ in range(8)))
-    cli.script(wire.failure(400, "invalid_request_error", "prompt is too long: 210000 tokens"))
-    cli.script(wire.exchange(wire.text("They read f."), model="claude-haiku-4-5"))
+    cli.script(wire.failure(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"))
+    cli.script(*(wire.exchange(wire.text("They read f."), model="claude-haiku-4-5") for _ in range(2)))
     cli.script(wire.exchange(wire.text("done")))
     overrides = '{"model_overrides": {"summarization": "claude-haiku-4-5"}}'
-    assert cli.run("-p", "hi", "--settings", overrides).out == "done\n"
+    done = cli.run("-p", "hi", "--settings", overrides)
+    assert done.out == "done\n", done.err
     asked = [body["model"] for body in cli.bodies()]
-    assert asked[-2:] == ["claude-haiku-4-5", asked[0]]
+    assert asked[-3:] == ["claude-haiku-4-5", "claude-haiku-4-5", asked[0]]
 
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -19,6 +19,9 @@ ODD = 'q " \\ / \u2028 <b> é 🌍 \t.'
 """Text with what could be written in more than one way."""
 SECRET = "Zm9v+/AAA=="
 
+CLOUDS = ("bedrock", "vertex")
+"""Services that take no images by their address."""
+
 FAMILIES = {"openai": "openai", "azure": "openai", "mine": "openai", "deep": "openai"}
 FAMILIES |= {"google": "google", "ollama": "ollama"}
 STATES: dict[str, dict[str, Any]] = {
@@ -55,6 +58,8 @@ def stored(provider: str, model: str) -> bytes:
     """A session file in which `provider`'s `model` and a stranger have answered."""
     family = FAMILIES.get(provider, "anthropic")
     pixel = image(type="base64", media_type="image/png", data=PNG)
+    named = image(type="url", url="https://example.org/a.png?b=1&c=ü", media_type="image/png")
+    by_address = [] if provider in CLOUDS else [named]
     messages = [
         {"role": "system", "content": [text("Be brief.")]},
         {
@@ -62,7 +67,7 @@ def stored(provider: str, model: str) -> bytes:
             "content": [
                 text(ODD + FILLER),
                 pixel,
-                image(type="url", url="https://example.org/a.png?b=1&c=ü", media_type="image/png"),
+                *by_address,
                 document("application/pdf", b"%PDF-1.4", title="A paper"),
                 document("text/plain", ODD.encode(), title="notes"),
                 document("application/zip", b"PK"),

@@ -9,6 +9,7 @@ from caliban.compose.settings import build_settings
 from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
+from caliban_common.tool import FilteredTools
 from caliban_process import Runner
 
 
@@ -51,7 +52,7 @@ def test_a_tool_that_rules_deny_altogether_is_not_offered(settings, work, notice
         source = build_tools(
             options, settings(), work, permissions, Host(environ={}, runner=Runner()), notices.append
         )
-        return {tool.spec.name for tool in source.tools()}
+        return {tool.spec.name for tool in FilteredTools(source, permissions.offers).tools()}
 
     assert names() - names(deny=("Bash",)) == {"Bash"}
     assert (names(no_tools=True), notices) == (set(), [])

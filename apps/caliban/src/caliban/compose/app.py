@@ -31,7 +31,7 @@ from caliban.compose.workspace import build_workspace
 from caliban_common.hook import Hooks, SessionStart
 from caliban_common.mask import Masker
 from caliban_common.message import Message, TextBlock
-from caliban_common.tool import FixedTools, ToolSource
+from caliban_common.tool import FilteredTools, FixedTools, ToolSource
 from caliban_drive.conversation import SessionParts
 from caliban_drive.notice import Notice, Report, Reporter, as_notice
 from caliban_drive.session import Session
@@ -135,8 +135,9 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
     model = replace(model, provider=MaskedProvider(model.provider, host.masker))
     try:
         await make_ready(model.provider)
-        tools = build_tools(options, settings, workspace, permissions, host, reporter)
-        names = {tool.spec.name for tool in tools.tools()}
+        installed = build_tools(options, settings, workspace, permissions, host, reporter)
+        names = {tool.spec.name for tool in installed.tools()}
+        tools = FilteredTools(installed, permissions.offers)
         for warning in check_tool_names(options.permissions, settings, names):
             reporter(Notice(subtype="unknown_tool", message=warning))
         _say_what_is_left_out(options, settings, model, reporter)

@@ -82,7 +82,9 @@ def remove_key(provider: str) -> tuple[str, ...]:
                 ring.delete_password(SERVICE, provider)
                 places.append(KEYRING)
         except (RuntimeError, OSError, ring.errors.KeyringError) as error:
-            raise ConfigError(f"{KEYRING} refused: {type(error).__name__}") from None
+            # A machine without a keyring has none to forget in; one that is locked may hold the key still.
+            if type(error).__name__ != "NoKeyringError":
+                raise ConfigError(f"{KEYRING} refused: {type(error).__name__}") from None
     if provider in _read():
         with _alone():
             _write({name: key for name, key in _read().items() if name != provider})

@@ -8,7 +8,7 @@ from caliban.cli.options import Options
 from caliban.compose.host import Host
 from caliban.compose.permissions import Permissions, roots_of
 from caliban_agent_core.registry import installed_tools
-from caliban_common.tool import FilteredTools, FixedTools, Tool, ToolSource
+from caliban_common.tool import FixedTools, Tool
 from caliban_drive.notice import Notice, Report
 from caliban_settings import Settings
 from caliban_tools_builtin import ToolOptions, builtin_tools
@@ -21,11 +21,11 @@ def build_tools(
     permissions: Permissions,
     host: Host,
     report: Report,
-) -> ToolSource:
+) -> FixedTools:
     """The built-in tools, fenced to the workspace and the further roots of the settings, and installed ones.
 
-    A tool that the rules deny altogether is not offered; searches show nothing that may not be read. `--bare`
-    leaves out the tools of other packages, of which one that does not load is reported.
+    Searches show nothing that may not be read. `--bare` leaves out the tools of other packages, of which one
+    that does not load is reported.
     """
     if options.workspace.no_tools:
         return FixedTools()
@@ -47,4 +47,4 @@ def build_tools(
         for problem in installed.problems:
             report(Notice(subtype="tool_left_out", message=problem.message, hint=problem.hint))
         tools = (*tools, *installed.tools)
-    return FilteredTools(FixedTools(tools), permissions.offers)
+    return FixedTools(tools)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import os
 from typing import TYPE_CHECKING
 
 from caliban.cli.options import OutputOptions
@@ -17,7 +17,8 @@ def text(options: OutputOptions) -> OutputEncoder:
 
     if options.json_schema is not None:
         return FinalText(is_data=True)
-    return TextEncoder() if sys.stdout is not None and sys.stdout.isatty() else FinalText()
+    # The descriptor is asked: `sys.stdout` is standard error by now.
+    return TextEncoder() if os.isatty(1) else FinalText()
 
 
 def json(options: OutputOptions) -> OutputEncoder:
