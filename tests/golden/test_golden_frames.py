@@ -83,7 +83,18 @@ SCENES = {
             DONE,
         ),
         flags=("-p", "go", "--allow", "Bash:echo *", "--allow", "Bash:exit *"),
-        outputs=tuple(OUTPUTS),
+        outputs=tuple(name for name in OUTPUTS if name != "text"),
+    ),
+    "tools-in-turn": Scene(  # a person is told of calls side by side in the order in which they end
+        answers=(
+            wire.exchange(wire.text("I look."), bash("t1", "echo 'ü <b>'; echo oops >&2; exit 3")),
+            wire.exchange(read("t2", "missing.txt")),
+            wire.exchange(wire.tool_use("Bash", '{"command": "echo', id="t3")),
+            wire.exchange(wire.tool_use("Nope", {"x": [1, 2.5, None]}, id="t4")),
+            DONE,
+        ),
+        flags=("-p", "go", "--allow", "Bash:echo *", "--allow", "Bash:exit *"),
+        outputs=("text",),
     ),
     "denied": Scene(
         answers=(wire.exchange(bash("t1", "touch made"), read("t2")), DONE), outputs=("stream", "text")
