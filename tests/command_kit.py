@@ -5,23 +5,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hang_guard import HANG_S
 
 from caliban_provider.testing.exchange import Exchange, Validator
 from caliban_provider.testing.loopback import LoopbackServer
-
-needs_procfs = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 
 
 @dataclass
@@ -100,23 +95,6 @@ class Cli:
     def bodies(self) -> Sequence[dict[str, Any]]:
         """The JSON bodies of the requests so far."""
         return [request.json for request in self.server.requests]
-
-
-def takes_signals(pid: int, last: int = signal.SIGHUP) -> bool:
-    """Whether the program, not its interpreter, handles signals: `last` is the last that it asks for."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    caught = int(status.partition("SigCgt:")[2].split()[0], 16)
-    return bool(caught & 1 << last - 1)
-
-
-def is_idle(pid: int) -> bool:
-    """Whether it waits for something: asleep at every look, without any work between them."""
-    looks = set()
-    for _ in range(10):
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        looks.add((fields[0], *fields[11:13]))
-        time.sleep(0.02)
-    return len(looks) == 1 and "S" in looks.pop()
 
 
 def find_uv() -> str:

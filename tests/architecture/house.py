@@ -22,14 +22,14 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """One member of the workspace: `name` is the distribution, `module` the import, called as the folder."""
+    """One member of the workspace: `name` is the distribution, `module` the import."""
 
     name: str
     folder: Path
 
     @property
     def module(self) -> str:
-        return self.folder.name.replace("-", "_")
+        return self.name.replace("-", "_")
 
     @property
     def source(self) -> Path:

@@ -80,7 +80,6 @@ HTTP_LIBRARIES = ("httpx", "httpx2", "requests", "aiohttp", "urllib3", "http.cli
 EVENT_LOOPS: Mapping[str, str] = {
     "caliban_provider.testing.loopback": "a test server that shares no event loop with the client under test",
     "caliban_provider.testing.exchange": "its scripts wait for events that a test sets from another thread",
-    "caliban_agent_core.background": "a run belongs to no frame, which a task group would have to be left in",
     "caliban_provider_local.worker": "the native runtime blocks: one thread of its own, told when to stop",
 }
 """Modules that may import `asyncio` or `threading`. Everyone else uses anyio."""
@@ -113,15 +112,10 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.__main__": "looks at the arguments before it imports anything",
     "caliban.about": "the version is told without the flags",
     "caliban.cli.help": "errors need more than help does",
-    "caliban.stdio": "the version is told to a pipe without what a terminal needs",
     "caliban.main": "only the subcommand or face that was asked for is loaded",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
-    "caliban.cli.dispatch": "a word that is no command is compared with them only then",
-    "caliban.commands.readiness": "routes are read where there may be some only",
-    "caliban.compose.toolnames": "tools are listed where somebody wrote a rule",
     "caliban.faces.encoders": "only the encoder of the format that was asked for is loaded",
     "caliban.faces.headless": "schemas are loaded for --json-schema only",
-    "caliban.compose.host": "what hides the process is loaded with the first program that it starts",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
     "caliban.faces.prompt": "files are attached for prompts with an @ only",
     "caliban.compose.provider": "keys that renew are loaded where a program gives them",
@@ -129,7 +123,6 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_agent_core.compaction": "most runs end before a history is too long",
     "caliban_process.runner": "what runs programs is loaded with the first one",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
-    "caliban_provider.registry": "the words of an error are cleaned once there is one",
     "caliban_provider_anthropic.factory": "the facts of a provider are read without making one",
     "caliban_provider_bedrock.factory": "the facts of a provider are read without making one",
     "caliban_provider_google.factory": "the facts of a provider are read without making one",
@@ -139,7 +132,6 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_provider_vertex.factory": "the facts of a provider are read without making one",
     "caliban_provider_vertex.foundry": "the facts of a provider are read without making one",
     "caliban_tools_builtin.catalog": "a tool's work is loaded with its first call",
-    "caliban_tools_builtin.search.links": "ignore rules are read where a directory holds no listed file",
     "caliban_tools_builtin.search.scan": "the child loads what its query asks for",
 }
 """Modules that import ours inside functions -> why. Heavy third-party libraries need no row."""
@@ -169,14 +161,11 @@ PROGRAMS: Mapping[str, str] = {
 
 WALLS: Mapping[str, str] = {
     "caliban.main:run": "the end of the program: a fault of ours is told in the format asked for",
-    "caliban_provider.guarded:GuardedProvider._walled": "a provider of others: its fault is an error",
     "caliban.compose.provider:_make": "the making of a provider: its fault is an error that names it",
     "caliban.compose.provider:list_models": "the list of a provider: its fault is an error that names it",
     "caliban.compose.provider:close_provider": "the run has its result: what fails after it is only told",
     "caliban_agent_core.dispatch:_conflict_key": "the call of a tool: without a word, the worst is assumed",
     "caliban_agent_core.gate:_ruled": "the call of the rules: what they cannot judge is denied",
-    "caliban_agent_core.gate:ask_approver": "the call of an approver: one that fails allows nothing",
-    "caliban_agent_core.background:Background._run": "the work of a task: its error is handed to who waits",
     "caliban_agent_core.hooks:ask_hooks": "the call of hooks: those that fail object",
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.dispatch:invoke": "the call of a tool: its fault is a result that the model reads",
@@ -185,12 +174,8 @@ WALLS: Mapping[str, str] = {
 }
 """`module:function` that catches every exception -> what it walls off."""
 
-INIT_NAMES: Mapping[str, int] = {COMMON: 60, "caliban_agent_core": 50}
-"""Packages that export more than others: the common values, and all that an embedder needs from one place."""
-
 SIZES: Mapping[str, str] = {
     "caliban_agent_core.agent:Agent.__init__": "keyword-only: all that a run is made of",
-    "caliban_agent_core.agent:Agent.run": "keyword-only: what one run has of its own",
     "caliban_permissions.engine:Engine.__init__": "keyword-only: all that a decision depends on",
 }
 """Module, or `module:function`, beyond the limits of size -> why it is better whole. Starts empty."""
@@ -208,7 +193,7 @@ STRUCTS: Mapping[str, str] = {
     "caliban_agent_core.loop:Loop": "works through one run",
     "caliban_agent_core.dispatch:ToolBatch": "fills with the results of one reply",
     "caliban_agent_core.compaction:Compaction": "learns from one run's usage",
-    "caliban_tools_builtin.search.matches:MatchCollector": "takes the lines of one search as they come",
+    "caliban_tools_builtin.search.grep:MatchCollector": "takes the lines of one search as they come",
     "caliban_drive.result:RunTotals": "sums up the events of a run",
 }
 """Module or `module:Class` whose Structs are not frozen and keyword-only -> why.
@@ -225,7 +210,6 @@ TOOL_CATALOG = "caliban_tools_builtin.specs"
 """Where the built-in tools have their names."""
 
 TOOL_NAMES: Mapping[str, str] = {
-    "caliban.cli.foreign": "what other harnesses call the tools, and ours",
     "caliban_permissions.names": "rules of people name tools, and families of tools by one of them",
 }
 """Modules outside the built-in tools with a tool's name in a literal -> why."""

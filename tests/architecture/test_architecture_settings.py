@@ -9,38 +9,56 @@ import house
 
 SETTINGS = "caliban_settings"
 SCHEMA = "caliban_settings.schema"
-SERVERS = "caliban_settings.server_keys"
 COMPOSE = "caliban.compose"
 
 THROUGH: Mapping[str, str] = {
-    "provider.*.options.extra_body": "extra_body",
     "permissions.allow": "rules_by_scope",
     "permissions.ask": "rules_by_scope",
     "permissions.deny": "rules_by_scope",
     "permissions.rules": "rules_by_scope",
 }
-"""Keys that the app reads through a member of another name, which knows the key."""
+"""Keys that the app reads through a member of `Settings`, which names them instead."""
 
-WITHIN = ("parent_settings_behavior", "disable_all_hooks")
+WITHIN = ("parent_settings_behavior",)
 """Keys about the settings themselves: they are consumed by loading."""
 
+PROVIDERS = "Every provider and transport, the router, and what it costs"
 
-def rows() -> Iterator[tuple[str, bool]]:
-    """The paths of the table of settings, read from its source, and whether each waits for its feature."""
-    for module in house.modules():
-        if module.name not in (SCHEMA, SERVERS):
-            continue
-        for node in house.nodes(module):
-            if isinstance(node, ast.Call) and house.callee(node) == "Key":
-                given = {keyword.arg: keyword.value for keyword in node.keywords}
-                path = given.get("path")
-                if isinstance(path, ast.Constant):
-                    yield path.value, "later" in given
+LATER: Mapping[str, str] = {
+    "agent": "sub-agents",
+    "model_overrides.fast-classifier": "the classifier of the auto mode",
+    "model_overrides.fast_classifier": "the classifier of the auto mode",
+    "permissions.audit_log": "the audit log of decisions",
+    "hooks": "hooks",
+    "disable_all_hooks": "hooks",
+    "allow_managed_hooks_only": "hooks",
+    "allowed_http_hook_urls": "hooks",
+    "http_hook_allowed_env_vars": "hooks",
+    "mcp_servers": "MCP servers",
+    "memory": "memory",
+    "claude_md_excludes": "memory",
+    "plugins": "plugins",
+    "output_style": "output styles",
+    "editor_mode": "the terminal interface",
+    "view_mode": "the terminal interface",
+    "statusLine": "the terminal interface",
+    "tui": "the terminal interface",
+    "enable_telemetry": "telemetry",
+}
+"""Keys that only later work consumes, with its subject: a key, or the table that it stands in."""
 
 
 def paths() -> tuple[str, ...]:
-    """All of them."""
-    return tuple(path for path, _ in rows())
+    """The paths of the table of settings, read from its source."""
+    return tuple(
+        keyword.value.value
+        for module in house.modules()
+        if module.name == SCHEMA
+        for node in house.nodes(module)
+        if isinstance(node, ast.Call) and house.callee(node) == "Key"
+        for keyword in node.keywords
+        if keyword.arg == "path" and isinstance(keyword.value, ast.Constant)
+    )
 
 
 def strings(*prefixes: str, without: str = "") -> frozenset[str]:
@@ -70,6 +88,12 @@ def pieces(path: str) -> list[str]:
     return [piece.strip(".") for piece in path.split("*") if piece.strip(".")]
 
 
+def is_later(path: str) -> bool:
+    """Whether `path` or a table around it waits for its feature."""
+    parts = path.split(".")
+    return any(".".join(parts[:length]) in LATER for length in range(1, len(parts) + 1))
+
+
 def unconsumed() -> Iterator[str]:
     """The keys that no bridge of the app reads."""
     said, reached = strings(COMPOSE), members(COMPOSE)
@@ -86,9 +110,13 @@ def unconsumed() -> Iterator[str]:
 
 
 def test_every_settings_key_is_consumed_by_a_bridge() -> None:
-    # A key that waits for its feature is named to whoever sets it: the tests of caliban_settings.unbuilt.
-    later = {path for path, waits in rows() if waits}
-    house.expect_none(path for path in unconsumed() if path.partition(" ")[0] not in later)
+    house.expect_none(path for path in unconsumed() if not is_later(path.partition(" ")[0]))
+
+
+def test_no_key_is_put_off_that_a_bridge_reads_already() -> None:
+    waiting = {path.partition(" ")[0] for path in unconsumed()}
+    for_nothing = [key for key in LATER if not any(f"{path}.".startswith(f"{key}.") for path in waiting)]
+    house.expect_none(for_nothing, "rows that nothing needs any more")
 
 
 def test_the_table_is_found_and_has_no_doubles() -> None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeAlias
 
-from hang_guard import HANG_S
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -306,7 +305,7 @@ class Sky:
 
 def adapter(wire: Wire, base_url: str) -> Provider:
     """The real adapter, in a hurry."""
-    limits: dict[str, Any] = {"connect_s": HANG_S, "first_byte_s": SILENT_S, "idle_s": SILENT_S}
+    limits: dict[str, Any] = {"connect_s": 5.0, "first_byte_s": SILENT_S, "idle_s": SILENT_S}
     return wire.make(ProviderOptions(api_key="k", base_url=base_url, extra=wire.extra, **limits))
 
 

@@ -9,9 +9,6 @@ from __future__ import annotations
 from msgspec import Struct
 
 from caliban_agent_core import AgentOptions
-from caliban_agent_core.compact.summarize import MAX_CALLS
-from caliban_agent_core.compact.trigger import MAX_REACTIONS
-from caliban_agent_core.options import DEFAULT_MAX_TOKENS
 from caliban_agent_core.reply import MAX_MALFORMED
 
 RENEWAL = 2
@@ -22,22 +19,17 @@ CONNECTION = 2
 
 
 class Ladder(Struct, frozen=True, kw_only=True):
-    """What a run asks again by; `repairs` are those of a structured answer, `routes` those of a router.
-
-    `reactions` and `summary_calls` bound what a history that is too long can cost.
-    """
+    """What a run asks again by; `repairs` are those of a structured answer, `routes` those of a router."""
 
     options: AgentOptions
     routes: int = 1
     repairs: int = 0
-    reactions: int = MAX_REACTIONS
-    summary_calls: int = MAX_CALLS
 
     @property
     def turn(self) -> int:
         """Replies asked for in one turn, without what happens once in a run."""
         options = self.options
-        compaction = self.summary_calls if options.auto_compact_threshold else 0
+        compaction = 1 if options.auto_compact_threshold else 0
         retries = options.retry.max_retries + options.retry.max_told_retries
         return 1 + compaction + self._escalation + retries + MAX_MALFORMED
 
@@ -45,11 +37,10 @@ class Ladder(Struct, frozen=True, kw_only=True):
     def run(self) -> int:
         """Replies asked for in one run: those of its turns, a prompt that is too long, a refused schema."""
         schema = 1 if self.options.response_schema is not None else 0
-        # A reaction to a prompt that is too long: a summary, the turn again, and in it more room or no schema
-        # once again. One that follows on another has ended the turn between them.
-        reactions = self.reactions * (self.summary_calls + 1 + max(self._escalation, schema))
-        images = 1
-        return self.options.max_turns * self.turn + reactions + images + schema
+        # The one reaction to a prompt that is too long: a summary, the turn again, and in it either more room
+        # or no schema once again. Both would need the turn to have ended and not to have ended.
+        reaction = 2 + max(self._escalation, schema)
+        return self.options.max_turns * self.turn + reaction + schema
 
     @property
     def replies(self) -> int:
@@ -69,6 +60,4 @@ class Ladder(Struct, frozen=True, kw_only=True):
     @property
     def _escalation(self) -> int:
         recovery = self.options.recovery
-        if self.options.max_tokens is not None:
-            return 0  # what somebody asked for is not exceeded
-        return 1 if recovery.enabled and recovery.escalated_max_tokens > DEFAULT_MAX_TOKENS else 0
+        return 1 if recovery.enabled and self.options.max_tokens < recovery.escalated_max_tokens else 0

@@ -34,7 +34,7 @@ from caliban_common.usage import Usage
 from caliban_model_router import RouterConfig, RouterOptions, RouterProvider, Switch
 from caliban_model_router.attempt import is_content
 from caliban_model_router.breaker import BreakerLimits
-from caliban_model_router.dispatch import BREAKS
+from caliban_model_router.dispatch import DECLARED
 from caliban_model_router.route import Hedge, Route
 from caliban_provider.errors import ProviderError
 from caliban_provider.provider import Provider
@@ -299,9 +299,9 @@ def check_money(made: Scenario) -> None:
 
 
 def check_asked_again(made: Scenario) -> None:
-    """After content only what another attempt may mend is retried."""
+    """After content only what was declared is retried: a broken line may hide a reply that is billed."""
     for call in made.calls:
-        if call.broke is not None and not isinstance(call.broke, BREAKS):
+        if call.broke is not None and not isinstance(call.broke, DECLARED):
             later = [other for other in made.calls if other.begun > call.ended]
             assert not later, f"{later} were asked after {call}"
 
@@ -373,5 +373,4 @@ def test_a_thousand_runs_end_in_an_answer_or_a_typed_error_and_are_billed_once(f
         except BaseException as error:
             error.add_note(f"alone: CALIBAN_CHAOS_SEED={seed} python -m pytest {__file__} -n0")
             raise
-    # How many answer depends on what the machine does within the silence that is allowed: some do.
-    assert ALONE or (ends["end_of_turn"] > 0 and ends["provider_error"] > 0), ends
+    assert ALONE or (ends["end_of_turn"] > BLOCK // 5 and ends["provider_error"] > 0), ends

@@ -40,7 +40,7 @@ def test_a_budget_that_is_spent_ends_the_run_with_137(cli):
 
 def test_a_budget_that_is_not_spent_changes_nothing(cli):
     cli.script(wire.exchange(wire.text("x")))
-    done = cli.run("-p", "hi", "--max-budget-usd", "5", "--quiet")
+    done = cli.run("-p", "hi", "--max-budget-usd", "5")
     assert (done.code, done.out, done.err) == (0, "x\n", "")
 
 

@@ -244,7 +244,7 @@ def test_a_provider_whose_extra_is_missing_is_told_with_the_extra(cli, command):
         capture_output=True,
     )
     assert (done.returncode, done.stdout) == (78, b"")
-    assert b"pip install 'caliban-cli[vertex]'" in done.stderr
+    assert b"pip install 'caliban[vertex]'" in done.stderr
 
 
 def test_status_looks_for_the_key_that_the_options_ask_for(cli):

@@ -123,7 +123,7 @@ def test_a_key_that_has_passed_is_asked_for_between_turns(cli):
     assert helper.calls == keys[-1]
 
 
-@pytest.mark.parametrize("ttl", [{}, {"CALIBAN_API_KEY_HELPER_TTL_MS": "6000000"}])
+@pytest.mark.parametrize("ttl", [{}, {"CALIBAN_API_KEY_HELPER_TTL_MS": "60000"}])
 def test_a_key_that_lasts_is_asked_for_once(cli, ttl):
     (cli.work / "a.txt").write_text("text\n")
     helper = Helper(cli, f"echo {A}")

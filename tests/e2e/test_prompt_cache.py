@@ -100,7 +100,7 @@ def test_a_resumed_session_says_which_part_of_its_prompt_is_not_what_it_was(cli)
     assert told["subtype"] == "cache_break"
     assert told["details"]["part"] == "tool Read, which is gone"
     other = cli.run("-p", "on", "-r", "s", "--no-tools", "--system", "Be brief.")
-    assert "the provider's prompt cache cannot be reused beyond system message 1, which changed" in other.err
+    assert "the prompt cache is of no use from system message 1, which changed" in other.err
 
 
 def test_usage_that_a_server_does_not_tell_is_estimated_and_marked(cli, tmp_path):

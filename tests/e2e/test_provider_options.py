@@ -336,13 +336,13 @@ def test_a_key_that_the_server_refuses_is_no_matter_of_configuration(cli):
 
 
 ABSENT = {
-    "the package of bedrock": ("bedrock", "caliban_provider_bedrock", "caliban-cli[bedrock]"),
-    "the package of vertex": ("vertex", "caliban_provider_vertex", "caliban-cli[vertex]"),
-    "the package of foundry": ("foundry", "caliban_provider_vertex", "caliban-cli[vertex]"),
-    "the package of local": ("local", "caliban_provider_local", "caliban-cli[local]"),
-    "botocore": ("bedrock", "botocore", "caliban-cli[bedrock]"),
-    "google-auth for Claude": ("vertex", "google.auth", "caliban-cli[vertex]"),
-    "llama": ("local", "xllamacpp", "caliban-cli[local]"),
+    "the package of bedrock": ("bedrock", "caliban_provider_bedrock", "caliban[bedrock]"),
+    "the package of vertex": ("vertex", "caliban_provider_vertex", "caliban[vertex]"),
+    "the package of foundry": ("foundry", "caliban_provider_vertex", "caliban[vertex]"),
+    "the package of local": ("local", "caliban_provider_local", "caliban[local]"),
+    "botocore": ("bedrock", "botocore", "caliban[bedrock]"),
+    "google-auth for Claude": ("vertex", "google.auth", "caliban[vertex]"),
+    "llama": ("local", "xllamacpp", "caliban[local]"),
 }
 
 

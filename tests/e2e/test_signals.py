@@ -6,9 +6,9 @@ import json
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
-from command_kit import is_idle, needs_procfs, takes_signals
 from hang_guard import HANG_S, wait_until
 
 from caliban_provider.testing.exchange import Pause
@@ -18,10 +18,28 @@ STREAM = ("--output-format", "stream-json")
 FRAMES = (*STREAM, "--input-format", "stream-json")
 INTERRUPT = b'{"type":"control","subtype":"interrupt"}\n'
 ALL = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+needs_procfs = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 
 
 def prompt(text: str) -> bytes:
     return json.dumps({"type": "user", "content": text}).encode() + b"\n"
+
+
+def takes_signals(pid: int, last: int = signal.SIGHUP) -> bool:
+    """Whether the program, not its interpreter, handles signals: `last` is the last that it asks for."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+    return bool(caught & 1 << last - 1)
+
+
+def is_idle(pid: int) -> bool:
+    """Whether it waits for something: asleep at every look, without any work between them."""
+    looks = set()
+    for _ in range(10):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        looks.add((fields[0], *fields[11:13]))
+        time.sleep(0.02)
+    return len(looks) == 1 and "S" in looks.pop()
 
 
 def subtypes(out: bytes) -> list[str]:

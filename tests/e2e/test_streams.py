@@ -38,11 +38,8 @@ def shell(cli, line: str) -> subprocess.CompletedProcess[str]:
 def test_a_closed_stream_never_lends_its_number_to_a_file(cli, closed, output):
     cli.script(OK)
     done = shell(cli, f"caliban -p hi --session s --output-format {output} {closed}")
-    assert done.returncode == (1 if ">&- " in f"{closed} " and closed != "2>&-" else 0)
+    assert done.returncode == 0
     assert "Traceback" not in done.stderr
-    if done.returncode:  # an answer that nobody could read is not asked for
-        assert cli.server.requests == ()
-        return
     state = json.loads((cli.home / ".local/share/caliban/sessions/s.json").read_text())
     assert [message["role"] for message in state["messages"]] == ["system", "user", "assistant"]
 

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from itertools import count
 
 import pytest
-from hang_guard import HANG_S
 
 from caliban_agent_core import Agent
 from caliban_provider.call import Caller, Prepared
@@ -63,9 +62,8 @@ class LineProvider:
             words = request.messages[-1].text.encode()
             return Prepared(method="POST", url=self._url, headers=headers, body=words)
 
-        async with self._caller.stream(prepare, HANG_S) as body:
-            limits = StreamTimeouts(first_byte_s=HANG_S, idle_s=HANG_S)
-            yield ReplyReader(body, NDJSONDecoder(), LineDecoder(), limits)
+        async with self._caller.stream(prepare, 5) as body:
+            yield ReplyReader(body, NDJSONDecoder(), LineDecoder(), StreamTimeouts(first_byte_s=5, idle_s=5))
 
     async def list_models(self):
         return ()

@@ -1,10 +1,9 @@
 """A further setting is a row of the schema, and a bridge that takes it to the options it is meant for."""
 
 from caliban_agent_core.options import AgentOptions
-from caliban_settings.key import COUNT, Key
 from caliban_settings.leaves import read_leaves, schema_tree
 from caliban_settings.merge import merge, nested
-from caliban_settings.schema import SCHEMA
+from caliban_settings.schema import COUNT, SCHEMA, Key
 from caliban_settings.source import read_overlay
 
 ROW = Key(path="agent_limits.turns", form=COUNT, doc="How many turns a run may take.", default=50)

@@ -65,7 +65,7 @@ def try_backend(code: str, backend: str) -> bool:
                        "ANTHROPIC_BASE_URL": server.url}  # fmt: skip
         done = subprocess.run(
             [sys.executable, "-I", "-c", text], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=300, check=False,
+            capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
         requests = server.requests
     results = [block for request in requests[1:] for block in request.json["messages"][-1]["content"]]

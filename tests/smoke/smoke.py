@@ -1,7 +1,5 @@
 """Tries the installed command as a user would: run it with the Python of the environment that has the wheels.
 
-Usage: smoke.py [COMMAND], where COMMAND is not beside that Python: an installer of tools links it elsewhere.
-
 Prints a line per try and `N passed, N failed` at the end. Nothing here knows the repository: only what the
 wheels brought, loopback, and a throw-away home.
 """
@@ -22,7 +20,7 @@ from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.testing import wire
 from caliban_provider_anthropic.testing.strict import StrictValidator
 
-COMMAND = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(sys.executable).with_name("caliban")
+COMMAND = Path(sys.executable).with_name("caliban")
 SLOW_S = 240
 
 

@@ -3,7 +3,6 @@
 import pytest
 
 from caliban.cli.options import Options, PermissionOptions, SettingsOptions, WorkspaceOptions
-from caliban.compose.host import Host
 from caliban.compose.permissions import build_permissions
 from caliban.compose.settings import build_settings
 from caliban.compose.tools import build_tools
@@ -48,9 +47,7 @@ def test_a_tool_that_rules_deny_altogether_is_not_offered(settings, work, notice
     def names(*, no_tools=False, **flags):
         permissions = build_permissions(PermissionOptions(**flags), settings(), work, trusted=False)
         options = Options(workspace=WorkspaceOptions(no_tools=no_tools), settings=SettingsOptions(bare=True))
-        source = build_tools(
-            options, settings(), work, permissions, Host(environ={}, runner=Runner()), notices.append
-        )
+        source = build_tools(options, settings(), work, permissions, Runner(), notices.append)
         return {tool.spec.name for tool in source.tools()}
 
     assert names() - names(deny=("Bash",)) == {"Bash"}

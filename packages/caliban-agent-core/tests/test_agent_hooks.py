@@ -144,24 +144,6 @@ async def test_a_changed_input_is_what_the_rules_judge_and_the_tool_gets(path, r
     assert tool.calls == ran
 
 
-class Spelling:
-    """Rules that allow an input in a spelling of their own, or ask about it."""
-
-    def __init__(self, action: str) -> None:
-        self.action = action
-
-    def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
-        return Decision(action=self.action, updated_input={"path": "judged"})
-
-
-@pytest.mark.parametrize(("action", "ran"), [("allow", "judged"), ("ask", "given")])
-async def test_what_a_rule_allows_runs_as_it_was_judged_and_what_a_person_allows_as_it_was_shown(action, ran):
-    tool, person = Stub("a"), Person("allow")
-    hooks = Answering(PreToolUse=HookVerdict(updated_input={"path": "given"}))
-    await play(calling(hooks, tool, gate=Gate(rules=Spelling(action), approver=person)))
-    assert tool.calls == [{"path": ran}]
-
-
 async def test_a_changed_output_is_all_that_the_model_and_the_readers_see():
     text = TextBlock(text="nothing to see")
     hooks = Answering(PostToolUse=HookVerdict(updated_output=(text,)))

@@ -134,7 +134,7 @@ def test_what_an_earlier_process_left_is_compared_too():
     told = PrefixWatch(left).ask(request(*GROWN, tools=(EDIT,)), 0)
     assert told == Warned(
         subtype="cache_break",
-        message="the provider's prompt cache cannot be reused beyond tool Read, which is gone",
+        message="the prompt cache is of no use from tool Read, which is gone",
         details={"part": "tool Read, which is gone", "cached_tokens": 0},
     )
     assert PrefixWatch(left).ask(request(*GROWN, model="other", tools=()), 0) is None
@@ -217,10 +217,3 @@ async def test_thirty_turns_of_tools_keep_their_beginning(tmp_path):
         warned = [event async for event in run.events if isinstance(event, Warned)]
     assert warned == []
     assert len(provider.requests) == 30
-
-
-def test_a_summary_on_a_resume_is_no_surprise() -> None:
-    summary = system("Summary of earlier conversation:\nThe port is 8123.")
-    known = fingerprint(request(*BEGUN))
-    assert PrefixWatch(known).ask(request(BEGUN[0], summary, user("On")), 1) is None
-    assert PrefixWatch(fingerprint(request(BEGUN[0], summary, user("On")))).ask(request(*BEGUN), 0) is None

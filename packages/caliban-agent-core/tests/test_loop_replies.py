@@ -9,17 +9,11 @@ from loop_kit import DONE, QUICK, Stub, cut, of, play, user_texts
 
 from caliban_agent_core import Agent, AgentOptions
 from caliban_agent_core.recovery import RecoveryLimits
-from caliban_common.event import ApiRetry, MessageAdded, ReplyDiscarded, TurnEnd, Warned
+from caliban_common.event import ApiRetry, MessageAdded, TurnEnd, Warned
 from caliban_common.message import assistant, user
 from caliban_common.usage import Usage
 from caliban_provider.capabilities import Capabilities
-from caliban_provider.errors import (
-    ContextTooLong,
-    NetworkError,
-    ProviderError,
-    ServerError,
-    StreamInterrupted,
-)
+from caliban_provider.errors import ContextTooLong, ServerError, StreamInterrupted
 from caliban_provider.testing.scripted import Reply, ScriptedProvider, failure, reply, thinking, tool_call
 
 pytestmark = pytest.mark.anyio
@@ -70,25 +64,13 @@ async def test_a5_a_stream_that_breaks_before_content_is_asked_again() -> None:
     assert [e.category for e in of(events, ApiRetry)] == ["interrupted"]
 
 
-@pytest.mark.parametrize("error", [StreamInterrupted("boom"), NetworkError("boom")])
-async def test_a6_a_stream_that_breaks_after_content_is_taken_back_and_asked_again(
-    error: ProviderError,
-) -> None:
-    broken = reply("partial answer", error=error, error_after=3)
-    provider = ScriptedProvider([broken, reply("whole answer")])
-    events, outcome = await play(Agent(provider, "m", options=AgentOptions(retry=QUICK)))
-    assert [type(e) for e in events if isinstance(e, ReplyDiscarded | ApiRetry)] == [ReplyDiscarded, ApiRetry]
-    assert outcome.stop.ok
-    assert outcome.text == "whole answer"
-    assert [m.text for m in outcome.messages] == ["go", "whole answer"]
-
-
-async def test_a_stream_that_breaks_each_time_ends_the_run_with_what_was_received() -> None:
+async def test_a6_a_stream_that_breaks_after_content_is_final() -> None:
     broken = reply("partial answer", error=StreamInterrupted("boom"), error_after=3)
-    provider = ScriptedProvider([broken] * 3)
+    provider = ScriptedProvider([broken, reply("never")])
     _, outcome = await play(Agent(provider, "m", options=AgentOptions(retry=QUICK)))
     assert outcome.stop.kind == "provider_error"
     assert "boom" in outcome.stop.message
+    assert len(provider.requests) == 1
     assert outcome.messages[-1].text == "partial answer"
 
 
@@ -110,8 +92,7 @@ async def test_a9_an_empty_turn_is_nudged_and_the_run_goes_on() -> None:
 async def test_a9_nudges_are_bounded_and_can_be_switched_off() -> None:
     silent = reply(thinking("hm", signature="s"), usage=Usage(output_tokens=7))
     _, outcome = await play(Agent(ScriptedProvider([silent] * 3), "m"))
-    assert (outcome.stop.kind, outcome.stop.message) == ("provider_error", "the model wrote nothing")
-    assert outcome.turns == 3
+    assert (outcome.stop.kind, outcome.turns) == ("end_of_turn", 3)
     options = AgentOptions(max_empty_nudges=0)
     _, outcome = await play(Agent(ScriptedProvider([silent]), "m", options=options))
     assert outcome.turns == 1
@@ -238,6 +219,4 @@ async def test_b073_a_reply_without_content_for_a_reason_nobody_knows_is_an_erro
     assert (outcome.stop.kind, outcome.stop.message) == ("provider_error", "the model wrote nothing: FOO")
     assert [m.role for m in outcome.messages] == ["user"]
     _, outcome = await play(Agent(ScriptedProvider([reply("words", stop_reason="other", detail="FOO")]), "m"))
-    assert outcome.stop.kind == "provider_error"
-    assert outcome.stop.message == "the reply ended for a reason that is not known: FOO"
-    assert outcome.text == "words"
+    assert outcome.stop.ok

@@ -11,7 +11,7 @@ from hang_guard import HANG_S
 from caliban_agent_core import Agent
 from caliban_common.event import AgentEvent, HookFired, MessageAdded, RunEnd
 from caliban_common.hook import HookEvent, HookVerdict, SessionEnd, SessionStart, UserPromptSubmit
-from caliban_common.message import Message, ToolResultBlock, user
+from caliban_common.message import Message, user
 from caliban_common.usage import Usage
 from caliban_drive import Notice, PromptResult, Reporter, Session, SessionParts
 from caliban_provider.testing.scripted import ScriptedProvider, reply
@@ -39,13 +39,9 @@ class Memory:
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
-        self.results: list[ToolResultBlock] = []
 
     def append(self, message: Message, usage: Usage | None = None) -> None:
         self.messages.append(message)
-
-    def keep_result(self, result: ToolResultBlock) -> None:
-        self.results.append(result)
 
     def replace(self, messages: tuple[Message, ...]) -> None:
         self.messages = list(messages)

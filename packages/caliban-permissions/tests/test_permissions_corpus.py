@@ -42,8 +42,7 @@ def test_the_row_gets_its_verdict(row: dict[str, Any], scene: Any) -> None:
     for name, target in row.get("hard_links", {}).items():
         Path(scene.fill(target)).write_text("x")
         os.link(scene.fill(target), scene.fill(name))
-    options = ("mode", "auto_allow", "auto_allow_read_only", "sandboxed", "managed", "cli")
-    more = {key: row[key] for key in options if key in row}
+    more = {key: row[key] for key in ("mode", "auto_allow", "sandboxed", "managed", "cli") if key in row}
     headless = row.get("headless", False)
     args = {key: text(value, scene) for key, value in row["args"].items()}
     engine = scene.engine(*row["rules"], interactive=not headless, **more)

@@ -164,7 +164,7 @@ COMPOUNDS = [
 FILES = ("a.txt", "b.txt", "sp ace", "-x")
 
 
-class OptionGrammar:
+class Grammar:
     """Random command lines: mostly sound, sometimes not."""
 
     def __init__(self, seed: int) -> None:
@@ -266,7 +266,7 @@ def test_what_bash_runs_is_among_the_leaves(seed: int, scene: Any) -> None:
         ("allow", "Bash(cd:*)"),
         ("allow", "Write:{ws}/**"),
     )
-    grammar, allowed = OptionGrammar(seed), 0
+    grammar, allowed = Grammar(seed), 0
     for _ in range(EXAMPLES):
         text = grammar.line()
         if engine.explain(scene.spec("Bash"), {"command": text}).verdict != "allow":
@@ -324,7 +324,7 @@ def test_what_a_deny_names_never_runs_while_nobody_looks(scene: Any) -> None:
     for name, target in REAL.items():
         (scene.root / "bin" / name).symlink_to(target)
     engines = [scene.engine(("deny", pattern), mode="dontAsk") for pattern in DENIES]
-    grammar, pick = OptionGrammar(7), random.Random(7)
+    grammar, pick = Grammar(7), random.Random(7)
     lines = HIDDEN + [nested(pick, grammar.line(), pick.choice(HIDDEN)) for _ in range(150)]
     lines += [grammar.line().replace("rec2", "rec3") for _ in range(100)]
     denied = 0
@@ -338,7 +338,7 @@ def test_what_a_deny_names_never_runs_while_nobody_looks(scene: Any) -> None:
 
 
 def test_the_generator_meets_every_kind_of_line() -> None:
-    lines = [OptionGrammar(seed).line() for seed in range(400)]
+    lines = [Grammar(seed).line() for seed in range(400)]
     clear = [line for line in lines if parse_line(line).clear]
     assert 40 < len(clear) < 360
     assert any("|" in line for line in clear)

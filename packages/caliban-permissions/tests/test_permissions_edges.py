@@ -213,7 +213,7 @@ class TestRareForms:
     def test_fields_of_a_shell_call(self, scene: Any) -> None:
         assert scene.verdict("git status", ("allow", "Bash:command=git *")) == "allow"
         assert scene.verdict("git status; x", ("allow", "Bash:command=git *")) == "ask"
-        assert scene.verdict("git push", ("allow", "Bash:cwd=sub")) == "ask"
+        assert scene.verdict("git status", ("allow", "Bash:cwd=sub")) == "ask"
         assert scene.verdict("sudo git push", ("deny", "Bash:command=git push*"), ("allow", "Bash")) == "deny"
 
     def test_other_tools_with_a_text_argument(self, scene: Any) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from caliban_common.permission import Decision
-from caliban_permissions import Rule
 
 MODES = ("default", "acceptEdits", "auto", "dontAsk", "bypassPermissions")
 
@@ -113,11 +112,11 @@ class TestWithoutAPerson:
         ("tool", "args", "wanted"),
         [
             ("Write", {"path": "a.py"}, ("acceptEdits", "--allow 'Write:")),
-            ("Bash", {"command": "git push"}, ("--allow 'Bash:git push'", "--auto-allow", "dangerous")),
-            ("Bash", {"command": 'make "$X"'}, ("$X", "--auto-allow")),
+            ("Bash", {"command": "git push"}, ("--allow 'Bash(git push:*)'", "--auto-allow", "dangerous")),
+            ("Bash", {"command": 'echo "$X"'}, ("$X", "--auto-allow")),
             ("mcp__a__b", {}, ("--allow 'mcp__a__b'", "--auto-allow")),
-            ("WebFetch", {"url": "https://a.example/x"}, ("--allow 'WebFetch:https://a.example/x'",)),
-            ("Bash", {"command": "rm -rf /"}, ("only a person can approve it",)),
+            ("WebFetch", {"url": "https://a.example/x"}, ("--allow 'WebFetch:https://a.example/*'",)),
+            ("Write", {"path": ".git/config"}, ("interactively",)),
         ],
     )
     def test_an_ask_is_a_deny_that_names_a_remedy(
@@ -247,7 +246,7 @@ class TestCommands:
             ("cd .. && git status", "ask"),
             ("cd /tmp; git status", "ask"),
             ("cd sub; git log > x", "ask"),
-            ("cd - && git status", "ask"),
+            ("cd - && git status", "allow"),
             ("cd && git log > x", "ask"),
             ("cd /tmp", "allow"),
         ],
@@ -453,11 +452,11 @@ class TestExplanations:
 
     def test_every_part_has_its_rule(self, scene: Any) -> None:
         found = scene.explain(
-            "Bash", {"command": "git log | less > x"}, ("allow", "Bash:git *"), ("deny", "Write:x")
+            "Bash", {"command": "git log | head > x"}, ("allow", "Bash:git *"), ("deny", "Write:x")
         )
         assert [(part.kind, part.text, part.action, part.rule, part.scope) for part in found.parts] == [
             ("command", "git log", "allow", "Bash:git *", "user"),
-            ("command", "less > x", "ask", "Bash", "default"),
+            ("command", "head > x", "ask", "Bash", "default"),
             ("write", "x", "deny", "Write:x", "user"),
         ]
         assert (found.verdict, found.rule, found.mode) == ("deny", "Write:x", "default")
@@ -477,20 +476,20 @@ class TestExplanations:
 
     def test_doubts_and_what_needs_a_person_are_listed(self, scene: Any) -> None:
         found = scene.explain("Bash", {"command": "x=rm; $x a"}, ("deny", "Bash:rm *"))
-        assert found.opaque == ("variable $x", "command name that is not literal $x")
+        assert found.opaque == ("assignment x=rm", "variable $x", "command name that is not literal $x")
         assert found.human_only == ("it may run what the rule Bash:rm * denies",)
         assert found.suggestions == ()
 
     @pytest.mark.parametrize(
         ("tool", "args", "patterns"),
         [
-            ("Bash", {"command": "less foo"}, ("Bash(less:*)",)),
+            ("Bash", {"command": "ls foo"}, ("Bash(ls:*)",)),
             (
                 "Bash",
                 {"command": "git push -u origin x && npm run build"},
                 ("Bash(git push:*)", "Bash(npm run build:*)"),
             ),
-            ("Bash", {"command": "git gc > x"}, ("Bash(git gc:*)", "Write:{ws}/x")),
+            ("Bash", {"command": "git log > x"}, ("Bash(git log:*)", "Write:{ws}/x")),
             ("Bash", {"command": "rm -rf build"}, ("Bash:rm -rf build",)),
             ("Bash", {"command": "python3 -m pytest -q"}, ("Bash:python3 -m pytest -q",)),
             ("Bash", {"command": "python3"}, ()),
@@ -499,8 +498,8 @@ class TestExplanations:
             ("Bash", {"command": "rm -rf /"}, ()),
             (
                 "Bash",
-                {"command": "find . -name '*.py' -exec touch {} +"},
-                ("Bash:find . -name '\\*.py' -exec touch \\{\\} +",),
+                {"command": "find . -name '*.py' -exec wc {} +"},
+                ("Bash:find . -name '\\*.py' -exec wc \\{\\} +",),
             ),
             ("Edit", {"path": "docs/a[1].md"}, ("Edit:{ws}/docs/a\\[1\\].md",)),
             ("Edit", {"path": ".git/config"}, ()),
@@ -517,48 +516,5 @@ class TestExplanations:
             assert scene.explain(tool, args, *(("allow", pattern) for pattern in wanted)).verdict == "allow"
 
     def test_only_what_is_missing_is_suggested(self, scene: Any) -> None:
-        found = scene.explain("Bash", {"command": "git log | less"}, ("allow", "Bash:git *"))
-        assert found.suggestions == ("Bash(less:*)",)
-
-
-class TestMatchedRules:
-    """An explanation shows every rule that matched, and why one of them won."""
-
-    def test_an_allow_that_a_deny_overrules_is_shown(self, scene: Any) -> None:
-        found = scene.explain(
-            "Bash",
-            {"command": "git push"},
-            ("deny", "Bash:git push*"),
-            cli=[("allow", "Bash:git *")],
-            project=[("deny", "Bash:git push *")],
-        )
-        assert [
-            (rule.pattern, rule.action, rule.scope, rule.decided, rule.why) for rule in found.parts[0].matched
-        ] == [
-            ("Bash:git *", "allow", "cli", True, "it is the first that matches"),
-            ("Bash:git push *", "deny", "project", False, "allow Bash:git * (cli) comes first"),
-            ("Bash:git push*", "deny", "user", False, "allow Bash:git * (cli) comes first"),
-        ]
-
-    def test_a_floor_says_that_it_is_one(self, scene: Any) -> None:
-        found = scene.explain("Read", {"path": "a"}, cli=[("allow", "Read:a")], managed=[("deny", "Read:a")])
-        assert [(rule.action, rule.decided, rule.why) for rule in found.parts[0].matched] == [
-            ("allow", False, "deny Read:a (managed) holds against it"),
-            (
-                "deny",
-                True,
-                "a rule of the managed settings that forbids or asks holds whatever stands before it",
-            ),
-        ]
-
-    def test_a_rule_that_has_expired_is_shown_as_such(self, scene: Any) -> None:
-        old = Rule(pattern="Bash:git *", action="allow", expires_at="2020-01-01")
-        found = scene.explain("Bash", {"command": "git push"}, old)
-        assert [(rule.decided, rule.why) for rule in found.parts[0].matched] == [
-            (False, "it has expired"),
-            (True, "it is the first that matches"),
-        ]
-
-    def test_a_part_that_only_reads_shows_the_ask_that_it_did_without(self, scene: Any) -> None:
-        found = scene.explain("Bash", {"command": "ls"})
-        assert (found.parts[0].matched, found.parts[0].notes) == ((), ("it only reads inside the workspace",))
+        found = scene.explain("Bash", {"command": "git log | wc -l"}, ("allow", "Bash:git *"))
+        assert found.suggestions == ("Bash(wc:*)",)

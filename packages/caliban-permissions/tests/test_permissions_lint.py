@@ -94,15 +94,6 @@ def test_every_documented_form_is_accepted(pattern: str) -> None:
         ((("ask", "Read"), ("deny", "Edit")), []),
         ((("ask", "mcp__*"), ("deny", "mcp__a__b")), [("unreachable", 1)]),
         ((("ask", "Bash"), ("deny", "*")), []),
-        ((("allow", "Bash:a *"), ("deny", "Bash:a *")), [("conflict", 1)]),
-        ((("deny", "Bash:a *"), ("allow", "Bash:a *")), [("conflict", 1)]),
-        ((("allow", "Bash:git *"), ("deny", "Bash:git push*")), [("conflict", 1)]),
-        ((("allow", "Edit"), ("ask", "Edit:src/**")), [("conflict", 1)]),
-        ((("ask", "Bash:git *"), ("ask", "Bash:git")), [("unreachable", 1)]),
-        ((("ask", "Bash(git:*)"), ("ask", "Bash:git")), [("unreachable", 1)]),
-        ((("allow", "Bash:git *"), ("deny", "Bash:git")), [("conflict", 1)]),
-        ((("ask", "Bash:git*"), ("ask", "Bash:git")), [("unreachable", 1)]),
-        ((("ask", "Bash:git"), ("ask", "Bash:git *")), []),
     ],
 )
 def test_a_rule_that_never_counts_is_named(
@@ -126,35 +117,13 @@ def test_an_open_host_and_an_unreadable_expiry_are_named() -> None:
     ]
 
 
-def test_a_tool_that_does_not_exist_is_named_with_the_one_that_may_be_meant() -> None:
-    written = rules(
-        ("deny", "bash:rm *"), ("allow", "Raed"), ("allow", "Bash"), ("ask", "mcp__a__b"), ("ask", "*")
-    )
-    findings = [finding for finding in lint(written, ["Bash", "Read"]) if finding.kind == "unknown tool"]
-    assert [(finding.index, finding.message) for finding in findings] == [
-        (0, "there is no tool bash; did you mean Bash?"),
-        (1, "there is no tool Raed; did you mean Read?"),
-    ]
-    assert "unknown tool" not in {finding.kind for finding in lint(written)}
-
-
-def test_a_conflict_says_where_the_rule_stands_that_wins() -> None:
-    first = Rule(pattern="Bash:git *", action="allow", source="project")
-    second = Rule(pattern="Bash:git push*", action="deny", source="user")
-    assert [finding.message for finding in lint([first, second])] == [
-        "rule 1 (allow Bash:git * of project) already decides every call that it matches: this deny "
-        "never counts"
-    ]
-
-
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
         ("Bash", "every call of Bash"),
         ("*", "every call of every tool"),
         ("Bash(git log:*)", "commands that are `git log` or begin with `git log `"),
-        ("Bash:git *", "commands that match `git *`, and `git` alone, each command of a line on its own"),
-        ("Bash:git*", "commands that match `git*`, each command of a line on its own"),
+        ("Bash:git *", "commands that match `git *`, each command of a line on its own"),
         ("Bash:~rm *", "commands in which `rm *` occurs at the start of a word"),
         ("Edit:src/**", "calls of Edit whose main argument matches `src/**`"),
         ("x:a.b=1,c=2", "calls of x whose a.b matches `1` and c matches `2`"),

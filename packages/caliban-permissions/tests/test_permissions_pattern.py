@@ -59,7 +59,7 @@ def test_each_form_has_its_argument(text: str, argument: Any) -> None:
 )
 def test_what_cannot_be_read_is_said_and_matches_nothing(text: str, scene: Any) -> None:
     assert parse_pattern(text).problem
-    assert scene.verdict("git push", ("allow", text)) == "ask"
+    assert scene.verdict("git status", ("allow", text)) == "ask"
 
 
 @given(st.text(max_size=40))

@@ -10,7 +10,6 @@ import pytest
 from caliban_permissions.commands.wrappers import inner_start, program
 from caliban_permissions.side_effects import ROWS, ArgumentRule, side_effects
 from caliban_permissions.side_effects.awk import prints_only as awk_prints_only
-from caliban_permissions.side_effects.everyday import LINES, WORDS
 from caliban_permissions.side_effects.sed import prints_only as sed_prints_only
 
 HITS = [(row, command) for row in ROWS for command in row.hits]
@@ -320,24 +319,3 @@ def test_programs_are_known_by_their_plain_name(word: str, name: str) -> None:
 def test_a_chain_of_wrappers_deeper_than_any_bound_is_not_covered() -> None:
     chain = ("nice",) * 40 + ("git", "status")
     assert side_effects(chain)[-1].word == len(chain) - 1
-
-
-EVERYDAY = (*LINES, *WORDS)
-
-
-@pytest.mark.parametrize("command", [command for row in EVERYDAY for command in row.hits])
-def test_an_everyday_command_is_covered_by_a_wildcard(command: str) -> None:
-    assert side_effects(argv(command)) == ()
-
-
-@pytest.mark.parametrize("command", [command for row in EVERYDAY for command in row.misses])
-def test_a_hostile_sibling_of_an_everyday_command_is_not(command: str) -> None:
-    assert side_effects(argv(command))
-
-
-@pytest.mark.parametrize("runner", ["uv run", "poetry run", "bundle exec"])
-def test_who_names_the_sub_command_that_runs_a_program_covers_it(runner: str, scene: Any) -> None:
-    program = runner.split(maxsplit=1)[0]
-    assert scene.verdict(f"{runner} pytest -q", ("allow", f"Bash:{runner} *")) == "allow"
-    assert scene.verdict(f"{runner} pytest -q", ("allow", f"Bash:{program} *")) == "ask"
-    assert scene.verdict(f"{runner} rm -rf x", ("deny", "Bash:rm *"), ("allow", f"Bash:{runner} *")) == "deny"

@@ -101,7 +101,7 @@ async def test_short_names_go_through_the_profile_and_betas_into_the_body() -> N
         message = await reply(provider, ask(model="claude-sonnet-4-6"))
         await provider.aclose()
     sent = server.requests[0]
-    assert sent.path == "/model/eu.anthropic.claude-sonnet-4-6/invoke-with-response-stream"
+    assert sent.path == "/model/eu.anthropic.claude-sonnet-4-6-v1%3A0/invoke-with-response-stream"
     assert (sent.json["anthropic_version"], sent.json["anthropic_beta"]) == ("2026-10-21", ["a", "b"])
     assert message.model == "claude-sonnet-4-6"
 
@@ -122,7 +122,7 @@ async def test_keys_from_the_environment_sign_without_the_vendors_library() -> N
 
 
 async def test_an_arn_is_signed_as_it_arrives() -> None:
-    arn = "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-sonnet-4-6"
+    arn = "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-sonnet-4-6-v1:0"
     access = FakeAccess([Access(keys=NEW, region="us-east-1")])
     with LoopbackServer([wire.exchange(inner.text("Hi"))], validator=StrictValidator(keys=NEW)) as server:
         provider = with_access(server, access)

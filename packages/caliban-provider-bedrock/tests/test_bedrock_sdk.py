@@ -30,7 +30,7 @@ from caliban_provider_bedrock.factory import BedrockFactory
 from caliban_provider_bedrock.framing import BedrockFraming
 from caliban_provider_bedrock.testing import wire
 
-MODEL = "us.anthropic.claude-sonnet-4-6"
+MODEL = "us.anthropic.claude-sonnet-4-6-v1:0"
 SLOW = settings(max_examples=50)
 TEXTS = strategies.texts()
 BLOCKS = st.one_of(
@@ -131,7 +131,7 @@ def test_events_do_not_depend_on_how_the_answer_is_cut(
     [
         MODEL,
         "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123",
-        "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-opus-4-6-v1",
+        "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-opus-4-6-v1:0",
     ],
 )
 async def test_the_request_is_the_one_that_the_vendors_client_sends(model: str) -> None:

@@ -173,7 +173,7 @@ async def test_a_profile_that_is_missing_is_named(home: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "id"),
     [
-        ("claude-opus-4-7", "global.anthropic.claude-opus-4-7"),
+        ("claude-opus-4-7", "global.anthropic.claude-opus-4-7-v1:0"),
         ("claude-haiku-4-5", "global.anthropic.claude-haiku-4-5-20251001-v1:0"),
         ("claude-haiku-4-5-20251001", "global.anthropic.claude-haiku-4-5-20251001-v1:0"),
         ("claude-opus-9", "global.anthropic.claude-opus-9"),

@@ -150,18 +150,3 @@ def test_fine_ids_and_names_stay_as_they_are() -> None:
     assert wire_name("mcp__server__tool") == "mcp__server__tool"
     assert wire_name("mcp.server.tool").startswith("mcp_server_tool_")
     assert len(wire_name("x" * 100)) == 64
-
-
-@pytest.mark.parametrize(
-    ("model", "vision", "thinking"),
-    [
-        ("anthropic/claude-opus-5", True, True),
-        ("google/gemini-3.8-flash", True, True),
-        ("qwen/qwen2.5-vl-72b", True, False),
-        ("deepseek/deepseek-chat", False, True),
-        ("nobody/knows-it", False, False),
-    ],
-)
-def test_a_family_is_known_wherever_it_is_served(model: str, vision: bool, thinking: bool) -> None:
-    known = capabilities(model)
-    assert (known.vision, known.thinking) == (vision, thinking)

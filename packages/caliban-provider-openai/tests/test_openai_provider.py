@@ -371,7 +371,7 @@ async def test_models_are_listed_with_the_windows_that_a_server_tells() -> None:
         ),
     )
     assert three[0].capabilities.context_tokens == 1_000_000
-    assert server.requests[0].path == "/models"
+    assert server.requests[0].path == "/v1/models"
 
 
 async def test_an_answer_that_is_no_stream_is_said_to_be_none() -> None:

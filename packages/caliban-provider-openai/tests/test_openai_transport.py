@@ -31,7 +31,7 @@ def options(**members: Any) -> ProviderOptions:
     [
         (None, "https://api.openai.com/v1"),
         ("https://eu.api.openai.com", "https://eu.api.openai.com/v1"),
-        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080/v1"),
         ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1"),
         (" http://h/api/v1/chat/completions ", "http://h/api/v1"),
         ("https://g/v1beta/openai", "https://g/v1beta/openai"),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caliban_provider import error_body
-from caliban_provider.classify import error_for, error_for_type, named, retry_after_s
+from caliban_provider.classify import error_for, error_for_type, retry_after_s
 from caliban_provider.errors import (
     AuthenticationError,
     BadResponse,
@@ -126,7 +126,7 @@ def test_an_error_says_who_what_why_and_what_to_do() -> None:
     body = anthropic("authentication_error", "invalid x-api-key")
     error = error_for(401, {"request-id": "req_head"}, body, provider="anthropic")
     assert error.message == "anthropic does not accept the key (HTTP 401): invalid x-api-key"
-    assert error.hint == "the key is missing or wrong: set the provider's API key"
+    assert error.hint == "The key is missing or wrong: set the provider's API key."
     assert (error.code, error.request_id) == ("authentication_error", "req_head")
     assert error_for(401, {}, body, provider="anthropic").request_id == "req_1"
 
@@ -223,7 +223,7 @@ def test_a_redirect_says_where_to_without_its_query() -> None:
     assert error.message == (
         "acme refused the request (HTTP 307): redirects are not followed; it points to other.example/v1"
     )
-    assert error.hint == "check the base URL: most servers want a path in it, such as /v1"
+    assert error.hint == "check the base URL"
 
 
 @pytest.mark.parametrize(
@@ -327,59 +327,3 @@ def test_a_stand_in_for_a_key_does_not_garble_the_message():
         500, {}, b'{"error":{"message":"key sk-canary-1 is bad"}}', provider="p", secrets=("sk-canary-1",)
     )
     assert "sk-canary-1" not in hidden.message
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "Invalid request: Your request exceeded model token limit: 262144",
-        "Prompt exceeds max length",
-        "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]",
-        "Trying to keep the first 9000 tokens when the tokens to keep from the initial prompt is greater than "
-        "the context length",
-        "The input exceeds the maximum allowed length",
-        "prompt token count of 140000 exceeds the limit of 128000",
-        "prompt token count (140000) cannot exceed 128000",
-        "litellm.BadRequestError: ContextWindowExceededError: too much",
-        "The sequence is longer than the model's maximum",
-        "Too many tokens in the conversation for this model's window",
-        "input length 40000 is larger than the largest allowed size 32768",
-    ],
-)
-@pytest.mark.parametrize("status", [400, 413, 422])
-def test_a_prompt_that_is_too_long_is_recognised_by_the_shape_of_the_words(words: str, status: int) -> None:
-    body = json.dumps({"error": {"message": words}}).encode()
-    assert type(error_for(status, {}, body, provider="acme")) is ContextTooLong
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "max_tokens is too large: 200000. This model supports at most 128000 completion tokens",
-        "The image exceeds the maximum size of 5 MB",
-        "Too many tools: the limit is 128",
-        "Tool name is longer than 64 characters, the maximum length",
-        "messages.0.content: string too long, the maximum length is 10485760",
-        "thinking.budget_tokens must not be larger than max_tokens",
-        "temperature: 3 is greater than the maximum of 2",
-        "metadata exceeds the size limit",
-    ],
-)
-def test_other_limits_are_not_taken_for_the_window(words: str) -> None:
-    body = json.dumps({"error": {"message": words}}).encode()
-    assert type(error_for(400, {}, body, provider="acme")) is InvalidRequest
-
-
-def test_a_server_that_misses_the_reasoning_is_answered_with_the_quirk() -> None:
-    words = "The `reasoning_content` in the thinking mode must be passed back to the API."
-    error = error_for(400, {}, json.dumps({"error": {"message": words}}).encode(), provider="acme")
-    assert error.hint is not None and "reasoning_field=reasoning_content" in error.hint
-
-
-def test_an_error_takes_the_name_that_the_operator_gave_its_provider() -> None:
-    for status in (400, 401, 402, 404, 413, 429, 500, 503):
-        error = error_for(status, {}, b"no openai here", provider="openai")
-        named(error, "openai", "groq", "set GROQ_API_KEY")
-        assert "groq" in error.message and "openai" not in error.message.partition(":")[0]
-        assert str(error).startswith(error.message)
-        assert (error.hint == "set GROQ_API_KEY") is (status == 401)

@@ -33,7 +33,7 @@ from caliban_provider.stream import (
 )
 from caliban_provider.testing.conformance import Check, Wire, wire_checks
 from caliban_provider.testing.exchange import Request
-from caliban_provider.testing.watching import watched
+from caliban_provider.watchdog import watched
 
 
 class PlainProvider:

@@ -157,24 +157,3 @@ def test_an_event_of_exactly_the_limit_may_end_between_its_line_end_and_the_blan
     decoder = SSEDecoder(max_event_bytes=20)
     chunks = (b"data: y\n\ndata: " + b"x" * 14 + b"\n", b"\n")
     assert [event.data for chunk in chunks for event in decoder.feed(chunk)] == [b"y", b"x" * 14]
-
-
-def test_comments_take_no_room_however_many_come_within_one_event() -> None:
-    decoder = SSEDecoder(max_event_bytes=3_000_000)
-    for _ in range(200):
-        assert decoder.feed(b": still here\n" * 5_000) == []
-    assert decoder.feed(b"data: x\n\n") == [SSEEvent("message", b"x")]
-
-
-def test_what_is_long_and_holds_no_field_is_refused_early() -> None:
-    decoder = SSEDecoder()
-    with pytest.raises(BadResponse):
-        for _ in range(40):
-            decoder.feed(bytes(64 * 1024))
-
-
-def test_a_field_of_errors_is_an_event_of_errors() -> None:
-    assert SSEDecoder().feed(b'error: {"code":400}\n\ndata: [DONE]\n\n') == [
-        SSEEvent("error", b'{"code":400}'),
-        SSEEvent("message", b"[DONE]"),
-    ]

@@ -7,7 +7,7 @@ import pytest
 from hang_guard import HANG_S
 
 from caliban_provider.errors import StreamIdle
-from caliban_provider.testing.watching import watched
+from caliban_provider.watchdog import watched
 
 pytestmark = pytest.mark.anyio
 

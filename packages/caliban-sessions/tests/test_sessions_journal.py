@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from caliban_common.history import interrupted
 from caliban_common.message import (
     Message,
     OpaqueBlock,
@@ -208,7 +206,7 @@ def test_records_of_a_later_version_are_passed_over_and_kept(tmp_path: Path) -> 
     assert loaded.warnings == tuple(
         f"{tmp_path / 's.journal'}:{remark}"
         for remark in (
-            "4: record 10's type must be session, message, result, replace or note, not 'hologram'; "
+            "4: record 10's type must be session, message, replace or note, not 'hologram'; "
             "it is passed over",
             "5: a message's role must be assistant, system or user, not 'oracle'; it is passed over",
             "6: record 12's messages must be a list, not 'all'; it is passed over",
@@ -242,38 +240,3 @@ def test_an_append_writes_as_much_to_a_long_history_as_to_a_short_one(tmp_path: 
     session.append(user("y"))
     assert 0 < (tmp_path / "s.journal").stat().st_size - before < 200
     session.close()
-
-
-def test_results_outlive_a_process_that_is_killed(tmp_path: Path) -> None:
-    calls = tuple(ToolUseBlock(id=id, name="Bash", input={}) for id in ("a", "b", "c"))
-    done = ToolResultBlock(tool_use_id="b", content=(TextBlock(text="written"),))
-    writer = SessionStore(tmp_path).open("s")
-    writer.append(user("go"))
-    writer.append(Message(role="assistant", content=calls, id="x"))
-    writer.keep_result(done)
-    left = tmp_path / "left"
-    left.mkdir()
-    shutil.copy(tmp_path / "s.journal", left / "s.journal")  # as a killed process leaves it
-    (answer,) = SessionStore(left).load("s").messages[2:]
-    assert answer.tool_results == (interrupted("a"), done, interrupted("c"))
-    for _ in range(2):  # what goes on from there finds it again, before and after the journal is folded
-        with SessionStore(left).open("s") as again:
-            assert again.state.messages[2] == answer
-            again.append(user("more"))
-    assert [message.text for message in SessionStore(left).load("s").messages[3:]] == ["more", "more"]
-    assert SessionStore(left).load("s").messages[2] == answer
-    writer.close()
-
-
-def test_a_message_of_results_takes_the_place_of_single_ones(tmp_path: Path) -> None:
-    done = ToolResultBlock(tool_use_id="a", content=(TextBlock(text="ok"),))
-    call = ToolUseBlock(id="a", name="Bash", input={})
-    with SessionStore(tmp_path).open("s") as writer:
-        writer.append(Message(role="assistant", content=(call,), id="x"))
-        writer.keep_result(done)
-        writer.append(Message(role="user", content=(done,), id="y"))
-        writer.append(user("more"))
-        expected = writer.state.messages
-        assert SessionStore(tmp_path).load("s").messages == expected
-    assert SessionStore(tmp_path).load("s").messages == expected
-    assert len(expected) == 3

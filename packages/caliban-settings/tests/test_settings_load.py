@@ -33,7 +33,7 @@ def test_without_any_file_there_is_nothing(place: Any) -> None:
 )
 def test_the_highest_scope_that_says_a_value_wins(place: Any, scopes: tuple[Scope, ...]) -> None:
     overlay = write_all(place, scopes)
-    settings = place.load(overlay=overlay, trusted=True)
+    settings = place.load(overlay=overlay)
     winner = scopes[-1]
     assert settings.get("model") == winner
     path = None if winner == "cli" else place.file(winner)
@@ -49,7 +49,7 @@ def test_the_highest_scope_that_says_a_value_wins(place: Any, scopes: tuple[Scop
 def test_blocking_managed_settings_stand_above_all_others(place: Any, scopes: tuple[Scope, ...]) -> None:
     overlay = write_all(place, scopes)
     place.write("managed", 'parent_settings_behavior = "block"\nmodel = "managed"\n')
-    settings = place.load(overlay=overlay, trusted=True)
+    settings = place.load(overlay=overlay)
     assert settings.get("model") == "managed"
     assert settings.origin("model").scope == "managed"
     assert [(item.key, item.scope, item.value) for item in settings.withheld] == [
@@ -88,28 +88,28 @@ def test_rules_and_hooks_concatenate_in_order(place: Any) -> None:
 def test_tables_of_names_merge_entry_by_entry(place: Any) -> None:
     place.write(
         "user",
-        'env = { A = "1", CI = "1" }\nmodel_overrides = { summarization = "s" }\n'
+        'env = { A = "1", B = "1" }\nmodel_overrides = { summarization = "s" }\n'
         '[mcp_servers.x]\ncommand = "npx"\nargs = ["-y"]\nenv = { ONE = "1" }\n'
         '[provider.p]\nkind = "openai"\nheaders = { h = "1" }\n',
     )
     place.write(
         "local",
-        'env = { CI = "2", TZ = "2" }\nmodel_overrides = { other = "o" }\n[mcp_servers.x.env]\nPORT = "2"\n',
+        'env = { B = "2", C = "2" }\nmodel_overrides = { other = "o" }\n[mcp_servers.x.env]\nTWO = "2"\n',
     )
     settings = place.load(trusted=True, overlay='{"provider": {"p": {"base_url": "http://127.0.0.1:1"}}}')
-    assert settings.get("env") == {"A": "1", "CI": "2", "TZ": "2"}
+    assert settings.get("env") == {"A": "1", "B": "2", "C": "2"}
     assert settings.get("model_overrides") == {"summarization": "s", "other": "o"}
     assert settings.get("mcp_servers.x") == {
         "command": "npx",
         "args": ["-y"],
-        "env": {"ONE": "1", "PORT": "2"},
+        "env": {"ONE": "1", "TWO": "2"},
     }
     assert settings.get("provider.p") == {
         "kind": "openai",
         "headers": {"h": "1"},
         "base_url": "http://127.0.0.1:1",
     }
-    assert settings.origin("env.CI").scope == "local"
+    assert settings.origin("env.B").scope == "local"
     assert settings.origin("env.A").scope == "user"
     assert settings.origin("provider").scope == "cli"
 
@@ -244,7 +244,7 @@ def test_an_overlay_that_cannot_be_used_says_why(place: Any, overlay: str, compl
 
 def test_only_the_scopes_asked_for_are_read(place: Any) -> None:
     write_all(place, ORDER)
-    assert place.load(sources=("user", " project"), trusted=True).get("model") == "project"
+    assert place.load(sources=("user", " project")).get("model") == "project"
     assert place.load(sources=("user", "project")).sources == ("user", "project")
     assert place.load(sources=()).merged == {}
     assert place.load(sources=("user",), overlay='{"model": "cli"}').get("model") == "cli"
@@ -265,9 +265,7 @@ def test_json_alone_is_read_with_a_warning(place: Any) -> None:
     path = place.write_json("user", {"model": "m"})
     settings = place.load()
     assert settings.get("model") == "m"
-    assert settings.warnings == (
-        f"{path} is JSON, which is read but not written: say the same in settings.toml",
-    )
+    assert settings.warnings == (f"{path} is JSON: `caliban settings import --from {path}` makes it TOML",)
 
 
 def test_toml_wins_over_json_but_for_its_denies(place: Any) -> None:

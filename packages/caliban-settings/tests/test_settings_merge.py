@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from caliban_settings import SCHEMA, SCOPES, Key, ValueOrigin, json_schema
 from caliban_settings.check import problem
-from caliban_settings.key import Guard, Merge
 from caliban_settings.leaves import Leaves, SettingValue
 from caliban_settings.merge import combine, merge, nested
+from caliban_settings.schema import Guard, Merge
 
 WORDS = {
     "type",

@@ -14,7 +14,7 @@ def test_the_examples_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> N
     for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(block, names)
     assert capsys.readouterr().out.splitlines() == [
-        "5 cli plain",
+        "5 cli claude-sonnet-4-6",
         "({'pattern': 'WebFetch', 'action': 'deny'},)",
         "[('permissions.allow', ['Bash'], True)]",
         "/config/settings.toml:3: `max_turns` must be an integer, got a string",

@@ -15,12 +15,8 @@ import pytest
 from hang_guard import HANG_S, LIMITS_S, wait_until
 
 from caliban_common.message import TextBlock
-from caliban_common.tool import ToolContext
-from caliban_tools_builtin import ToolOptions, builtin_tools
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="Bash needs a POSIX system")
-
-CONTEXT = ToolContext(session_id="s", turn=0, tool_use_id="t")
 
 
 def text(command: str, *, code: int = 0, out: str = "(empty)", err: str = "(empty)") -> str:
@@ -332,35 +328,3 @@ def test_the_number_of_processes_of_a_command_is_bounded(sh):
     limit = "$(ulimit -u)"  # it is set from outside, once the shell is there
     waits = f'while [ "{limit}" = unlimited ] || [ "{limit}" -ge 100000 ]; do sleep 0.02; done'
     assert sh(f"{waits}; ulimit -u").isdigit()
-
-
-@pytest.mark.parametrize("damage", ["rm -rf ../ws", "mv ../ws ../elsewhere"])
-def test_a_workspace_that_is_gone_does_not_end_all_commands(ws, damage):
-    options = ToolOptions(workspace=ws)
-    bash = next(tool for tool in builtin_tools(options) if tool.spec.name == "Bash")
-    assert not anyio.run(bash.invoke, {"command": damage}, CONTEXT).is_error
-    output = anyio.run(bash.invoke, {"command": "echo hi; pwd -P"}, CONTEXT)
-    assert not output.is_error
-    assert f"hi\n{ws.parent}\n" in output.text
-    assert f"The workspace {ws} does not exist any more" in output.text
-    assert anyio.run(bash.invoke, {"command": "echo hi", "cwd": str(ws)}, CONTEXT).is_error
-
-
-def test_the_frames_of_a_progress_bar_do_not_fill_the_output(ws):
-    bash = next(tool for tool in builtin_tools(ToolOptions(workspace=ws)) if tool.spec.name == "Bash")
-    command = "for n in $(seq 2000); do printf '\\rDownloading %d%%' $n; done; echo; echo done"
-    output = anyio.run(bash.invoke, {"command": command}, CONTEXT)
-    assert "→ Stdout:\nDownloading 2000%\ndone\n→ Stderr:" in output.text
-
-
-def test_a_command_gets_the_variables_of_a_person(ws):
-    host = {"PATH": "/usr/bin:/bin", "PYTHONPATH": "src", "ANTHROPIC_API_KEY": "x", "MY_TOKEN": "x"}
-
-    def names(strict: bool) -> set[str]:
-        options = ToolOptions(workspace=ws, host_environment=host, strict_environment=strict)
-        bash = next(tool for tool in builtin_tools(options) if tool.spec.name == "Bash")
-        text = anyio.run(bash.invoke, {"command": "env | cut -d= -f1"}, CONTEXT).text
-        return set(text.split("→ Stdout:\n")[1].split("\n→ Stderr")[0].split())
-
-    assert names(strict=False) - names(strict=True) == {"PYTHONPATH"}
-    assert not {"ANTHROPIC_API_KEY", "MY_TOKEN"} & names(strict=False)

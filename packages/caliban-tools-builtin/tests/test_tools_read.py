@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from caliban_common.message import ImageBlock, TextBlock
-from caliban_common.testing import sample_image
 from caliban_common.tool import ToolOutput
 from caliban_tools_builtin.fs.window import Window, window
 
@@ -92,20 +91,19 @@ def test_a_file_that_is_above_the_bound_and_binary_is_refused(call, ws):
 
 
 @pytest.mark.parametrize(
-    ("name", "media"),
+    ("name", "data", "media"),
     [
-        ("a.png", "image/png"),
-        ("jpeg-saved-as.png", "image/jpeg"),
-        ("a.gif", "image/gif"),
-        ("a.webp", "image/webp"),
-        ("no-suffix", "image/png"),
+        ("a.png", PNG, "image/png"),
+        ("jpeg-saved-as.png", JPEG, "image/jpeg"),
+        ("a.gif", b"GIF89a" + b"\0" * 9, "image/gif"),
+        ("a.webp", b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+        ("no-suffix", PNG, "image/png"),
     ],
 )
-def test_an_image_is_known_by_its_first_bytes(call, ws, name, media):
-    data = sample_image(media)
+def test_an_image_is_known_by_its_first_bytes(call, ws, name, data, media):
     (ws / name).write_bytes(data)
     assert call("Read", path=name).content == (
-        TextBlock(text=f"→ Read {name}, {media}, 5×3 pixels, {len(data)} bytes"),
+        TextBlock(text=f"→ Read {name}, {media}, {len(data)} bytes"),
         ImageBlock.of(media_type=media, data=base64.b64encode(data).decode()),
     )
 
@@ -129,22 +127,6 @@ def test_other_binary_files_are_refused_by_what_they_are(call, ws, name, data, w
 def test_an_svg_is_text(call, ws):
     (ws / "a.svg").write_text("<svg/>")
     assert call("Read", path="a.svg").text.endswith("    1  <svg/>")
-
-
-@pytest.mark.parametrize("cut", [20, -1])
-@pytest.mark.parametrize("media", ["image/png", "image/jpeg", "image/gif", "image/webp"])
-def test_a_corrupt_image_is_an_error_and_is_not_sent(call, ws, media, cut):
-    (ws / "a").write_bytes(sample_image(media)[:cut])
-    output = call("Read", path="a")
-    assert output.is_error
-    assert "a cannot be shown: the image" in output.text
-    (ws / "b").write_bytes(sample_image(media)[:10] + b"\xfe some text")
-    assert call("Read", path="b").is_error
-
-
-def test_a_text_that_begins_like_an_image_is_read_as_text(call, ws):
-    (ws / "a.txt").write_text("GIF89a is a format\n")
-    assert call("Read", path="a.txt").text.endswith("    1  GIF89a is a format")
 
 
 def test_an_image_above_the_providers_bound_is_refused(call, ws):

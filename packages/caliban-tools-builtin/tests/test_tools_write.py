@@ -86,7 +86,7 @@ def test_a_link_stays_a_link(call, ws):
     (ws / "alias").symlink_to("sub")
     (ws / "sub" / "up.txt").symlink_to("../real.txt")
     for name, content in (("link.txt", "1"), ("chain.txt", "2"), ("alias/up.txt", "3")):
-        assert call("Write", path=name, content=content).text.startswith(f"→ Wrote {name} (1 bytes)")
+        assert call("Write", path=name, content=content).text == f"→ Wrote {name} (1 bytes)"
         assert (ws / "real.txt").read_text() == content
         assert (ws / name).is_symlink()
 

@@ -6,31 +6,29 @@ from collections.abc import Sequence
 
 from caliban.stdio import write_out
 
-HELP = frozenset(("-h", "--help"))
-
 
 def about(flags: Sequence[str]) -> int | None:
     """Say what was asked for; the exit code, or `None` where a command has a help of its own.
 
-    Where version and help were both asked for, help it is. The version needs no table of commands unless a
-    word stands in front.
+    Where version and help were both asked for, help it is.
     """
-    wants_help = flags == ["help"] or not HELP.isdisjoint(flags)
-    if not wants_help and flags[0].startswith("-"):
-        return _version()
+    if _is_for_command(flags):
+        return None
+    if {"-h", "--help", "help"}.intersection(flags):
+        from caliban.cli.help import build_parser
+
+        text = build_parser().format_help()
+    else:
+        from caliban.version import version_line
+
+        text = f"{version_line()}\n"
+    return write_out(text.encode("utf-8"))
+
+
+def _is_for_command(flags: Sequence[str]) -> bool:
+    """Whether a command is called. A flag in front settles it: the version needs no table."""
+    if flags[0].startswith("-") and not flags[0].startswith("--config"):
+        return False
     from caliban.cli.commands import find_command
 
-    if flags != ["help"] and find_command(flags) is not None:
-        return None
-    if not wants_help:
-        return _version()
-    from caliban.cli.help import full_help, short_help
-
-    in_short = flags != ["help"] and "--help" not in flags
-    return write_out((short_help() if in_short else full_help()).encode("utf-8"))
-
-
-def _version() -> int:
-    from caliban.version import version_line
-
-    return write_out(f"{version_line()}\n".encode())
+    return find_command(flags) is not None

@@ -9,22 +9,15 @@ import os
 import signal
 from types import FrameType
 
-from caliban.last_words import OutputState, cancelled_words
-
 CANCELLED = 124
 SECOND_INTERRUPT = 130
 
 
 class EarlySignals:
-    """The signals that came so far. One that comes again ends the process at once, with a result.
+    """The signals that came so far. One that comes again ends the process at once."""
 
-    `format_name` is the format that was asked for, `state` what is written already.
-    """
-
-    def __init__(self, format_name: str | None = None) -> None:
+    def __init__(self) -> None:
         self.numbers: list[int] = []
-        self.state = OutputState()
-        self._format_name = format_name
         self._listens = False
         self._raises = False
 
@@ -52,10 +45,6 @@ class EarlySignals:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if number in self.numbers:
-            try:
-                os.write(1, cancelled_words(self._format_name, self.state))
-            except OSError:
-                pass  # nobody reads it
             os._exit(SECOND_INTERRUPT if number == signal.SIGINT else CANCELLED)
         self.numbers.append(number)
         if self._raises:

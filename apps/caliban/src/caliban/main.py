@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from caliban.cli.commands import COMMANDS, Subcommand, find_command
 from caliban.cli.formats import output_format
@@ -16,11 +14,8 @@ from caliban.cli.options import Options
 from caliban.cli.parser import parse, parse_command
 from caliban.early_signals import EarlySignals
 from caliban.errors import UsageError
-from caliban.last_words import OutputState, cancelled_words, wanted_format
-from caliban.stdio import can_be_written, complain, keep_stdout, write_out
+from caliban.stdio import complain, write_out
 from caliban_common.errors import CalibanError
-
-SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
 
 
 def run(
@@ -33,19 +28,18 @@ def run(
     `signals` holds the signals that came before a run could be cancelled.
     """
     _make_streams_utf8()
-    signals = signals or EarlySignals(wanted_format(arguments))
     if os.environ.get("CALIBAN_DEBUG"):
         _show_faults()
     try:
-        return _dispatch(arguments, signals, commands)
+        return _dispatch(arguments, signals or EarlySignals(), commands)
     except KeyboardInterrupt:
-        return write_out(cancelled_words(wanted_format(arguments), signals.state)) or 130
+        return 130
     except BrokenPipeError:
         return 141
     except CalibanError as error:
-        return report(error, wanted_format(arguments), signals.state)
+        return report(error, wanted_format(arguments))
     except Exception as error:
-        return report(_fault(error), wanted_format(arguments), signals.state)
+        return report(_fault(error), wanted_format(arguments))
 
 
 def _show_faults() -> None:
@@ -63,38 +57,39 @@ def _fault(error: Exception) -> CalibanError:
 
         complain("".join(traceback.format_exception(error)))
     words = " ".join(str(error).split())[:300]
-    if isinstance(error, OSError) and error.errno in SHORTAGES:
-        return CalibanError(f"the system refused: {words}", hint="look at ulimit -a, and at the free space")
     return CalibanError(
         f"this is a fault in caliban: {type(error).__name__}: {words}",
         hint="please report it; CALIBAN_DEBUG=1 shows where it happened",
     )
 
 
-def report(error: CalibanError, format_name: str | None, state: OutputState) -> int:
-    """Say `error` where its reader looks: standard error, and a result for a program that has none yet."""
+def report(error: CalibanError, format_name: str | None) -> int:
+    """Say `error` where its reader looks: standard error, and a result object for a program."""
     from caliban.exits import exit_code, subtype
 
     code = exit_code(error)
-    row = output_format(format_name)
-    if row.is_data and not state.has_result:
+    if output_format(format_name).is_data:
         from caliban_drive.result import PromptResult
-        from caliban_headless.failed import failed_output
+        from caliban_headless.json import JsonEncoder
 
         result = PromptResult(subtype=subtype(code), error=error.message, hint=error.hint)
-        begins = row.holds_notices and not state.has_begun
-        code = write_out(failed_output(result, begins=begins, cwd=_here())) or code
-        state.has_result = True
+        code = write_out(JsonEncoder().result(result)) or code
     hint = f"\nhint: {error.hint}" if error.hint else ""
     complain(f"caliban: {error.message}{hint}\n")
     return code
 
 
-def _here() -> str:
-    try:
-        return str(Path.cwd())
-    except OSError:
-        return ""
+def wanted_format(arguments: Sequence[str]) -> str | None:
+    """The output format that the arguments name, whether or not the rest of them make sense."""
+    named: str | None = None
+    for position, argument in enumerate(arguments):
+        if argument == "--":
+            break
+        if argument == "--output-format" and position + 1 < len(arguments):
+            named = arguments[position + 1]
+        elif argument.startswith("--output-format="):
+            named = argument.split("=", 1)[1]
+    return named
 
 
 def _dispatch(arguments: Sequence[str], signals: EarlySignals, commands: Sequence[Subcommand]) -> int:
@@ -103,21 +98,15 @@ def _dispatch(arguments: Sequence[str], signals: EarlySignals, commands: Sequenc
         return _run_command(*called, signals)
     options = parse(arguments, os.environ)
     _choose_face(options)
-    if not can_be_written(1):
-        complain("caliban: standard output cannot be written: it is closed; nothing was asked\n")
-        return 1
     from caliban.faces.headless import answer
 
-    keep_stdout()
     return answer(options, signals)
 
 
 def _run_command(command: Subcommand, arguments: Sequence[str], signals: EarlySignals) -> int:
-    asks_help = arguments == ["help"] or not {"-h", "--help"}.isdisjoint(arguments)
-    if asks_help or (command.needs_words and not arguments):
+    if "-h" in arguments or "--help" in arguments or (command.needs_words and not arguments):
         return write_out(command_parser(command).format_help().encode())
     options, values = parse_command(command, arguments, os.environ)
-    keep_stdout()
     return command.load()(Invocation(options=options, values=values, signals=signals))
 
 
@@ -134,7 +123,7 @@ def _choose_face(options: Options) -> None:
     if options.output.no_auto_print:
         raise UsageError("--no-auto-print needs the terminal interface, which is not part of this version")
     if at_terminal:
-        complain("caliban: the terminal interface is not part of this version; answering once\n")
+        complain("[caliban: the terminal interface is not part of this version; answering once]\n")
 
 
 def _make_streams_utf8() -> None:

@@ -13,45 +13,21 @@ def hold_standard_descriptors() -> None:
     """Put the null device where a standard stream is closed.
 
     The number of a closed stream goes to the next file that is opened: what is printed would end up in a
-    session or a socket. What is written to a closed standard output
-    fails: an answer is not lost without a word.
+    session or a socket.
     """
-    for descriptor, mode in ((0, os.O_RDWR), (1, os.O_RDONLY), (2, os.O_RDWR)):
+    for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, mode)
+            os.open(os.devnull, os.O_RDWR)
     if sys.stdout is None:
         sys.stdout = os.fdopen(1, "w", closefd=False)
     if sys.stderr is None:
         sys.stderr = os.fdopen(2, "w", closefd=False)
 
 
-def can_be_written(descriptor: int) -> bool:
-    """Whether `descriptor` is open for writing, as far as the system says."""
-    try:
-        import fcntl
-    except ImportError:  # on Windows a write says it
-        return True
-    try:
-        return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
-    except OSError:
-        return False
-
-
-def keep_stdout() -> None:
-    """Send what packages print to standard error from now on: standard output is for results alone."""
-    if sys.stdout is not sys.stderr:
-        sys.stdout.flush()
-        sys.stdout = sys.stderr
-
-
 def write_out(data: bytes) -> int:
     """Write `data` to standard output; the exit code: 0, 141 when its reader is gone, 1 with words else."""
-    if os.isatty(1):
-        from caliban_common.terminal import visible
-
-        data = visible(data.decode("utf-8", "replace")).encode()
     view = memoryview(data)
     try:
         while view:
@@ -67,10 +43,6 @@ def write_out(data: bytes) -> int:
 def complain(text: str) -> None:
     """Write `text` to standard error; nobody listening is no reason to fail."""
     try:
-        if sys.stderr.isatty():
-            from caliban_common.terminal import visible
-
-            text = visible(text)
         sys.stderr.write(text)
         sys.stderr.flush()
     except (OSError, ValueError, AttributeError):

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
-
-from caliban_agent_core.answer import OutputType
 from caliban_agent_core.channel import Channel
-from caliban_agent_core.compact.cuts import lead_length
 from caliban_agent_core.compact.trigger import Trigger
 from caliban_agent_core.compaction import Compaction
 from caliban_agent_core.dispatch import Dispatcher
@@ -31,30 +25,17 @@ from caliban_common.event import AgentEvent, RunEnd
 from caliban_common.history import Repairer, TargetModel
 from caliban_common.hook import Hooks
 from caliban_common.message import Message, NewId, new_id, user
-from caliban_common.message import system as system_message
 from caliban_common.tool import Tool, ToolSource
 from caliban_provider.provider import Provider
-
-
-class RunSetup(Struct, frozen=True, kw_only=True):
-    """What one run has of its own; see `Agent.run`."""
-
-    session_id: str | None = None
-    context: Any = None
-    output_type: Any = None
-    prefix: PrefixWatch | None = None
-    inputs: InputSource | None = None
-    resumes: bool = False
 
 
 class Agent:
     """Runs a model in a loop with tools. One agent may run many histories, also at the same time.
 
-    `system` leads every history that has no system message of its own. `tools` are offered to the model in
-    the given order, which is part of the prompt's cached prefix; a source is asked before every turn. `hooks`
-    are asked before the `gate`, without which every call is allowed; without a `compactor` the model itself
-    summarises. `new_id` names the messages of the runs. Raises `ToolDefinitionError` for two tools of one
-    name; of a source that has two the first one is offered.
+    `tools` are offered to the model in the given order, which is part of the prompt's cached prefix; a source
+    is asked before every turn. `hooks` are asked before the `gate`, without which every call is allowed;
+    without a `compactor` the model itself summarises. `new_id` names the messages of the runs. Raises
+    `ToolDefinitionError` for two tools of one name; of a source that has two the first one is offered.
     """
 
     def __init__(  # noqa: PLR0913 - keyword-only: all that a run is made of comes together here
@@ -62,7 +43,6 @@ class Agent:
         provider: Provider,
         model: str,
         *,
-        system: str | Message | None = None,
         tools: Sequence[Tool] | ToolSource = (),
         gate: Gate | None = None,
         hooks: Hooks | None = None,
@@ -72,7 +52,6 @@ class Agent:
     ) -> None:
         self.provider = provider
         self.model = model
-        self.system = system_message(system, id=new_id()) if isinstance(system, str) else system
         self.options = options or AgentOptions()
         self.gate = gate or Gate()
         self.hooks = hooks
@@ -81,23 +60,10 @@ class Agent:
         self._tools = ToolSnapshots(source_of(tools))
         self._new_id = new_id
 
-    async def __aenter__(self) -> Agent:
-        return self
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Close the provider."""
-        await self.provider.aclose()
-
-    def run(  # noqa: PLR0913 - keyword-only: what one run has of its own
+    def run(
         self,
         history: str | Message | Sequence[Message],
         *,
-        session_id: str | None = None,
-        context: Any = None,
-        output_type: Any = None,
         prefix: PrefixWatch | None = None,
         inputs: InputSource | None = None,
         judged: bool = False,
@@ -105,89 +71,45 @@ class Agent:
         """Start on `history`, whose last message is the user's: enter the result with `async with`.
 
         A string is a history of one user message. The outcome's messages begin with `history`, repaired only
-        where it was sent. `session_id` names the conversation where it is not that of the options; `context`
-        is given to tools. The answer is held to `output_type`, anything that pydantic validates, and stands
-        in the outcome's `output`. `prefix` is that of the conversation so far, where there is one; `inputs`
-        is asked between turns what the user says meanwhile. The last message is a prompt that the hooks may
-        keep out of the history, unless they have `judged` it before.
+        where it was sent. `prefix` is that of the conversation so far, where there is one; `inputs` is asked
+        between turns what the user says meanwhile. The last message is a prompt that the hooks may keep out
+        of the history, unless they have `judged` it before.
         """
         messages = self._messages(history)
         prompt = None
         if self.hooks is not None and not judged and _ends_in_prompt(messages):
             messages, prompt = messages[:-1], messages[-1]
-        setup = RunSetup(
-            session_id=session_id, context=context, output_type=output_type, prefix=prefix, inputs=inputs
-        )
-        return self._run(messages, prompt, setup)
-
-    def resume(
-        self, history: Sequence[Message], *, session_id: str | None = None, context: Any = None
-    ) -> Run:
-        """Go on with a run that ended with `approval`, in this process or another one.
-
-        The calls that wait are judged again, and the approver asked again; then the run goes on.
-        """
-        setup = RunSetup(session_id=session_id, context=context, resumes=True)
-        return self._run(self._messages(history), None, setup)
-
-    def _run(self, messages: tuple[Message, ...], prompt: Message | None, setup: RunSetup) -> Run:
-        options = self.options
-        if setup.session_id is not None:
-            options = replace(options, session_id=setup.session_id)
-        channel: Channel[AgentEvent] = Channel(options.event_buffer)
-        watch = setup.prefix or PrefixWatch()
-        output_type = None if setup.output_type is None else OutputType(setup.output_type)
-        messages = self._led(messages, output_type)
+        channel: Channel[AgentEvent] = Channel(self.options.event_buffer)
+        watch = prefix or PrefixWatch()
         state = RunState(messages, channel, generation=watch.generation, new_id=self._new_id)
         caller = ModelCaller(
             self.provider,
             state,
-            retry=options.retry,
-            thinking_cap_chars=options.thinking_cap_chars,
+            retry=self.options.retry,
+            thinking_cap_chars=self.options.thinking_cap_chars,
             learned=self._learned,
         )
-        hooks = HookCaller(self.hooks, state, options.session_id)
-        dispatcher = Dispatcher(self.gate, hooks, options, state, context=setup.context)
+        hooks = HookCaller(self.hooks, state, self.options.session_id)
+        dispatcher = Dispatcher(self.gate, hooks, self.options, state)
         loop = Loop(
             model=self.model,
             tools=self._tools,
-            options=options,
+            options=self.options,
             state=state,
-            turn=Turn(caller, dispatcher, state, options),
+            turn=Turn(caller, dispatcher, state, self.options),
             hooks=hooks,
             repairer=Repairer(TargetModel(family=self.provider.family, model=self.model)),
             compaction=self._compaction(hooks),
             nudges=Nudges(),
             prefix=watch,
             learned=self._learned,
-            inputs=setup.inputs,
-            output_type=output_type,
-            resumes=setup.resumes,
+            inputs=inputs,
         )
         return Run(loop, caller, channel, hooks, prompt=prompt)
 
-    def _led(self, messages: tuple[Message, ...], output_type: OutputType | None) -> tuple[Message, ...]:
-        """`messages` behind the system prompt, and what the model has to know of the answer's type."""
-        if self.system is not None and not (messages and messages[0].role == "system"):
-            messages = (self.system, *messages)
-        if output_type is None:
-            return messages
-        told = system_message(output_type.instruction(), id=self._new_id())
-        lead = lead_length(messages)
-        if told.text in (message.text for message in messages[:lead]):
-            return messages
-        return (*messages[:lead], told, *messages[lead:])
-
-    async def run_to_end(
-        self,
-        history: str | Message | Sequence[Message],
-        *,
-        session_id: str | None = None,
-        context: Any = None,
-        output_type: Any = None,
-    ) -> RunEnd:
+    async def run_to_end(self, history: str | Message | Sequence[Message]) -> RunEnd:
         """Run `history` and give the outcome; what happens on the way goes unread."""
-        async with self.run(history, session_id=session_id, context=context, output_type=output_type) as run:
+        async with self.run(history) as run:
             async for _ in run.events:
                 pass
         return run.outcome
@@ -206,8 +128,7 @@ class Agent:
             provider=self.provider,
             tools=self._tools,
             compactor=self.compactor,
-            known_window_tokens=window,
-            learned=self._learned,
+            window_tokens=window,
             micro=self.options.micro_compact,
             trigger=Trigger(threshold=self.options.auto_compact_threshold),
             hooks=hooks,

@@ -7,15 +7,12 @@ from msgspec import Struct, field
 from caliban_agent_core.compact.trigger import Trigger
 from caliban_agent_core.errors import CompactionFailed
 from caliban_agent_core.hooks import HookCaller
-from caliban_agent_core.learned import Learned
 from caliban_agent_core.ports import Compactor
 from caliban_agent_core.state import RunState
 from caliban_agent_core.toolset import ToolSnapshots
-from caliban_agent_core.window import window_after
 from caliban_common.estimate import Estimator
 from caliban_common.event import Warned
 from caliban_common.message import NewId
-from caliban_provider.errors import ContextTooLong
 from caliban_provider.provider import Provider
 
 TARGET_SHARE = 0.7
@@ -24,16 +21,15 @@ TARGET_SHARE = 0.7
 class Compaction(Struct, kw_only=True):
     """The compaction of one run; without a `compactor` the model summarises.
 
-    The `tools` say which of their results newer ones make stale. `known_window_tokens` of `None` switches the
-    forethought off, until a refusal states it.
+    The `tools` say which of their results newer ones make stale. `window_tokens` of `None` (unknown) switches
+    the forethought off.
     """
 
     model: str
     provider: Provider
     tools: ToolSnapshots
     compactor: Compactor | None
-    known_window_tokens: int | None
-    learned: Learned
+    window_tokens: int | None
     micro: bool
     trigger: Trigger
     hooks: HookCaller
@@ -44,18 +40,9 @@ class Compaction(Struct, kw_only=True):
         if self._due(state) and await self._permitted() and await self._shorten(state):
             await self.hooks.after_compaction()
 
-    async def react(self, state: RunState, refusal: ContextTooLong | None = None) -> bool:
-        """Shorten the history because the provider refused it; false when that was tried often enough.
-
-        What the `refusal` says of the window holds for this model from now on.
-        """
-        if not self.trigger.react():
-            return False
-        if refusal is not None:
-            estimated_tokens = self.estimator.tokens(state.messages)
-            window = window_after(refusal.message, estimated_tokens=estimated_tokens)
-            self.learned.windows[self.model] = min(window, self.window_tokens or window)
-        if not (await self._permitted() and await self._compact(state)):
+    async def react(self, state: RunState) -> bool:
+        """Shorten the history because the provider refused it; false when that was tried already."""
+        if not (self.trigger.react() and await self._permitted() and await self._compact(state)):
             return False
         await self.hooks.after_compaction()
         return self.hooks.stop is None
@@ -70,16 +57,10 @@ class Compaction(Struct, kw_only=True):
         """Whether no hook objects."""
         return not (await self.hooks.before_compaction()).denies and self.hooks.stop is None
 
-    @property
-    def window_tokens(self) -> int | None:
-        """The window of the model, as far as it is known: what a refusal stated counts most."""
-        return self.learned.windows.get(self.model, self.known_window_tokens)
-
     def _due(self, state: RunState) -> bool:
-        window_tokens = self.window_tokens
-        if window_tokens is None:
+        if self.window_tokens is None:
             return False
-        return self.trigger.due(self.estimator.tokens(state.messages), window_tokens)
+        return self.trigger.due(self.estimator.tokens(state.messages), self.window_tokens)
 
     async def _supersede(self, state: RunState) -> bool:
         from caliban_agent_core.compact.micro import supersede
@@ -88,7 +69,7 @@ class Compaction(Struct, kw_only=True):
         after = supersede(before, self.tools.take().specs)
         if after is before:
             return False
-        await state.rewrite(after, "older tool results gave way to newer ones", compacted=True)
+        await state.rewrite(after, "older tool results gave way to newer ones")
         return True
 
     async def _compact(self, state: RunState) -> bool:
@@ -107,7 +88,7 @@ class Compaction(Struct, kw_only=True):
             await state.emit(Warned(subtype="compaction_failed", message=text))
             return False
         self.trigger.succeeded()
-        await state.rewrite(shorter, "the conversation was summarised", compacted=True)
+        await state.rewrite(shorter, "the conversation was summarised")
         return True
 
     def _compactor(self, new_id: NewId) -> Compactor:

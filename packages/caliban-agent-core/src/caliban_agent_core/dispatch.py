@@ -1,21 +1,20 @@
 """Tool calls of one reply: prepare, gate, execute, finalize.
 
-Hooks and rules are asked call by call, in the model's order. What they allow starts at once and runs in
-parallel, bounded by a limit; what they leave to a person is asked side by side meanwhile. Calls with the same
-conflict key run one after the other, in order. `ToolCallEnd` comes in the order calls finish, the results
-enter the history in the order the model made the calls.
+The gate is asked call by call, in the model's order. What it allows runs in parallel, bounded by a limit;
+calls with the same conflict key run one after the other, in order. `ToolCallEnd` comes in the order calls
+finish, the results enter the history in the order the model made the calls.
 """
 
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any, Literal
+from typing import Literal
 
 import anyio
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from caliban_agent_core.gate import Gate, ask_approver, judge
+from caliban_agent_core.gate import Gate, judge
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.options import AgentOptions
 from caliban_agent_core.overflow import cap_output
@@ -23,10 +22,8 @@ from caliban_agent_core.progress import CallProgress
 from caliban_agent_core.state import RunState
 from caliban_agent_core.toolset import ToolSnapshot
 from caliban_common.arguments import ArgumentError
-from caliban_common.canonical import canonical_arguments
-from caliban_common.event import ApprovalAsked, ApprovalGiven, ToolCallEnd, ToolCallReady
+from caliban_common.event import ToolCallEnd, ToolCallReady
 from caliban_common.history import INTERRUPTED, interrupted
-from caliban_common.masked import masked_output
 from caliban_common.message import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from caliban_common.text import one_line
 from caliban_common.tool import Tool, ToolContext, ToolOutput
@@ -34,11 +31,10 @@ from caliban_common.tool import Tool, ToolContext, ToolOutput
 Outcome = Literal["ran", "denied", "invalid", "interrupted"]
 
 
-class Passed(Struct, frozen=True, kw_only=True):
-    """A call that hooks and rules let pass, with the tool that runs it; `place` is its place in the reply.
+class Allowed(Struct, frozen=True, kw_only=True):
+    """A call that may run, with the tool that runs it; `place` is the place of the call in its reply.
 
-    `asks` is why a person has to allow it first, `None` where nobody has to. `context` is what hooks want the
-    model to read beside the result. It begins when the call `after`, which conflicts with it, is over.
+    `context` is what hooks want the model to read beside the result.
     """
 
     place: int
@@ -46,9 +42,6 @@ class Passed(Struct, frozen=True, kw_only=True):
     tool: Tool
     key: str | None
     context: str
-    asks: str | None = None
-    after: Passed | None = None
-    over: anyio.Event = field(default_factory=anyio.Event)
 
 
 class CallEnding(Struct, frozen=True, kw_only=True):
@@ -66,9 +59,6 @@ INVALID = CallEnding(outcome="invalid")
 class ToolBatch(Struct, kw_only=True):
     """The calls of one reply on their way to results, with the tools that the model was offered.
 
-    `deferred` are the places of calls whose approval comes later; `changed` says that a tool which does more
-    than read has run without an error.
-
     `results` fills as calls finish, by the call's place in the reply (two calls may carry one id). When the
     run is cancelled meanwhile, `settled` still answers every call.
     """
@@ -77,157 +67,78 @@ class ToolBatch(Struct, kw_only=True):
     turn: int
     tools: ToolSnapshot
     results: dict[int, ToolResultBlock] = field(default_factory=dict)
-    deferred: set[int] = field(default_factory=set)
     edited: bool = False
-    changed: bool = False
 
     def settled(self) -> tuple[ToolResultBlock, ...]:
-        """One result per call in call order; a call without one was interrupted, or waits for an approval."""
-        return tuple(
-            self.results.get(place) or interrupted(call.id)
-            for place, call in enumerate(self.calls)
-            if place not in self.deferred
-        )
+        """One result per call in call order; a call without one was interrupted."""
+        return tuple(self.results.get(place) or interrupted(call.id) for place, call in enumerate(self.calls))
 
     def open_calls(self) -> tuple[ToolUseBlock, ...]:
-        """The calls that have no result yet and wait for nobody."""
-        waiting = self.deferred
-        return tuple(
-            call
-            for place, call in enumerate(self.calls)
-            if place not in self.results and place not in waiting
-        )
-
-    def pending(self) -> tuple[ToolUseBlock, ...]:
-        """The calls that wait for an approval."""
-        return tuple(self.calls[place] for place in sorted(self.deferred))
-
-    def failed(self) -> tuple[ToolUseBlock, ...]:
-        """The calls whose result is an error."""
-        return tuple(
-            call
-            for place, call in enumerate(self.calls)
-            if (result := self.results.get(place)) is not None and result.is_error
-        )
+        """The calls that have no result yet."""
+        return tuple(call for place, call in enumerate(self.calls) if place not in self.results)
 
 
 class Dispatcher:
-    """Runs tool calls through one gate. `context` is what tools are given of the program around the run."""
+    """Runs tool calls through one gate."""
 
-    def __init__(
-        self, gate: Gate, hooks: HookCaller, options: AgentOptions, state: RunState, *, context: Any = None
-    ) -> None:
+    def __init__(self, gate: Gate, hooks: HookCaller, options: AgentOptions, state: RunState) -> None:
         self._gate = gate
         self._hooks = hooks
         self._options = options
         self._state = state
-        self._context = context
 
     async def run(self, work: ToolBatch) -> None:
-        """Give every call of `work` its result, but for those that wait for an approval.
-
-        Raises nothing for what a model or a tool did.
-        """
-        passed: list[Passed] = []
-        last: dict[str | None, Passed] = {}
+        """Give every call of `work` its result. Raises nothing for what a model or a tool did."""
+        allowed = []
         for place, call in enumerate(work.calls):
             await self._state.emit(ToolCallReady(turn=work.turn, call=call))
-            item = await self._prepare(place, call, work)
-            if item is not None:
-                passed.append(replace(item, after=last.get(item.key)))
-                if item.key is not None:
-                    last[item.key] = passed[-1]
+            prepared = await self._prepare(place, call, work)
+            if prepared is not None:
+                allowed.append(prepared)
         if self._hooks.stop is not None:
-            for item in passed:  # a hook has ended the run: what was allowed before it spoke does not begin
+            for item in allowed:  # a hook has ended the run: what was allowed before it spoke does not begin
                 await self._deny(item.place, self._hooks.stop.message, work, item.context)
-            passed = []
-        if self._options.parallel_limit <= 1:
-            for item in passed:
-                await self._pass(item, work, anyio.Semaphore(1))
-        else:
-            limiter = anyio.Semaphore(self._options.parallel_limit)
-            async with anyio.create_task_group() as group:
-                for item in passed:
-                    group.start_soon(self._pass, item, work, limiter)
+            allowed = []
+        limiter = anyio.Semaphore(max(1, self._options.parallel_limit))
+        async with anyio.create_task_group() as group:
+            for chain in _chains(allowed):
+                group.start_soon(self._run_chain, chain, work, limiter)
         for call in work.open_calls():
             # A tool that cancelled itself: nothing was raised, and there is no result.
             await self._state.emit(interruption(call, work.turn))
 
-    async def _prepare(self, place: int, call: ToolUseBlock, work: ToolBatch) -> Passed | None:
-        """Look the tool up, ask hooks and rules; a call that may not run gets its result here."""
+    async def _prepare(self, place: int, call: ToolUseBlock, work: ToolBatch) -> Allowed | None:
+        """Look the tool up and pass the gate; a call that may not run gets its result here."""
         tool = work.tools.by_name.get(call.name)
-        wrong = self._wrong(place, call, tool)
-        if wrong is not None or tool is None:
-            await self._finish(place, ToolOutput.of(f"Error: {wrong}", is_error=True), work, INVALID)
+        if tool is None:
+            text = f"Error: invalid input: tool not found: {one_line(call.name, max_chars=80)}"
+            await self._finish(place, ToolOutput.of(text, is_error=True), work, INVALID)
+            return None
+        if call.raw_input is not None:
+            sent = one_line(call.raw_input, max_chars=200)
+            text = f"Error: invalid input: the arguments of {call.name} are not a JSON object: {sent}"
+            await self._finish(place, ToolOutput.of(text, is_error=True), work, INVALID)
             return None
         if self._hooks.stop is not None:
             await self._deny(place, self._hooks.stop.message, work)
             return None
-        arguments = canonical_arguments(tool.spec, call.input)
-        if arguments is not call.input:
-            call = replace(call, input=arguments)
         verdict = await judge(self._gate, self._hooks, call, tool, work.turn)
-        if verdict.decision.action == "deny":
+        if verdict.decision.action != "allow":
             await self._deny(place, verdict.decision.reason or "not permitted", work, verdict.context)
             return None
-        return Passed(
-            place=place,
-            call=verdict.call,
-            tool=tool,
-            key=_conflict_key(tool, verdict.call),
-            context=verdict.context,
-            asks=verdict.decision.reason if verdict.decision.action == "ask" else None,
-        )
-
-    def _wrong(self, place: int, call: ToolUseBlock, tool: Tool | None) -> str | None:
-        """What keeps a call from being judged at all."""
-        most = self._options.max_calls_per_reply
-        if 0 < most <= place:
-            return f"not run: a reply may make {most} calls at most, and this is number {place + 1}"
-        if tool is None:
-            return f"invalid input: tool not found: {one_line(call.name, max_chars=80)}"
-        if call.raw_input is not None:
-            sent = one_line(call.raw_input, max_chars=200)
-            return f"invalid input: the arguments of {call.name} are not a JSON object: {sent}"
-        return None
-
-    async def _pass(self, item: Passed, work: ToolBatch, limiter: anyio.Semaphore) -> None:
-        """Ask whoever has to allow the call, wait for its turn, and run it."""
-        try:
-            if item.asks is not None and not await self._approved(item, work):
-                return
-            if item.after is not None:
-                await item.after.over.wait()
-                if item.after.place in work.deferred:
-                    work.deferred.add(item.place)
-                    return
-            async with limiter:
-                await self._execute(item, work)
-        finally:
-            item.over.set()
-
-    async def _approved(self, item: Passed, work: ToolBatch) -> bool:
-        approver = self._gate.approver
-        assert approver is not None and item.asks is not None, "the gate says `ask` only where one is there"
-        asked = ApprovalAsked(turn=work.turn, call=item.call, reason=item.asks)
-        await self._state.emit(asked)
-        answer = await ask_approver(approver, item.call, item.tool, item.asks)
-        await self._state.emit(
-            ApprovalGiven(
-                turn=work.turn, tool_use_id=item.call.id, action=answer.action, reason=answer.reason
-            )
-        )
-        if answer.action == "ask":
-            work.deferred.add(item.place)
-        elif answer.action != "allow":
-            await self._deny(item.place, answer.reason or "not permitted", work, item.context)
-        return answer.action == "allow"
+        key = _conflict_key(tool, verdict.call)
+        return Allowed(place=place, call=verdict.call, tool=tool, key=key, context=verdict.context)
 
     async def _deny(self, place: int, reason: str, work: ToolBatch, context: str = "") -> None:
         output = ToolOutput.of(f"Tool call denied: {reason}", is_error=True)
         await self._finish(place, output, work, CallEnding(outcome="denied", reason=reason, context=context))
 
-    async def _execute(self, item: Passed, work: ToolBatch) -> None:
+    async def _run_chain(self, chain: list[Allowed], work: ToolBatch, limiter: anyio.Semaphore) -> None:
+        for item in chain:
+            async with limiter:
+                await self._execute(item, work)
+
+    async def _execute(self, item: Allowed, work: ToolBatch) -> None:
         progress = CallProgress(self._state, item.call.id)
         context = ToolContext(
             session_id=self._options.session_id,
@@ -235,27 +146,24 @@ class Dispatcher:
             tool_use_id=item.call.id,
             agent=self._options.agent,
             emit=progress.emit,
-            context=self._context,
         )
         started = perf_counter()
         try:
-            output, outcome = await invoke(item.tool, item.call, context)
+            output = await invoke(item.tool, item.call, context)
         finally:
             progress.close()
         elapsed_ms = (perf_counter() - started) * 1000
-        if not output.is_error:
-            work.edited = work.edited or item.tool.spec.kind == "edit"
-            work.changed = work.changed or item.tool.spec.kind != "read"
-        ending = CallEnding(outcome=outcome, duration_ms=elapsed_ms, context=item.context)
+        if item.tool.spec.kind == "edit" and not output.is_error:
+            work.edited = True
+        ending = CallEnding(duration_ms=elapsed_ms, context=item.context)
         await self._finish(item.place, output, work, ending)
 
     async def _finish(self, place: int, output: ToolOutput, work: ToolBatch, ending: CallEnding) -> None:
         call = work.calls[place]
-        output = self._masked(output)
         result = work.results[place] = self._result(call, output, ending.context)
         verdict, more = await self._hooks.after_tool(call, result, work.turn)
         if verdict.updated_output is not None:
-            output = self._masked(replace(output, content=verdict.updated_output))
+            output = replace(output, content=verdict.updated_output)
         if verdict.updated_output is not None or more:
             context = "\n".join(filter(None, (ending.context, more)))
             result = work.results[place] = self._result(call, output, context)
@@ -274,7 +182,6 @@ class Dispatcher:
     def _result(self, call: ToolUseBlock, output: ToolOutput, context: str) -> ToolResultBlock:
         """What the model reads: `output` within its cap, and `context` after it."""
         options = self._options
-        context = context if options.masker is None else options.masker.text(context)
         capped = cap_output(
             output,
             cap_chars=options.tool_result_cap_chars,
@@ -287,25 +194,19 @@ class Dispatcher:
             content = (*content, TextBlock(text=context))
         return ToolResultBlock(tool_use_id=call.id, content=content, is_error=output.is_error)
 
-    def _masked(self, output: ToolOutput) -> ToolOutput:
-        masker = self._options.masker
-        return output if masker is None else masked_output(output, masker)
 
-
-async def invoke(tool: Tool, call: ToolUseBlock, context: ToolContext) -> tuple[ToolOutput, Outcome]:
+async def invoke(tool: Tool, call: ToolUseBlock, context: ToolContext) -> ToolOutput:
     """Run one call. The wall: whatever a tool raises becomes an output that the model can read."""
     try:
         output = await tool.invoke(call.input, context)
         if not isinstance(output, ToolOutput):
             raise TypeError(f"the tool returned {type(output).__name__}, not a ToolOutput")
-        return output, "ran"
+        return output
     except ArgumentError as error:
-        text = f"Error: invalid input: {call.name}: {error.message}"
-        return ToolOutput.of(text, is_error=True), "invalid"
+        return ToolOutput.of(f"Error: invalid input: {call.name}: {error.message}", is_error=True)
     except (Exception, SystemExit) as error:
         said = one_line(str(error), max_chars=2000)
-        text = f"Error: execution failed: {type(error).__name__}: {said}"
-        return ToolOutput.of(text, is_error=True), "ran"
+        return ToolOutput.of(f"Error: execution failed: {type(error).__name__}: {said}", is_error=True)
 
 
 def interruption(call: ToolUseBlock, turn: int) -> ToolCallEnd:
@@ -322,3 +223,18 @@ def _conflict_key(tool: Tool, call: ToolUseBlock) -> str | None:
         return None  # the tool itself will tell the model what is wrong
     except Exception:
         return f"every call of {tool.spec.name}"  # nobody knows what it touches: one at a time
+
+
+def _chains(allowed: list[Allowed]) -> list[list[Allowed]]:
+    """Calls that conflict, in order, as one chain; every other call is a chain of its own."""
+    chains: list[list[Allowed]] = []
+    by_key: dict[str, list[Allowed]] = {}
+    for item in allowed:
+        if item.key is not None and item.key in by_key:
+            by_key[item.key].append(item)
+            continue
+        chain = [item]
+        chains.append(chain)
+        if item.key is not None:
+            by_key[item.key] = chain
+    return chains

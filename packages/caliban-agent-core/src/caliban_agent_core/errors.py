@@ -1,7 +1,6 @@
 """What can be wrong around a run.
 
     CalibanError
-    ├── AnswerMismatch        the answer of a model is not of the type that was asked for
     ├── CompactionFailed      the history could not be made shorter; the old one still holds
     ├── RunNotFinished        the outcome of a run was asked for before its end
     └── ToolDefinitionError   a function or a set of tools that no model could be offered
@@ -12,10 +11,6 @@ What a provider or a tool fails at ends as a value: a `Stop`, a tool result.
 from __future__ import annotations
 
 from caliban_common.errors import CalibanError
-
-
-class AnswerMismatch(CalibanError):
-    """The answer of a model is not of the type that was asked for; the message says where."""
 
 
 class CompactionFailed(CalibanError):

@@ -14,21 +14,10 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    Generic,
-    ParamSpec,
-    TypeVar,
-    get_args,
-    get_type_hints,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_args, get_type_hints, overload
 
 from anyio import to_thread
 
-from caliban_agent_core.docstring import read_docstring
 from caliban_agent_core.errors import ToolDefinitionError
 from caliban_common.cleaning import NO_OUTPUT
 from caliban_common.errors import ArgumentError
@@ -77,10 +66,13 @@ class FunctionTool(Generic[P, R]):
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Validate `args` and call the function, a plain one in a worker thread.
 
-        Raises `ArgumentError` for what does not fit the schema. What the function raises passes through. A
+        What does not fit the schema is an output for the model. What the function raises passes through. A
         worker thread cannot be stopped: cancelling waits for it.
         """
-        values = self._parameters.read(args)
+        try:
+            values = self._parameters.read(args)
+        except ArgumentError as error:
+            return ToolOutput.of(f"Error: invalid input: {self.spec.name}: {error.message}", is_error=True)
         if self._parameters.context_name is not None:
             values[self._parameters.context_name] = context
         call: Callable[[], Any] = partial(self.function, **values)
@@ -97,16 +89,12 @@ class Parameters:
     `context_name` is the parameter that takes the `ToolContext`, if there is one.
     """
 
-    def __init__(self, function: Callable[..., object], described: Mapping[str, str] | None = None) -> None:
-        """`described` says what the parameters are for, as far as their annotations do not.
-
-        Raises `ToolDefinitionError` for a signature that no JSON object can fill.
-        """
+    def __init__(self, function: Callable[..., object]) -> None:
+        """Raises `ToolDefinitionError` for a signature that no JSON object can fill."""
         from pydantic import ConfigDict, Field, create_model
         from pydantic.errors import PydanticUserError
 
         self.context_name: str | None = None
-        described = described or {}
         fields: dict[str, Any] = {}
         self._names: dict[str, str] = {}
         for name, annotation, default in _parameters(function):
@@ -115,9 +103,6 @@ class Parameters:
                 continue
             # Fields have names of our own: a parameter may be called what a model class already uses.
             self._names[name] = f"argument_{len(fields)}"
-            says = any(getattr(part, "description", None) for part in getattr(annotation, "__metadata__", ()))
-            if name in described and not says:
-                annotation = Annotated[annotation, Field(description=described[name])]
             fields[self._names[name]] = (annotation, Field(default, alias=name))
         try:
             self._model: type[BaseModel] = create_model(
@@ -167,12 +152,11 @@ def tool(
 ) -> Any:
     """Make a tool of a typed function, `async` or plain.
 
-    The first paragraph of its docstring describes it to the model, its sections on arguments (in the style of
-    Google, NumPy or Sphinx) describe these. Its annotations are the schema (pydantic's `Field` in `Annotated`
-    adds bounds, and descriptions that go before those of the docstring), a parameter of type `ToolContext` is
-    filled by the loop. It returns a string, a `ToolOutput`, or anything that has a JSON form. `kind`,
-    `main_argument` and `roles` are those of `ToolSpec`; `conflict_key` is given the validated arguments.
-    Raises `ToolDefinitionError` for a function that no model could be offered.
+    The first paragraph of its docstring describes it to the model, its annotations are the schema (pydantic's
+    `Field` in `Annotated` adds descriptions and bounds), a parameter of type `ToolContext` is filled by the
+    loop. It returns a string, a `ToolOutput`, or anything that has a JSON form. `kind`, `main_argument` and
+    `roles` are those of `ToolSpec`; `conflict_key` is given the validated arguments. Raises
+    `ToolDefinitionError` for a function that no model could be offered.
     """
     facts = {"kind": kind, "main_argument": main_argument, "roles": roles or {}}
     if function is None:
@@ -207,16 +191,16 @@ def _tool(
     if NAME.fullmatch(name) is None:
         hint = "use 1 to 64 letters, digits, _ and -; say tool(name=...) where the function's name has others"
         raise ToolDefinitionError(f"{name!r} is no name for a tool", hint=hint)
-    docs = read_docstring(inspect.getdoc(function) or "")
-    if not docs.summary:
+    description = (inspect.getdoc(function) or "").strip().split("\n\n")[0]
+    if not description:
         raise ToolDefinitionError(f"{name} has no docstring", hint="tell the model there what the tool does")
-    parameters = Parameters(function, docs.arguments)
+    parameters = Parameters(function)
     for argument in (facts["main_argument"], *facts["roles"]):
         if argument is not None and argument not in parameters.names:
             raise ToolDefinitionError(f"{name} has no parameter {argument!r}", hint="name one that it has")
     spec = ToolSpec(
         name=name,
-        description=docs.summary,
+        description=" ".join(description.split()),
         input_schema=parameters.schema,
         **facts,
     )

@@ -8,12 +8,10 @@ class Learned:
 
     `mismatches` are the pairs of requested and answering model that were told of, `hidden_tools` the names of
     tools that another of that name hides. `holds_schema` is false
-    once the provider has turned out not to take the schema of the answer. `windows` are those that refusals
-    stated, in estimated tokens per model.
+    once the provider has turned out not to take the schema of the answer.
     """
 
     def __init__(self) -> None:
         self.mismatches: set[tuple[str, str]] = set()
         self.hidden_tools: set[str] = set()
         self.holds_schema = True
-        self.windows: dict[str, int] = {}

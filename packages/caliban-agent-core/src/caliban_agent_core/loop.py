@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-from typing import Any
-
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban_agent_core.answer import MAX_REPAIRS, OutputType, repair_prompt
 from caliban_agent_core.compaction import Compaction
-from caliban_agent_core.dispatch import ToolBatch
-from caliban_agent_core.doom import STOP_AFTER, Repeats, advice, after_calls
-from caliban_agent_core.errors import AnswerMismatch
 from caliban_agent_core.hooks import HookCaller
-from caliban_agent_core.images import names_image, without_images
 from caliban_agent_core.learned import Learned
 from caliban_agent_core.nudge import Nudges, TurnFacts, after_turn
-from caliban_agent_core.options import DEFAULT_MAX_TOKENS, AgentOptions
+from caliban_agent_core.options import AgentOptions
 from caliban_agent_core.ports import Boundary, InputSource
 from caliban_agent_core.prefix import PrefixWatch
 from caliban_agent_core.reply import Reply, ThinkingOverflow
 from caliban_agent_core.state import RunState
 from caliban_agent_core.toolset import ToolSnapshot, ToolSnapshots
-from caliban_agent_core.turn import Turn, TurnOutcome, waiting_calls, waiting_for
+from caliban_agent_core.turn import Turn, TurnOutcome
 from caliban_common.event import TurnStart, Warned
 from caliban_common.history import Repairer
-from caliban_common.message import Message, ToolUseBlock
+from caliban_common.message import Message
 from caliban_common.stop import Stop
 from caliban_common.text import one_line
 from caliban_provider.errors import (
@@ -37,7 +28,6 @@ from caliban_provider.errors import (
     InvalidRequest,
     ProviderError,
     RequestTooLarge,
-    ServerError,
     StreamIdle,
 )
 from caliban_provider.request import CompletionRequest
@@ -48,10 +38,9 @@ GO_ON = "Go on: the task is not done yet."
 
 
 class Loop(Struct, kw_only=True):
-    """What one run's loop works with, and its memory between turns.
+    """What one run's loop works with; `nudges` and `continuations` are its only memory between turns.
 
-    `continuations` counts how often hooks have kept the run going past its end, `repairs` how often an answer
-    was not of the `output_type`. With `resumes` the calls that the history leaves open are made first.
+    `continuations` counts how often hooks have kept the run going past its end.
     """
 
     model: str
@@ -67,33 +56,15 @@ class Loop(Struct, kw_only=True):
     learned: Learned
     inputs: InputSource | None = None
     continuations: int = 0
-    output_type: OutputType | None = None
-    resumes: bool = False
-    offered: ToolSnapshot | None = None
-    output: Any = None
-    pending: tuple[ToolUseBlock, ...] = ()
-    repairs: int = 0
-    unfit: Stop | None = None
-    repeats: Repeats = Repeats()
-    images_left_out: bool = False
 
     async def run(self) -> Stop:
         """Turn after turn; the reason why there is no further one."""
-        if self.resumes and (stop := await self._resume()) is not None:
-            return stop
         while self.state.turns < self.options.max_turns:
             stop = await self._step()
             if stop is not None:
                 return stop
         limit = self.options.max_turns
         return Stop(kind="max_turns", message=f"the run reached its limit of {limit} turns")
-
-    async def _resume(self) -> Stop | None:
-        """Make the calls that wait for an approval; how the run ends where they still do."""
-        calls = waiting_calls(self.state.messages)
-        work = await self.turn.finish(calls, self.state.turns, await self._offer())
-        self.pending = work.pending()
-        return self.hooks.stop or waiting_for(work)
 
     async def _step(self) -> Stop | None:
         number = self.state.turns
@@ -116,69 +87,44 @@ class Loop(Struct, kw_only=True):
         return self.hooks.stop or await self._after(outcome)
 
     async def _play(self, number: int) -> TurnOutcome:
-        """One turn; a prompt that is too long for the window is compacted and tried again."""
-        while True:
-            try:
-                outcome = await self._ask(number)
-            except ContextTooLong as error:
-                if not await self.compaction.react(self.state, error):
-                    raise
-                continue
-            if outcome is not None:
-                return outcome
+        """One turn; a prompt that is too long for the window is compacted and tried once more."""
+        try:
+            outcome = await self._ask(number)
+        except ContextTooLong:
+            if not await self.compaction.react(self.state):
+                raise
+            return await self._ask(number)
+        if outcome.reply.stop_reason == "context_window" and await self.compaction.react(self.state):
+            return await self._ask(number)
+        return outcome
 
-    async def _ask(self, number: int) -> TurnOutcome | None:
-        """One turn, with an eye on the beginning of its prompt; `None` where it is to be played again."""
-        tools = self.offered = await self._offer()
+    async def _ask(self, number: int) -> TurnOutcome:
+        """One turn, with an eye on the beginning of its prompt."""
+        tools = await self._offer()
         request = self._request(tools)
         await self._tell(self.prefix.ask(request, self.state.generation))
         try:
-            outcome = await self._run_turn(request, number, tools)
-        except (InvalidRequest, ServerError) as error:
-            if isinstance(error, ContextTooLong | RequestTooLarge):
-                raise
-            if isinstance(error, InvalidRequest) and await self._without_images(error):
-                return None
-            if request.response_schema is None or not _may_be_the_schema(error):
+            outcome = await self.turn.run(request, number, tools)
+        except InvalidRequest as error:
+            if request.response_schema is None or isinstance(error, ContextTooLong | RequestTooLarge):
                 raise
             await self._tell(_unheld(error))
-            outcome = await self._run_turn(replace(request, response_schema=None), number, tools)
+            outcome = await self.turn.run(replace(request, response_schema=None), number, tools)
             self.learned.holds_schema = False
-        if outcome is not None:
-            await self._tell(self.prefix.answered(outcome.reply.message, outcome.reply.usage))
+        await self._tell(self.prefix.answered(outcome.reply.message, outcome.reply.usage))
         return outcome
-
-    async def _run_turn(
-        self, request: CompletionRequest, number: int, tools: ToolSnapshot
-    ) -> TurnOutcome | None:
-        return await self.turn.run(
-            request, number, tools, make_room=partial(self.compaction.react, self.state)
-        )
-
-    async def _without_images(self, error: InvalidRequest) -> bool:
-        """Leave out the images that were refused with `error`, once in a run; whether there were any."""
-        if self.images_left_out or not names_image(error.message):
-            return False
-        messages = without_images(tuple(self.state.messages), one_line(error.message, max_chars=300))
-        if messages is None:
-            return False
-        self.images_left_out = True
-        text = f"the provider refused an image, and the model is told so instead: {one_line(error.message)}"
-        await self._tell(Warned(subtype="image_refused", message=text))
-        await self.state.rewrite(messages, "an image that the provider refused was left out")
-        return True
 
     async def _tell(self, warning: Warned | None) -> None:
         if warning is not None:
             await self.state.emit(warning)
 
     async def _after(self, outcome: TurnOutcome) -> Stop | None:
-        message, work = outcome.reply.message, outcome.work
+        message = outcome.reply.message
         facts = TurnFacts(
             output_tokens=outcome.reply.usage.output_tokens,
-            has_text=bool(message.text.strip()) and not _lacks_call(outcome.reply),
+            has_text=bool(message.text.strip()),
             has_tool_calls=bool(message.tool_uses),
-            edited=work is not None and work.edited,
+            edited=outcome.edited,
             refused=(outcome.stop is not None and outcome.stop.kind in ("refusal", "content_filter"))
             or _unknown_end(outcome.reply) is not None,
         )
@@ -186,63 +132,16 @@ class Loop(Struct, kw_only=True):
             self.nudges,
             facts,
             max_empty_nudges=self.options.max_empty_nudges,
-            no_edit_turns=self.options.no_edit_nudge_turns if self._can_edit() else 0,
+            no_edit_turns=self.options.no_edit_nudge_turns,
         )
-        self.pending = () if work is None else work.pending()
         if outcome.stop is not None and outcome.stop.kind != "end_of_turn":
             return outcome.stop
         if outcome.stop is not None and (nudge is None or nudge.kind != "empty_turn"):
-            broken = broken_end(outcome.reply)
-            if broken is not None or await self._lacks_output():
-                return broken
-            return self.unfit or await self._end(outcome.stop, message)
+            return self._silence(outcome.reply) or await self._end(outcome.stop, message)
         for text in (outcome.say, nudge.text if nudge is not None else None):
             if text is not None:
                 await self.state.tell(text)
-        return None if work is None else await self._notice_doom(work)
-
-    async def _lacks_output(self) -> bool:
-        """Whether the answer was not of the type that was asked for, and the model was told so."""
-        if self.output_type is None:
-            return False
-        try:
-            self.output, self.unfit = self.output_type.check(self.state.text), None
-            return False
-        except AnswerMismatch as error:
-            self.repairs += 1
-            if self.repairs > MAX_REPAIRS:
-                self.unfit = Stop(kind="schema_mismatch", message=f"the answer does not fit: {error.message}")
-                return False
-            await self.state.tell(repair_prompt(error.message))
-            return True
-
-    async def _notice_doom(self, work: ToolBatch) -> Stop | None:
-        """Tell a model that makes the same failing call again and again; the end, when it does not listen."""
-        self.repeats, verdict, name = after_calls(
-            self.repeats, work.calls, work.failed(), changed=work.changed
-        )
-        match verdict:
-            case "go":
-                return None
-            case "tell":
-                await self.state.tell(advice(name))
-                return None
-            case "stop":
-                called = one_line(name) or "a tool without a name"
-                return Stop(
-                    kind="doom_loop",
-                    message=f"the model made the same failing call {STOP_AFTER} times: {called}",
-                    hint="say what it should do instead, or try another model",
-                )
-
-    def _schema(self) -> Mapping[str, Any] | None:
-        if self.options.response_schema is not None or self.output_type is None:
-            return self.options.response_schema
-        capabilities = self.compaction.provider.capabilities(self.model)
-        return self.output_type.native if capabilities.structured_output else None
-
-    def _can_edit(self) -> bool:
-        return self.offered is not None and any(tool.kind == "edit" for tool in self.offered.specs)
+        return None
 
     async def _end(self, stop: Stop, message: Message) -> Stop | None:
         """The end of a run, unless the user or a hook has more to say."""
@@ -276,46 +175,33 @@ class Loop(Struct, kw_only=True):
                 await self._tell(_hidden(name))
         return tools
 
+    def _silence(self, reply: Reply) -> Stop | None:
+        """The end for a model that ends a run without a word.
+
+        One that has said something before, or was urged on in vain, has ended its turn: unless its provider
+        has a reason of its own.
+        """
+        unknown = _unknown_end(reply)
+        if unknown is None and (reply.message.content or self.state.said or self.nudges.empty_in_a_row > 0):
+            return None
+        why = f": {one_line(unknown)}" if unknown else ""
+        hint = "ask again, or try another model"
+        return stop_for(BadResponse(f"the model wrote nothing{why}", hint=hint))
+
     def _request(self, tools: ToolSnapshot) -> CompletionRequest:
         options = self.options
         return CompletionRequest(
             model=self.model,
             messages=self.repairer.view(self.state.messages),
-            max_tokens=options.max_tokens or DEFAULT_MAX_TOKENS,
+            max_tokens=options.max_tokens,
             tools=tools.specs,
             temperature=options.temperature,
             thinking_tokens=options.thinking_tokens,
             effort=options.effort,
-            response_schema=self._schema() if self.learned.holds_schema else None,
+            response_schema=options.response_schema if self.learned.holds_schema else None,
             cache=options.prompt_cache,
             min_cache_tokens=options.min_cache_tokens,
         )
-
-
-def _lacks_call(reply: Reply) -> bool:
-    """Whether a reply says that it ends with a call, and has none."""
-    return reply.stop_reason == "tool_use" and not reply.message.tool_uses
-
-
-def broken_end(reply: Reply) -> Stop | None:
-    """The end for a model whose last reply is no answer: empty, without its call, or cut."""
-    detail = one_line(reply.detail) if reply.detail else ""
-    if _lacks_call(reply):
-        what = "the model announced a tool call and made none"
-    elif not reply.message.text.strip():
-        what = f"the model wrote nothing: {detail}" if detail else "the model wrote nothing"
-    elif reply.stop_reason == "other":
-        what = f"the reply ended for a reason that is not known: {detail or 'the provider named none'}"
-    else:
-        return None
-    return stop_for(BadResponse(what, hint="ask again, or try another model"))
-
-
-def _may_be_the_schema(error: ProviderError) -> bool:
-    """Whether a request may have failed for its schema: some servers fall over it instead of refusing it."""
-    if isinstance(error, ServerError):
-        return error.status is not None and error.status >= 500
-    return not isinstance(error, ContextTooLong | RequestTooLarge)
 
 
 def _unknown_end(reply: Reply) -> str | None:

@@ -14,7 +14,7 @@ from caliban_common.stop import Stop
 from caliban_common.tool import ToolSpec
 from caliban_common.usage import Usage
 from caliban_provider.capabilities import Capabilities, ModelInfo
-from caliban_provider.errors import BudgetSpent, ProviderError
+from caliban_provider.errors import BudgetSpent
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import (
@@ -35,8 +35,7 @@ class MeteredProvider:
     """`inner`, with `ledger` asked before each of its calls and told after it.
 
     Entering `stream` raises `BudgetSpent` when the ledger says no, before anything is sent. `agent` is in
-    whose name is spent, empty for the main one; `on_warning` hears what the ledger has to say, and `on_error`
-    sees each error of `inner` before it is raised. A call is
+    whose name is spent, empty for the main one; `on_warning` hears what the ledger has to say. A call is
     priced by `name`, else by that of `inner`: of a router, meter the providers behind it and not the router.
     Attributes that a provider need not have are those of `inner`.
     """
@@ -49,14 +48,12 @@ class MeteredProvider:
         agent: str = "",
         name: str = "",
         on_warning: Callable[[Warned], None] | None = None,
-        on_error: Callable[[ProviderError], None] | None = None,
     ) -> None:
         self._inner = inner
         self._ledger = ledger
         self._agent = agent
         self._called = name or inner.name
         self._on_warning = on_warning
-        self._on_error = on_error
         self._estimator = Estimator()
         self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
 
@@ -108,10 +105,6 @@ class MeteredProvider:
         if warning is not None and self._on_warning is not None:
             self._on_warning(warning)
 
-    def _see(self, error: ProviderError) -> None:
-        if self._on_error is not None:
-            self._on_error(error)
-
     def _tool_tokens(self, tools: tuple[ToolSpec, ...]) -> int:
         known, tokens = self._tools
         if known is not tools:
@@ -140,9 +133,6 @@ class _MeteredStream:
             events = await self._call.__aenter__()
             self._next = events.__aiter__().__anext__
             entered = True
-        except ProviderError as error:
-            self._meter._see(error)
-            raise
         finally:
             if not entered:
                 self._meter._end(self._number, NOTHING, 0)
@@ -166,11 +156,7 @@ class _MeteredStream:
         return self
 
     async def __anext__(self) -> StreamEvent:
-        try:
-            event = await self._next()
-        except ProviderError as error:
-            self._meter._see(error)
-            raise
+        event = await self._next()
         kind = type(event)
         if kind is TextDelta or kind is ThinkingDelta:
             self._size += text_size(event.text)  # type: ignore[union-attr]

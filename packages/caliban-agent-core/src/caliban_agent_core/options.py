@@ -9,32 +9,24 @@ from typing import Any
 from msgspec import Struct, field
 
 from caliban_agent_core.recovery import RecoveryLimits
-from caliban_common.mask import Masker
 from caliban_provider.request import Effort
 from caliban_provider.retry import RetryPolicy
-
-DEFAULT_MAX_TOKENS = 8192
-"""The room of a reply where nobody says how long it may be."""
 
 
 class AgentOptions(Struct, frozen=True, kw_only=True):
     """Limits and habits of a run.
 
-    `max_turns` ≥ 0. `max_tokens` ≥ 1 of one reply is never exceeded; `None` is `DEFAULT_MAX_TOKENS`, and more
-    for a reply that does not fit. `max_calls_per_reply` bounds the tool calls that are run of one reply; the
-    rest gets an error. `parallel_limit` bounds tools that run at once; 1 is
+    `max_turns` ≥ 0 and `max_tokens` ≥ 1 (of one reply). `parallel_limit` bounds tools that run at once; 1 is
     serial. A cap, threshold or nudge of 0 is off; `auto_compact_threshold` is a share of the window, `None`
-    is off. `no_edit_nudge_turns` counts only where a tool of kind `edit` is offered. `overflow_dir` receives
-    results longer than `tool_result_cap_chars`. A conversation shorter than `min_cache_tokens` gets no marker
-    of the prompt cache of its own. `agent` is the name under which tools speak of this agent; empty is the
-    main one. What `masker` knows is taken out of what tools and hooks say, before anything else is done with
-    it.
+    is off. `overflow_dir` receives results longer than `tool_result_cap_chars`. A conversation shorter than
+    `min_cache_tokens` gets no marker of the prompt cache of its own. `agent` is the name under which tools
+    speak of this agent; empty is the main one.
     """
 
     session_id: str = "ephemeral"
     agent: str = ""
     max_turns: int = 50
-    max_tokens: int | None = None
+    max_tokens: int = 8192
     temperature: float | None = None
     thinking_tokens: int | None = None
     effort: Effort | None = None
@@ -42,7 +34,6 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     prompt_cache: bool = True
     min_cache_tokens: int = 1024
     parallel_limit: int = 16
-    max_calls_per_reply: int = 128
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     recovery: RecoveryLimits = field(default_factory=RecoveryLimits)
     thinking_cap_chars: int = 262_144
@@ -51,6 +42,5 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     auto_compact_threshold: float | None = 0.75
     micro_compact: bool = True
     max_empty_nudges: int = 2
-    no_edit_nudge_turns: int = 0
+    no_edit_nudge_turns: int = 10
     event_buffer: int = 1024
-    masker: Masker | None = None

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, write_atomic
-from caliban_common.message import Block, ImageBlock, Message, TextBlock, ToolResultBlock
+from caliban_common.message import ImageBlock, TextBlock
 from caliban_common.text import clean, one_line
 from caliban_common.tool import ToolOutput
 
@@ -39,32 +39,6 @@ def cap_output(
     shown = _shortened(text, note, cap_chars)
     images = (block for block in output.content if isinstance(block, ImageBlock))
     return replace(output, content=(TextBlock(text=shown), *images))
-
-
-def cap_history(
-    messages: tuple[Message, ...], *, cap_chars: int, directory: Path | None, session_id: str
-) -> tuple[Message, ...]:
-    """`messages` of an earlier process with each result within its cap, as `cap_output` has it on arrival."""
-
-    def capped(block: Block) -> Block:
-        if not isinstance(block, ToolResultBlock):
-            return block
-        output = ToolOutput(content=block.content)
-        short = cap_output(
-            output,
-            cap_chars=cap_chars,
-            directory=directory,
-            session_id=session_id,
-            tool_use_id=block.tool_use_id,
-        )
-        return block if short is output else replace(block, content=short.content)
-
-    def within(message: Message) -> Message:
-        content = tuple(map(capped, message.content)) if message.tool_results else message.content
-        same = all(one is other for one, other in zip(content, message.content, strict=True))
-        return message if same else replace(message, content=content)
-
-    return tuple(map(within, messages))
 
 
 def file_name(wanted: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -19,8 +19,8 @@ from caliban_provider.provider import Provider
 class Rules(Protocol):
     """May this call run? Answered from rules alone: quick, pure, never waiting for anyone."""
 
-    def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision | Awaitable[Decision]:
-        """The verdict; `ask` goes on to the approver. What it raises counts as `deny`."""
+    def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
+        """The verdict; `ask` goes on to the approver."""
         ...
 
 
@@ -36,10 +36,7 @@ class Approver(Protocol):
     """May this call run? Answered by a person or in a person's name."""
 
     async def approve(self, request: ApprovalRequest) -> Decision:
-        """`allow`, `deny`, or `ask` where the answer comes later: the run then ends and can be resumed.
-
-        Several may be asked for at once. What it raises counts as `deny`.
-        """
+        """`allow` or `deny`; anything else counts as `deny`."""
         ...
 
 

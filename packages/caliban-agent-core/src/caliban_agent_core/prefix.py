@@ -19,7 +19,6 @@ from zlib import crc32
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban_agent_core.compact.summary import is_summary
 from caliban_common.event import Warned
 from caliban_common.message import Message
 from caliban_common.usage import Usage
@@ -124,10 +123,7 @@ def _is_next(seen: Seen, request: CompletionRequest, generation: int) -> bool:
 
 
 def _leading(request: CompletionRequest) -> tuple[Message, ...]:
-    """The system prompt. A summary among it takes the place of older messages, and is no surprise."""
-    return tuple(
-        message for message in request.messages if message.role == "system" and not is_summary(message)
-    )
+    return tuple(message for message in request.messages if message.role == "system")
 
 
 def _digest(text: str) -> str:
@@ -189,7 +185,7 @@ def _broken(part: str, cached_tokens: int) -> Warned:
     cost = f" ({cached_tokens:,} tokens)" if cached_tokens else ""
     return Warned(
         subtype="cache_break",
-        message=f"the provider's prompt cache{cost} cannot be reused beyond {part}",
+        message=f"the prompt cache{cost} is of no use from {part}",
         details={"part": part, "cached_tokens": cached_tokens},
     )
 

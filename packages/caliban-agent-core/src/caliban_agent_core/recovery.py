@@ -72,22 +72,16 @@ GateVerdict: TypeAlias = Escalate | Continue | GiveUp
 
 
 def after_max_tokens(
-    state: Recovery,
-    limits: RecoveryLimits,
-    *,
-    has_tool_calls: bool,
-    max_tokens: int = 0,
-    limit: int | None = None,
+    state: Recovery, limits: RecoveryLimits, *, has_tool_calls: bool, max_tokens: int = 0
 ) -> GateVerdict:
     """The verdict on a reply that ended with `max_tokens`.
 
     `max_tokens` is the room it had: a second attempt with no more than that would end the same way, so it is
-    left out. `limit` is what somebody allows explicitly: there is never more room than that.
+    left out.
     """
     if not limits.enabled:
         return GiveUp()
-    may_grow = limit is None and max_tokens < limits.escalated_max_tokens
-    if not has_tool_calls and not state.escalated and may_grow:
+    if not has_tool_calls and not state.escalated and max_tokens < limits.escalated_max_tokens:
         escalated = Recovery(escalated=True, continuations=state.continuations)
         return Escalate(max_tokens=limits.escalated_max_tokens, state=escalated)
     if state.continuations >= limits.max_continuations:

@@ -1,7 +1,8 @@
 """One reply of the model: ask, stream, fold, and ask again where that is safe.
 
-What may be asked again (ADR 0010): whatever the error calls retryable, a connection that is cut in the middle
-of a reply among it. What was shown of the reply is then taken back by an event.
+What may be asked again (ADR 0010): before any content, whatever the error calls retryable; after content,
+only what the provider itself declared inside the stream (overloaded, rate limit, server error), because a
+broken line may hide a reply that is complete and billed. What was shown is then taken back by an event.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ from caliban_common.usage import Usage
 from caliban_provider.assemble import Assembler
 from caliban_provider.errors import (
     BadResponse,
+    Overloaded,
     ProviderError,
+    RateLimited,
+    ServerError,
     StreamInterrupted,
 )
 from caliban_provider.provider import Provider
@@ -50,6 +54,8 @@ from caliban_provider.stream import (
 
 MAX_MALFORMED = 2
 """How often in one turn a reply with an unreadable tool call is asked for again (case b073)."""
+
+DECLARED = (Overloaded, RateLimited, ServerError)
 
 
 class ThinkingOverflow(Exception):
@@ -117,6 +123,8 @@ class ModelCaller:
                 await self._retract(turn, self._attempts.malformed)
             except ProviderError as error:
                 shown = self.assembler is not None and self.assembler.has_content
+                if shown and not isinstance(error, DECLARED):
+                    raise
                 failed, told = self._attempts.failed + 1, self._attempts.told
                 delay_s = self._retry.delay(failed, error, random.random(), told=told)
                 if delay_s is None:
@@ -185,7 +193,7 @@ class ModelCaller:
             self._state.spend(usage - told)
         reply = Reply(
             message=message,
-            stop_reason=assembler.stop_reason or "end_turn",
+            stop_reason=assembler.stop_reason or "other",
             usage=usage,
             detail=assembler.detail,
             first_token_ms=first_token_ms,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import TracebackType
 
 import anyio
+from anyio.abc import TaskGroup
 
-from caliban_agent_core.background import Background
 from caliban_agent_core.channel import Channel
 from caliban_agent_core.dispatch import interruption
 from caliban_agent_core.errors import RunNotFinished
@@ -25,8 +25,7 @@ class Run:
     `prompt`, where there is one, enters the history once the hooks have let it in.
 
     Leaving the body early cancels the loop and waits for it; its tools are stopped, and the outcome is there
-    in every case. The body may be left in another task than it was entered in, as that of an async generator
-    is which nobody reads to its end.
+    in every case.
     """
 
     def __init__(
@@ -45,7 +44,7 @@ class Run:
         self._prompt = prompt
         self._scope = anyio.CancelScope()
         self._outcome: RunEnd | None = None
-        self._task: Background | None = None
+        self._group: TaskGroup | None = None
 
     @property
     def outcome(self) -> RunEnd:
@@ -59,10 +58,11 @@ class Run:
         self._scope.cancel()
 
     async def __aenter__(self) -> Run:
-        if self._task is not None:
+        if self._group is not None:
             raise RuntimeError("a run can be entered once; ask the agent for another one")
-        self._task = Background(self._work)
-        self._task.start()
+        self._group = anyio.create_task_group()
+        await self._group.__aenter__()
+        self._group.start_soon(self._work)
         return self
 
     async def __aexit__(
@@ -70,11 +70,19 @@ class Run:
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> None:
-        assert self._task is not None
+    ) -> bool | None:
+        assert self._group is not None
         self.events.abandon()
         self._scope.cancel()
-        await self._task.wait()
+        try:
+            return await self._group.__aexit__(kind, error, traceback)
+        except BaseExceptionGroup as group:
+            # A reader's own error arrives wrapped by the task group; hand it back as it was raised.
+            if error is not None and group.exceptions == (error,):
+                return False
+            if len(group.exceptions) == 1:
+                raise group.exceptions[0] from None
+            raise
 
     async def _work(self) -> None:
         state = self._loop.state
@@ -92,9 +100,6 @@ class Run:
                 turns=state.turns,
                 turns_without_edit=nudges.turns_without_edit,
                 no_edit_nudge_emitted=nudges.no_edit_emitted,
-                text=state.text,
-                output=self._loop.output,
-                pending=self._loop.pending,
             )
             state.put(self._outcome)
             self.events.close()
@@ -115,7 +120,6 @@ class Run:
         """Make the history valid where the run was cut off: keep what was said, answer what was asked."""
         work = self._loop.turn.work
         if work is not None:
-            state.turns += 1
             for call in work.open_calls():
                 state.put(interruption(call, work.turn))
             if state.messages and state.messages[-1].role == "assistant":
@@ -123,5 +127,4 @@ class Run:
             return
         partial = self._caller.partial(self._loop.model)
         if partial is not None:
-            state.turns += 1
             state.add_last(partial)

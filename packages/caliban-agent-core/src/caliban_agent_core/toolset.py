@@ -54,18 +54,9 @@ def snapshot_of(tools: Sequence[Tool]) -> ToolSnapshot:
 
 
 def source_of(tools: Sequence[Tool] | ToolSource) -> ToolSource:
-    """`tools` as a source.
-
-    Raises `ToolDefinitionError` for what is no tool in a plain sequence, and for two tools of one name.
-    """
+    """`tools` as a source. Raises `ToolDefinitionError` for two of one name in a plain sequence."""
     if not isinstance(tools, Sequence):
         return tools
-    for tool in tools:
-        if not isinstance(getattr(tool, "spec", None), ToolSpec):
-            raise ToolDefinitionError(
-                f"{getattr(tool, '__name__', repr(tool))} is no tool",
-                hint="make one of a function with @tool, or give an object with the members of `Tool`",
-            )
     hidden = sorted(snapshot_of(tools).hidden)
     if hidden:
         raise ToolDefinitionError(f"two tools share the name {hidden[0]!r}", hint="give each its own name")

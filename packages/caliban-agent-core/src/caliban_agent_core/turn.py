@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -14,33 +12,20 @@ from caliban_agent_core.reply import ModelCaller, Reply
 from caliban_agent_core.state import RunState
 from caliban_agent_core.toolset import ToolSnapshot
 from caliban_common.event import ReplyDiscarded, TurnEnd
-from caliban_common.message import Message, TextBlock, ToolResultBlock, ToolUseBlock, assistant
+from caliban_common.message import Message, TextBlock, ToolResultBlock, assistant
 from caliban_common.stop import Stop
-from caliban_common.text import plural
 from caliban_provider.request import CompletionRequest
 
 NOT_RUN = "[not run: the reply was cut off at its token limit before this call was complete]"
-CUT = ("max_tokens", "context_window")
-"""Ends of a reply that came too early: its calls may be incomplete."""
-
-
-FULL = Stop(
-    kind="max_tokens",
-    message="the reply was cut off: the model's window is full",
-    hint="start a new conversation, or take a model with a larger window",
-)
 
 
 class TurnOutcome(Struct, frozen=True, kw_only=True):
-    """How a turn went: `stop` ends the run, `say` is what the loop tells the model before the next turn.
-
-    `work` are the calls that were made.
-    """
+    """How a turn went: `stop` ends the run, `say` is what the loop tells the model before the next turn."""
 
     reply: Reply
     stop: Stop | None = None
     say: str | None = None
-    work: ToolBatch | None = None
+    edited: bool = False
 
 
 class Turn:
@@ -56,27 +41,14 @@ class Turn:
         self._recovery = Recovery()
         self.work: ToolBatch | None = None
 
-    async def run(
-        self,
-        request: CompletionRequest,
-        turn: int,
-        tools: ToolSnapshot,
-        *,
-        make_room: Callable[[], Awaitable[bool]] | None = None,
-    ) -> TurnOutcome | None:
+    async def run(self, request: CompletionRequest, turn: int, tools: ToolSnapshot) -> TurnOutcome:
         """Play turn number `turn`, whose request offers `tools`.
 
-        A reply that filled the window is taken back where `make_room` shortens the history: then nothing is
-        given, and the turn is to be played again. Raises `ProviderError`; the history stays valid in every
-        case.
+        Raises `ProviderError`; the history stays valid in every case.
         """
         before = self._state.usage
         api_before = self._caller.api_ms
         reply, step = await self._reply(request, turn)
-        if reply.stop_reason == "context_window" and make_room is not None and await make_room():
-            reason = "the model's window was full; asking again with a shorter conversation"
-            await self._state.emit(ReplyDiscarded(turn=turn, reason=reason))
-            return None
         outcome = await self._conclude(reply, step, turn, tools)
         await self._state.emit(
             TurnEnd(
@@ -92,15 +64,6 @@ class Turn:
         self.work = None
         return outcome
 
-    async def finish(self, calls: tuple[ToolUseBlock, ...], turn: int, tools: ToolSnapshot) -> ToolBatch:
-        """Make `calls` of an earlier reply, which have no results in the history yet."""
-        work = self.work = ToolBatch(calls=calls, turn=turn, tools=tools)
-        await self._dispatcher.run(work)
-        if results := work.settled():
-            await self._state.add(self._results(results))
-        self.work = None
-        return work
-
     async def _reply(self, request: CompletionRequest, turn: int) -> tuple[Reply, Continue | Stop | None]:
         """A reply, asked for a second time with more room when it hit its limit without a tool call."""
         while True:
@@ -113,7 +76,6 @@ class Turn:
                 self._options.recovery,
                 has_tool_calls=bool(reply.message.tool_uses),
                 max_tokens=request.max_tokens,
-                limit=self._options.max_tokens,
             )
             match step:
                 case Escalate():
@@ -123,7 +85,7 @@ class Turn:
                             turn=turn, reason="the reply hit its token limit; asking with more room"
                         )
                     )
-                    request = replace(request, max_tokens=step.max_tokens)
+                    request = replace(request, max_tokens=max(step.max_tokens, request.max_tokens))
                 case Continue():
                     self._recovery = step.state
                     return reply, step
@@ -140,9 +102,6 @@ class Turn:
             return TurnOutcome(reply=replace(reply, message=note), stop=refusal)
         await self._keep(reply.message)
         calls = reply.message.tool_uses
-        if reply.stop_reason == "context_window":
-            await self._answer_cut_calls(reply)
-            return TurnOutcome(reply=reply, stop=FULL)
         if reply.stop_reason == "max_tokens":
             await self._answer_cut_calls(reply)
             stop = step if isinstance(step, Stop) else None
@@ -150,9 +109,8 @@ class Turn:
         if calls:
             work = self.work = ToolBatch(calls=calls, turn=turn, tools=tools)
             await self._dispatcher.run(work)
-            if results := work.settled():
-                await self._state.add(self._results(results))
-            return TurnOutcome(reply=reply, work=work, stop=waiting_for(work))
+            await self._state.add(self._results(work.settled()))
+            return TurnOutcome(reply=reply, edited=work.edited)
         if reply.stop_reason == "pause_turn":
             return TurnOutcome(reply=reply)
         return TurnOutcome(reply=reply, stop=Stop(kind="end_of_turn"))
@@ -175,26 +133,6 @@ class Turn:
 
     def _results(self, results: tuple[ToolResultBlock, ...]) -> Message:
         return Message(role="user", content=results, id=self._state.new_id())
-
-
-def waiting_calls(messages: Sequence[Message]) -> tuple[ToolUseBlock, ...]:
-    """The calls of the last reply that nothing in the history answers."""
-    answered: set[str] = set()
-    for message in reversed(messages):
-        if message.role == "assistant":
-            return tuple(call for call in message.tool_uses if call.id not in answered)
-        answered.update(result.tool_use_id for result in message.tool_results)
-    return ()
-
-
-def waiting_for(work: ToolBatch) -> Stop | None:
-    """The end of a run whose calls wait for somebody who answers later."""
-    if not work.deferred:
-        return None
-    names = ", ".join(sorted({call.name for call in work.pending()}))
-    return Stop(
-        kind="approval", message=f"{plural(len(work.deferred), 'call')} to be approved later: {names}"
-    )
 
 
 def _refused(reply: Reply) -> Stop | None:

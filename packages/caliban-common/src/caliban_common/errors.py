@@ -5,18 +5,10 @@
     ├── ArgumentError    the model's arguments do not fit the tool's schema
     ├── NotRegularFile   a FIFO, device, socket or directory where a file was expected
     ├── TooLarge         a file above the bound the caller gave
-    ├── FileFailed       the operating system refused; the message carries its reason
-    └── RunFailed        a run did not come to the end that it was asked for
+    └── FileFailed       the operating system refused; the message carries its reason
 
 Each package draws its own tree below `CalibanError` in its own `errors.py`.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from caliban_common.stop import Stop
 
 
 class CalibanError(Exception):
@@ -53,11 +45,3 @@ class FileFailed(CalibanError):
     def __init__(self, message: str, *, hint: str | None = None, missing: bool = False) -> None:
         super().__init__(message, hint=hint)
         self.missing = missing
-
-
-class RunFailed(CalibanError):
-    """A run did not come to the end that it was asked for; `stop` says why."""
-
-    def __init__(self, stop: Stop) -> None:
-        super().__init__(stop.message or stop.kind, hint=stop.hint)
-        self.stop = stop

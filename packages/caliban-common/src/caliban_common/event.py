@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import field
 
-from caliban_common.errors import RunFailed
 from caliban_common.message import Message, ToolResultBlock, ToolUseBlock
 from caliban_common.stop import Stop, StopReason
 from caliban_common.tagged import Tagged
@@ -76,23 +75,6 @@ class ToolCallEnd(Tagged, frozen=True, kw_only=True, tag="tool_call_end"):
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-class ApprovalAsked(Tagged, frozen=True, kw_only=True, tag="approval_asked"):
-    """Somebody is asked whether `call` may run, and its run waits; other calls of the reply go on."""
-
-    turn: int
-    call: ToolUseBlock
-    reason: str
-
-
-class ApprovalGiven(Tagged, frozen=True, kw_only=True, tag="approval_given"):
-    """The answer; with `ask` it comes later, and the run ends without it."""
-
-    turn: int
-    tool_use_id: str
-    action: Literal["allow", "deny", "ask"]
-    reason: str = ""
-
-
 class ToolProgress(Tagged, frozen=True, kw_only=True, tag="tool_progress"):
     """A running tool call says how far it is: for people only, no model reads it.
 
@@ -124,15 +106,10 @@ class MessageAdded(Tagged, frozen=True, kw_only=True, tag="message_added"):
 
 
 class HistoryReplaced(Tagged, frozen=True, kw_only=True, tag="history_replaced"):
-    """The history was rewritten: `messages` is the whole new one.
-
-    A compaction says how large it was before and is now, in estimated tokens; other rewrites say 0.
-    """
+    """The history was rewritten (compaction): `messages` is the whole new one."""
 
     messages: tuple[Message, ...]
     reason: str
-    tokens_before: int = 0
-    tokens_after: int = 0
 
 
 class ReplyDiscarded(Tagged, frozen=True, kw_only=True, tag="reply_discarded"):
@@ -182,11 +159,7 @@ class TurnEnd(Tagged, frozen=True, kw_only=True, tag="turn_end"):
 
 
 class RunEnd(Tagged, frozen=True, kw_only=True, tag="run_end"):
-    """The run is over: `messages` is the whole history, valid to send again.
-
-    `text` is the model's last reply in this run, empty where there was none; `output` is the value in it
-    where the run has an output type. `pending` are the calls that wait for an approval, where `stop` says so.
-    """
+    """The run is over: `messages` is the whole history, valid to send again."""
 
     stop: Stop
     messages: tuple[Message, ...]
@@ -194,14 +167,6 @@ class RunEnd(Tagged, frozen=True, kw_only=True, tag="run_end"):
     turns: int
     turns_without_edit: int = 0
     no_edit_nudge_emitted: bool = False
-    text: str = ""
-    output: Any = None
-    pending: tuple[ToolUseBlock, ...] = ()
-
-    def raise_for_stop(self) -> None:
-        """Raise `RunFailed` unless the run came to the end that it was asked for."""
-        if not self.stop.ok:
-            raise RunFailed(self.stop)
 
 
 AgentEvent: TypeAlias = (
@@ -212,8 +177,6 @@ AgentEvent: TypeAlias = (
     | ToolCallInputDelta
     | ToolCallReady
     | ToolCallEnd
-    | ApprovalAsked
-    | ApprovalGiven
     | ToolProgress
     | ChildEvent
     | MessageAdded

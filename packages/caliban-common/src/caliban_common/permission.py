@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -19,10 +18,8 @@ class Decision(Struct, frozen=True, kw_only=True):
     """The verdict on one tool call.
 
     `reason` is told to the model and to the person; `rule` is the pattern that decided, if one did.
-    `updated_input` belongs to an allow: the input as it was judged, which runs in the place of the one given.
     """
 
     action: Action
     reason: str = ""
     rule: str | None = None
-    updated_input: Mapping[str, Any] | None = None

@@ -34,14 +34,8 @@ StopKind: TypeAlias = Literal[
     "content_filter",
     "thinking_budget",
     "schema_mismatch",
-    "doom_loop",
-    "approval",
 ]
-"""Why a whole run ended.
-
-`schema_mismatch` is of a prompt whose answers never fitted their schema, `doom_loop` of a model that makes
-the same failing call again and again; with `approval` a call waits for somebody who answers later.
-"""
+"""Why a whole run ended; `schema_mismatch` is of a prompt whose answers never fitted their schema."""
 
 
 class Stop(Struct, frozen=True, kw_only=True):

@@ -32,9 +32,8 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     `roles` say what arguments mean to policies: permission patterns such as `Bash:git *` match the command,
     the paths or the URL among them, and the main argument where there are none. A call that agrees with an
     earlier one in the `repeat_key` makes its result stale; without a key none does. A call of a tool that
-    `ends_plan` leaves plan mode. `aliases` are names that models give to its arguments, and the right ones
-    (also `timeout`, in milliseconds, for `timeout_seconds`); `extras` are arguments that change nothing. What
-    a tool says of itself opens nothing unless somebody vouches for it (ADR 0024).
+    `ends_plan` leaves plan mode. What a tool says of itself opens nothing unless somebody vouches for it
+    (ADR 0024).
     """
 
     name: str
@@ -45,8 +44,6 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     roles: Mapping[str, ArgumentRole] = field(default_factory=dict)
     repeat_key: RepeatKey | None = None
     ends_plan: bool = False
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    extras: tuple[str, ...] = ()
 
 
 Emit: TypeAlias = Callable[[ToolProgress | ChildEvent], Awaitable[None]]
@@ -59,8 +56,6 @@ async def drop(event: ToolProgress | ChildEvent) -> None:
 class ToolContext(Struct, frozen=True, kw_only=True):
     """Where a call stands: the session, the turn (from 0), the call's id, the agent (empty: the main one).
 
-    `context` is what the program gave to the run for its tools: a connection, a user, whatever they need.
-
     `await context.emit(event)` tells whoever follows the run, and waits while they are far behind. It does
     nothing once the call has ended.
     """
@@ -70,7 +65,6 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     tool_use_id: str
     agent: str = ""
     emit: Emit = drop
-    context: Any = None
 
 
 class ToolOutput(Struct, frozen=True, kw_only=True):

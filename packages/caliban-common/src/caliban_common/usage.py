@@ -25,7 +25,6 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Tokens of one call or of many.
 
     `input_tokens` is the whole prompt; `cache_read_tokens` and `cache_write_tokens` are parts of it.
-    `cache_write_long_tokens` are those of the latter that the cache keeps for an hour, which costs more.
     `output_tokens` includes `thinking_tokens`. All counts are ≥ 0. `estimated` says that some of them are not
     the provider's: it told none. In JSON the cache's counts have the names of the session file.
     """
@@ -35,7 +34,6 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cache_write_tokens: Count = field(default=0, name="cache_creation_input_tokens")
     cache_read_tokens: Count = field(default=0, name="cache_read_input_tokens")
     thinking_tokens: Count = 0
-    cache_write_long_tokens: Count = 0
     estimated: bool = False
 
     @property
@@ -54,7 +52,6 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
             cache_read_tokens=later.cache_read_tokens or self.cache_read_tokens,
             cache_write_tokens=later.cache_write_tokens or self.cache_write_tokens,
             thinking_tokens=later.thinking_tokens or self.thinking_tokens,
-            cache_write_long_tokens=later.cache_write_long_tokens or self.cache_write_long_tokens,
             estimated=later.estimated,
         )
 
@@ -65,7 +62,6 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
             cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
             cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
             thinking_tokens=self.thinking_tokens + other.thinking_tokens,
-            cache_write_long_tokens=self.cache_write_long_tokens + other.cache_write_long_tokens,
             estimated=self.estimated or other.estimated,
         )
 
@@ -76,6 +72,5 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
             cache_read_tokens=self.cache_read_tokens - other.cache_read_tokens,
             cache_write_tokens=self.cache_write_tokens - other.cache_write_tokens,
             thinking_tokens=self.thinking_tokens - other.thinking_tokens,
-            cache_write_long_tokens=self.cache_write_long_tokens - other.cache_write_long_tokens,
             estimated=self.estimated,
         )

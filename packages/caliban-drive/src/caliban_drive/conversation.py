@@ -76,7 +76,6 @@ class Conversation:
         self._context: tuple[Message, ...] = ()  # of the start, until a prompt is admitted
         self._watch = PrefixWatch(prefix)
         self.recorder = Recorder(store, self._watch)
-        self._failures: list[Notice] = []
         self._current: PromptInProgress | None = None
         self._interrupts_next = False
 
@@ -106,19 +105,11 @@ class Conversation:
                     event = SessionEnd(session_id=self._start.session_id, reason=reason)
                     await ask_hooks(self.agent.hooks, event)
         finally:
-            for failure in (*self.take_failures(), self.recorder.close()):
-                self.report(failure)
+            self.report(self.recorder.close())
 
     def record(self, event: AgentEvent) -> None:
-        """Fold in what happens outside of runs; a failure is told with the next prompt, or at the end."""
-        failure = self.recorder.record(event)
-        if failure is not None:
-            self._failures.append(failure)
-
-    def take_failures(self) -> tuple[Notice, ...]:
-        """What is to be told of recording outside of runs, once."""
-        failures, self._failures = tuple(self._failures), []
-        return failures
+        """Fold in what happens outside of runs; a failure is reported."""
+        self.report(self.recorder.record(event))
 
     def report(self, notice: Notice | None) -> None:
         """Say `notice`, where there is one."""

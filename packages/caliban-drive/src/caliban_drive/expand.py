@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
-from caliban_common.errors import CalibanError, DataError
+from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
-from caliban_common.images import check_image, image_type
 from caliban_common.message import Block, ImageBlock, Message, TextBlock
 from caliban_common.paths import expand_user
 from caliban_common.text import clean
@@ -26,22 +25,22 @@ from caliban_drive.errors import AttachmentRefused
 
 REFERENCE = re.compile(r"""(?:^|(?<=[\s(\[{"'<]))@(?:"([^"\n]+)"|((?:\\.|[^\s\\"])+))""", re.S)
 ESCAPE = re.compile(r"\\(.)", re.S)
-PATH_LIKE = re.compile(r"[\w~. /\\-]*(?:\.[A-Za-z0-9]{1,8}|/[\w. -]+)")
 TRAILING = ".,;:!?)]}>'\""
 MAX_REFERENCES = 100
+MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
 
 
 class ExpandOptions(Struct, frozen=True, kw_only=True):
-    """Where relative names start, and how much may be attached: bytes of one file, bytes of all.
-
-    `objection` says why a file may not be attached; `left_out` is told of each name that stays text.
-    """
+    """Where relative names start, and how much may be attached: bytes of one file, bytes of all."""
 
     workspace: Path
     max_file_bytes: int = 262_144
     budget_bytes: int = 1_048_576
-    objection: Callable[[Path], str | None] | None = None
-    left_out: Callable[[str], None] | None = None
 
 
 def expand(prompt: str, options: ExpandOptions) -> Message:
@@ -52,10 +51,6 @@ def expand(prompt: str, options: ExpandOptions) -> Message:
     blocks: list[Block] = [TextBlock(text=prompt)]
     left = options.budget_bytes
     for name, path in references(prompt, options.workspace):
-        objection = options.objection(path) if options.objection is not None else None
-        if objection is not None:
-            _tell(options, f"@{name} is not attached: {objection}")
-            continue
         data = _read(name, path, options.max_file_bytes)
         left -= len(data)
         if left < 0:
@@ -64,44 +59,7 @@ def expand(prompt: str, options: ExpandOptions) -> Message:
                 hint="name fewer files, or raise --attach-budget-bytes",
             )
         blocks.append(_block(name, data))
-    for name in _missing(prompt, options.workspace):
-        _tell(options, f"@{name} is not attached: there is no such file")
     return Message(role="user", content=tuple(blocks))
-
-
-def image_block(name: str, path: Path, max_bytes: int) -> ImageBlock:
-    """The image at `path`, which a person calls `name`. Raises `AttachmentRefused`."""
-    try:
-        data = read_regular(path, max_bytes=max_bytes)
-    except CalibanError as error:
-        raise AttachmentRefused(
-            f"--image {name}: {error.message}", hint="a larger one needs --max-attach-bytes"
-        ) from error
-    media_type = image_type(data)
-    if media_type is None:
-        raise AttachmentRefused(f"--image {name}: it is no PNG, JPEG, GIF or WebP image")
-    return ImageBlock.of(media_type=media_type, data=base64.b64encode(data).decode("ascii"))
-
-
-def _tell(options: ExpandOptions, message: str) -> None:
-    if options.left_out is not None:
-        options.left_out(message)
-
-
-def _missing(prompt: str, workspace: Path) -> Iterator[str]:
-    """The names in `prompt` that look like those of files, and are none."""
-    names: dict[str, None] = {}
-    for match in REFERENCE.finditer(prompt):
-        quoted, word = match.groups()
-        name = (quoted or ESCAPE.sub(r"\1", word)).rstrip(TRAILING)
-        looks_like_one = PATH_LIKE.fullmatch(name) is not None
-        if (
-            looks_like_one
-            and _existing(match, workspace) is None
-            and not (workspace / expand_user(name)).is_dir()
-        ):
-            names[name] = None
-    yield from list(names)[:MAX_REFERENCES]
 
 
 def references(prompt: str, workspace: Path) -> Iterator[tuple[str, Path]]:
@@ -150,12 +108,8 @@ def _read(name: str, path: Path, max_bytes: int) -> bytes:
 
 
 def _block(name: str, data: bytes) -> Block:
-    media_type = image_type(data)
+    media_type = _image_type(data)
     if media_type is not None:
-        try:
-            check_image(data)
-        except DataError as error:
-            raise AttachmentRefused(f"@{name}: {error.message}") from error
         return ImageBlock.of(media_type=media_type, data=base64.b64encode(data).decode("ascii"))
     if b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise AttachmentRefused(f"@{name} is neither text nor a PNG, JPEG, GIF or WebP image")
@@ -163,3 +117,9 @@ def _block(name: str, data: bytes) -> Block:
     text = clean(data.decode(encoding, "replace"))
     shown = name.replace('"', "'")
     return TextBlock(text=f'<file path="{shown}">\n{text}\n</file>')
+
+
+def _image_type(data: bytes) -> str | None:
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for magic, kind in MAGIC if data.startswith(magic)), None)

@@ -9,12 +9,9 @@ from typing import Any, Final, Literal, Protocol, TypeAlias, assert_never
 
 from msgspec import Struct, field
 
-from caliban_agent_core.recovery import TEXT_CUT
 from caliban_common.event import (
     AgentEvent,
     ApiRetry,
-    ApprovalAsked,
-    ApprovalGiven,
     AssistantTextDelta,
     AssistantThinkingDelta,
     ChildEvent,
@@ -32,7 +29,7 @@ from caliban_common.event import (
     TurnStart,
     Warned,
 )
-from caliban_common.message import Message, ToolUseBlock
+from caliban_common.message import ToolUseBlock
 from caliban_common.stop import Stop, StopKind
 from caliban_common.usage import Usage
 
@@ -49,19 +46,12 @@ SUBTYPES: Final[Mapping[StopKind, Subtype]] = MappingProxyType(
 )
 """The ends that have a name of their own; all others are errors."""
 
-REFUSALS: Final = ("refusal", "content_filter")
-
-
-ModelUsage: TypeAlias = tuple[str, Usage, float | None]
-"""A model, the tokens it used, and what they cost in US dollars; `None` where no price is known."""
-
 
 class PromptResult(Struct, frozen=True, kw_only=True):
     """The result of a prompt, or of several that one result answers.
 
     `text` is the last assistant message. `stop` is the end of the last run; without one there was none.
-    `cost_usd` counts every model call of the process. `structured` is the answer that fits its schema;
-    `is_answer` says that `text` is no word between two calls.
+    `cost_usd` counts every model call of the process. `structured` is the answer that fits its schema.
     """
 
     subtype: Subtype
@@ -73,7 +63,7 @@ class PromptResult(Struct, frozen=True, kw_only=True):
     turns: int = 0
     usage: Usage = field(default_factory=Usage)
     cost_usd: float = 0.0
-    model_usage: tuple[ModelUsage, ...] = ()
+    model_usage: tuple[tuple[str, Usage, float | None], ...] = ()
     duration_ms: float = 0.0
     api_ms: float = 0.0
     tool_calls_seen: int = 0
@@ -82,7 +72,6 @@ class PromptResult(Struct, frozen=True, kw_only=True):
     no_edit_nudge_emitted: bool = False
     has_structured: bool = False
     structured: Any = None
-    is_answer: bool = False
 
     @property
     def is_error(self) -> bool:
@@ -97,26 +86,18 @@ class Costs(Protocol):
         """All of it, in US dollars; calls without a known price count 0."""
         ...
 
-    def by_model(self) -> tuple[ModelUsage, ...]:
+    def by_model(self) -> tuple[tuple[str, Usage, float | None], ...]:
         """The same per model, with its tokens; `None` where no price is known."""
         ...
 
 
 class RunTotals(Struct, kw_only=True):
-    """The sum of the events of one or more runs, counted from when it was made.
-
-    Where somebody knows the `costs`, all tokens are theirs, so that no sum can differ from another: `before`
-    is what they knew when this was made. `is_answer` says that the last message makes no call.
-    """
+    """The sum of the events of one or more runs, counted from when it was made."""
 
     model: str
     session_id: str = ""
     costs: Costs | None = None
-    before: tuple[ModelUsage, ...] = ()
     text: str = ""
-    earlier_text: str = ""
-    is_answer: bool = False
-    goes_on: bool = False
     turns: int = 0
     usage: Usage = field(default_factory=Usage)
     api_ms: float = 0.0
@@ -131,7 +112,8 @@ class RunTotals(Struct, kw_only=True):
         """Fold `event` in."""
         match event:
             case MessageAdded():
-                self._add_message(event.message)
+                if event.message.role == "assistant":
+                    self.text = event.message.text or self.text
             case ToolCallReady():
                 self.calls_seen += 1
                 self.open_calls[event.call.id] = event.call
@@ -142,8 +124,6 @@ class RunTotals(Struct, kw_only=True):
                 self.open_calls.clear()
                 self.api_ms += event.api_ms
             case RunEnd():
-                if event.stop.kind in REFUSALS and self.text == f"[{event.stop.message}]":
-                    self.text = self.earlier_text  # our own note for the history is nobody's answer
                 self.turns += event.turns
                 self.usage += event.usage
                 self.turns_without_edit = event.turns_without_edit
@@ -156,8 +136,6 @@ class RunTotals(Struct, kw_only=True):
                 | AssistantThinkingDelta()
                 | ToolCallStart()
                 | ToolCallInputDelta()
-                | ApprovalAsked()
-                | ApprovalGiven()
                 | ToolProgress()
                 | HistoryReplaced()
                 | ReplyDiscarded()
@@ -168,14 +146,6 @@ class RunTotals(Struct, kw_only=True):
                 pass
             case _:
                 assert_never(event)
-
-    def _add_message(self, message: Message) -> None:
-        """Keep the last words of the model; those that go on after a cut are one answer with it."""
-        if message.role == "assistant":
-            self.earlier_text = self.text
-            self.text = (self.text if self.goes_on else "") + message.text or self.text
-            self.is_answer = not message.tool_uses
-        self.goes_on = message.role == "user" and message.text == TEXT_CUT
 
     def result(self, stop: Stop) -> PromptResult:
         """The result of runs of which the last ended with `stop`."""
@@ -190,8 +160,6 @@ class RunTotals(Struct, kw_only=True):
     def _result(
         self, subtype: Subtype, error: str | None, hint: str | None, stop: Stop | None
     ) -> PromptResult:
-        model_usage = self._model_usage()
-        usage = self.usage if self.costs is None else sum((row[1] for row in model_usage), Usage())
         return PromptResult(
             subtype=subtype,
             stop=stop,
@@ -200,10 +168,9 @@ class RunTotals(Struct, kw_only=True):
             hint=hint,
             session_id=self.session_id,
             turns=self.turns,
-            usage=usage,
+            usage=self.usage,
             cost_usd=self.costs.total_usd() if self.costs is not None else 0.0,
-            model_usage=model_usage,
-            is_answer=self.is_answer,
+            model_usage=self._model_usage(),
             duration_ms=(perf_counter() - self.started_s) * 1000,
             api_ms=self.api_ms,
             tool_calls_seen=self.calls_seen,
@@ -212,17 +179,10 @@ class RunTotals(Struct, kw_only=True):
             no_edit_nudge_emitted=self.no_edit_nudge_emitted,
         )
 
-    def _model_usage(self) -> tuple[ModelUsage, ...]:
-        if self.costs is None:
-            return ((self.model, self.usage, 0.0),) if self.turns or self.usage != Usage() else ()
-        known = {model: (usage, usd) for model, usage, usd in self.before}
-        rows = []
-        for model, usage, usd in self.costs.by_model():
-            old_usage, old_usd = known.get(model, (Usage(), None))
-            if usage != old_usage:
-                spent = None if usd is None else round(usd - (old_usd or 0.0), 10)
-                rows.append((model, usage - old_usage, spent))
-        return tuple(rows)
+    def _model_usage(self) -> tuple[tuple[str, Usage, float | None], ...]:
+        if self.costs is not None:
+            return self.costs.by_model()
+        return ((self.model, self.usage, 0.0),) if self.turns or self.usage != Usage() else ()
 
     def _denial(self, event: ToolCallEnd) -> dict[str, Any]:
         call = self.open_calls.get(event.result.tool_use_id)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.compact.summary import is_summary
-from caliban_agent_core.overflow import cap_history
 from caliban_common.errors import CalibanError
 from caliban_common.event import HistoryReplaced, MessageAdded
 from caliban_common.history import close_open_calls
@@ -54,13 +53,6 @@ class Session:
             model=agent.model,
             source="resume" if messages else "startup",
         )
-        options = agent.options
-        messages = cap_history(
-            messages,
-            cap_chars=options.tool_result_cap_chars,
-            directory=options.overflow_dir,
-            session_id=options.session_id,
-        )
         closed = close_open_calls(messages)
         self._conversation = Conversation(agent, closed, start=start, parts=parts, store=store, prefix=prefix)
         if len(closed) != len(messages):
@@ -101,9 +93,7 @@ class Session:
 
     def totals(self) -> RunTotals:
         """The beginning of a result: nothing yet, and the time from now on."""
-        costs = self._conversation.parts.costs
-        before = costs.by_model() if costs is not None else ()
-        return RunTotals(model=self.agent.model, session_id=self.id, costs=costs, before=before)
+        return RunTotals(model=self.agent.model, session_id=self.id, costs=self._conversation.parts.costs)
 
     def interrupt(self, *, waiting: bool = False) -> None:
         """End the prompt in progress, or else the next one if it is `waiting`; the session may go on."""

@@ -10,8 +10,6 @@ from caliban_common.errors import CalibanError
 from caliban_common.event import (
     AgentEvent,
     ApiRetry,
-    ApprovalAsked,
-    ApprovalGiven,
     AssistantTextDelta,
     AssistantThinkingDelta,
     ChildEvent,
@@ -29,7 +27,7 @@ from caliban_common.event import (
     TurnStart,
     Warned,
 )
-from caliban_common.message import Message, ToolResultBlock
+from caliban_common.message import Message
 from caliban_common.usage import Usage
 from caliban_drive.notice import Notice
 
@@ -39,10 +37,6 @@ class Store(Protocol):
 
     def append(self, message: Message, usage: Usage | None = None) -> None:
         """Remember that `message` follows; `usage` is what it cost."""
-        ...
-
-    def keep_result(self, result: ToolResultBlock) -> None:
-        """Remember the result of a call of the last message, which a message with all of them will follow."""
         ...
 
     def replace(self, messages: tuple[Message, ...]) -> None:
@@ -84,10 +78,6 @@ class Recorder:
                 return failure or self._forget_prefix()
             case TurnEnd():
                 return self._write(lambda store: store.add_usage(event.usage)) or self._note_prefix()
-            case ToolCallEnd():
-                if event.outcome == "interrupted":
-                    return None
-                return self._write(lambda store: store.keep_result(event.result))
             case ChildEvent():
                 return None  # a child's messages are no part of this conversation
             case (
@@ -97,8 +87,7 @@ class Recorder:
                 | ToolCallStart()
                 | ToolCallInputDelta()
                 | ToolCallReady()
-                | ApprovalAsked()
-                | ApprovalGiven()
+                | ToolCallEnd()
                 | ToolProgress()
                 | ReplyDiscarded()
                 | ApiRetry()

@@ -8,13 +8,12 @@ from typing import Any, NoReturn
 
 from msgspec import Struct
 
-from caliban_agent_core.answer import MAX_REPAIRS, json_values, repair_prompt
-from caliban_common.decoding import decode_text
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
 from caliban_drive.errors import BadSchema, SchemaMismatch
 
 MAX_SCHEMA_BYTES = 1 << 20
+MAX_REPAIRS = 2
 
 
 class AnswerSchema(Struct, frozen=True, kw_only=True):
@@ -30,25 +29,25 @@ class AnswerSchema(Struct, frozen=True, kw_only=True):
         return self.data if is_object else None
 
     def check(self, reply: str) -> Any:
-        """The value in `reply` that fits, the likeliest answer first. Raises `SchemaMismatch`."""
+        """The value in `reply` that fits. Raises `SchemaMismatch`."""
+        value = extract(reply)
         import jsonschema_rs
 
         validator = jsonschema_rs.validator_for(self.data, retriever=_fetch_nothing)
-        first: Any = None
-        for value in json_values(reply):
-            error = next(iter(validator.iter_errors(value)), None)
-            if error is None:
-                return value
-            first = first or error
-        if first is None:
-            raise SchemaMismatch("the answer holds no JSON value")
-        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first.instance_path)
-        where = f" at `{place.lstrip('.')}`" if place else ""
-        raise SchemaMismatch(f"the answer does not fit the schema{where}: {first.message}")
+        error = next(iter(validator.iter_errors(value)), None)
+        if error is not None:
+            place = "".join(
+                f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path
+            )
+            where = f" at `{place.lstrip('.')}`" if place else ""
+            raise SchemaMismatch(f"the answer does not fit the schema{where}: {error.message}")
+        return value
 
     def repair_prompt(self, error: SchemaMismatch) -> str:
         """What the model is told when its answer does not fit."""
-        return repair_prompt(error.message)
+        return (
+            f"That answer cannot be used: {error.message}. Answer again with only the corrected JSON value."
+        )
 
     def instruction(self) -> str:
         """What the model is told about it."""
@@ -66,9 +65,9 @@ def load_schema(argument: str) -> AnswerSchema:
     text = argument.lstrip()
     if not text.startswith(("{", "[")):
         try:
-            text = decode_text(read_regular(Path(argument), max_bytes=MAX_SCHEMA_BYTES))
+            text = read_regular(Path(argument), max_bytes=MAX_SCHEMA_BYTES).decode("utf-8", "replace")
         except CalibanError as error:
-            raise BadSchema(f"--json-schema: {error.message}", hint=error.hint) from error
+            raise BadSchema(f"--json-schema: {error.message}") from error
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -84,3 +83,19 @@ def load_schema(argument: str) -> AnswerSchema:
 
 def _fetch_nothing(uri: str) -> NoReturn:
     raise ValueError(f"{uri} is not part of the schema, and nothing is fetched")
+
+
+def extract(reply: str) -> Any:
+    """The JSON value that `reply` is, or the first object in it. Raises `SchemaMismatch`."""
+    try:
+        return json.loads(reply)
+    except (ValueError, RecursionError):
+        pass
+    decoder = json.JSONDecoder()
+    start = reply.find("{")
+    while start >= 0:
+        try:
+            return decoder.raw_decode(reply, start)[0]
+        except (ValueError, RecursionError):
+            start = reply.find("{", start + 1)
+    raise SchemaMismatch("the answer holds no JSON object")

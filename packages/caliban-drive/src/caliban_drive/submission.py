@@ -8,17 +8,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, assert_never
 
 import anyio
+from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
-from caliban_agent_core.background import Background
 from caliban_agent_core.channel import Channel
 from caliban_agent_core.errors import RunNotFinished
 from caliban_agent_core.run import Run
 from caliban_common.event import (
     AgentEvent,
     ApiRetry,
-    ApprovalAsked,
-    ApprovalGiven,
     AssistantTextDelta,
     AssistantThinkingDelta,
     ChildEvent,
@@ -65,8 +63,7 @@ class Submission:
         self._prompt = prompt
         self._schema = schema
         self._totals = totals
-        self._task: Background | None = None
-        self._scope = anyio.CancelScope()
+        self._group: TaskGroup | None = None
         self._judging = anyio.CancelScope()
         self._interrupted = False
         self._runs: Channel[Run] = Channel(1)
@@ -139,8 +136,6 @@ class Submission:
                 self._recorded.append(event.message)
             case HistoryReplaced():
                 self._recorded = list(event.messages)
-            case ToolCallEnd():
-                pass
             case TurnEnd():
                 self._spent += event.usage
             case RunEnd():
@@ -153,8 +148,7 @@ class Submission:
                 | ToolCallStart()
                 | ToolCallInputDelta()
                 | ToolCallReady()
-                | ApprovalAsked()
-                | ApprovalGiven()
+                | ToolCallEnd()
                 | ToolProgress()
                 | ChildEvent()
                 | ReplyDiscarded()
@@ -176,8 +170,7 @@ class Submission:
 
     async def _work(self) -> None:
         try:
-            with self._scope:
-                self._stop = await self._answer()
+            self._stop = await self._answer()
         finally:
             self._stop = self._stop or self._left or CANCELLED
             self._runs.close()
@@ -256,13 +249,13 @@ class Submission:
         self._tell(self._conversation.recorder.record_rest(outcome.messages, self._recorded, left))
 
     async def __aenter__(self) -> Submission:
-        if self._task is not None:
+        if self._group is not None:
             raise RuntimeError("a prompt can be entered once; submit another one")
         self._conversation.begin(self)
         self._conversation.parts.reporter.listen(self._notice)
-        self._pending.extend(map(as_event, self._conversation.take_failures()))
-        self._task = Background(self._work)
-        self._task.start()
+        self._group = anyio.create_task_group()
+        await self._group.__aenter__()
+        self._group.start_soon(self._work)
         return self
 
     async def __aexit__(
@@ -270,11 +263,18 @@ class Submission:
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> None:
-        assert self._task is not None
-        self._scope.cancel()
+    ) -> bool | None:
+        assert self._group is not None
+        self._group.cancel_scope.cancel()
         try:
-            await self._task.wait()
+            return await self._group.__aexit__(kind, error, traceback)
+        except BaseExceptionGroup as group:
+            # A reader's own error arrives wrapped by the task group; hand it back as it was raised.
+            if error is not None and group.exceptions == (error,):
+                return False
+            if len(group.exceptions) == 1:
+                raise group.exceptions[0] from None
+            raise
         finally:
             self._conversation.end()
             self._conversation.parts.reporter.leave(self._notice)

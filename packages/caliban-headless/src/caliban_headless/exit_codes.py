@@ -52,8 +52,6 @@ CODES: Final[Mapping[StopKind, int]] = MappingProxyType(
         "content_filter": BAD_ANSWER,
         "thinking_budget": FAILURE,
         "schema_mismatch": BAD_ANSWER,
-        "doom_loop": FAILURE,
-        "approval": FAILURE,
     }
 )
 

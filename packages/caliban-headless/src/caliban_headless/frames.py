@@ -9,11 +9,11 @@ from msgspec import Struct
 from caliban_common.codec import block_to_json, usage_to_json
 from caliban_common.event import (
     ApiRetry,
-    HistoryReplaced,
     HookFired,
     ReplyDiscarded,
     ToolCallEnd,
     ToolCallReady,
+    TurnEnd,
     Warned,
 )
 from caliban_common.message import Block, ImageBlock, Message, ThinkingBlock
@@ -24,7 +24,7 @@ ERROR_CATEGORIES = frozenset({"overloaded", "rate_limit", "timeout", "network", 
 
 
 class Init(Struct, frozen=True, kw_only=True):
-    """What the first frame says of a run. Models are `provider/model`, `prices_as_of` is a date."""
+    """What the first frame says of a run. `model` is `provider/model`."""
 
     session_id: str
     model: str
@@ -33,8 +33,6 @@ class Init(Struct, frozen=True, kw_only=True):
     bare: bool
     cwd: str
     permission_mode: str
-    fallback_model: str | None = None
-    prices_as_of: str | None = None
 
 
 def init_frame(init: Init) -> dict[str, Any]:
@@ -51,8 +49,6 @@ def init_frame(init: Init) -> dict[str, Any]:
         "bare_mode": init.bare,
         "cwd": init.cwd,
         "permission_mode": init.permission_mode,
-        **({} if init.fallback_model is None else {"fallback_model": init.fallback_model}),
-        **({} if init.prices_as_of is None else {"prices_as_of": init.prices_as_of}),
     }
 
 
@@ -62,10 +58,10 @@ def user_frame(message: Message) -> dict[str, Any]:
 
 
 def tool_use_frame(event: ToolCallReady) -> dict[str, Any]:
-    """`tool_use`: a call whose input is complete; `raw_input` is what was no JSON object."""
+    """`tool_use`: a call whose input is complete; an input that was no JSON object is shown as it came."""
     call = event.call
-    frame = {"type": "tool_use", "id": call.id, "name": call.name, "input": dict(call.input)}
-    return frame if call.raw_input is None else {**frame, "raw_input": call.raw_input}
+    shown = call.raw_input if call.raw_input is not None else dict(call.input)
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": shown}
 
 
 def tool_result_frame(event: ToolCallEnd, t_ms: float | None) -> dict[str, Any]:
@@ -80,17 +76,10 @@ def tool_result_frame(event: ToolCallEnd, t_ms: float | None) -> dict[str, Any]:
     return frame if t_ms is None else {**frame, "t_ms": round(t_ms, 3)}
 
 
-def message_frame(message: Message, usage: Usage) -> dict[str, Any]:
-    """`message`: a whole reply, or what came of it, and what its turn used."""
-    content = [shown_block(block) for block in message.content]
-    return {"type": "message", "role": "assistant", "content": content, "usage": full_usage(usage)}
-
-
-def compact_frame(event: HistoryReplaced) -> dict[str, Any]:
-    """`system/compact_boundary`: what was said before is a summary now; sizes in estimated tokens."""
-    sizes = {"pre_tokens": event.tokens_before, "post_tokens": event.tokens_after}
-    metadata = {"trigger": "auto", **sizes}
-    return {"type": "system", "subtype": "compact_boundary", "compact_metadata": metadata}
+def message_frame(event: TurnEnd) -> dict[str, Any]:
+    """`message`: a whole reply, and what its turn used."""
+    content = [shown_block(block) for block in event.message.content]
+    return {"type": "message", "role": "assistant", "content": content, "usage": full_usage(event.usage)}
 
 
 def retry_frame(event: ApiRetry) -> dict[str, Any]:

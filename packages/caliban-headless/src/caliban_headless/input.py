@@ -5,14 +5,12 @@ A source gives prompts one by one and knows, when a run is over, whether more wi
 
 from __future__ import annotations
 
-import codecs
 import json
 from collections import deque
 from typing import Final, Literal, Protocol
 
 import anyio
 
-from caliban_common.decoding import decode_text
 from caliban_common.errors import DataError
 from caliban_common.message import Message, TextBlock
 from caliban_common.tagged import Tagged
@@ -136,19 +134,8 @@ class FrameSource:
         self._news = anyio.Event()
 
 
-class ByteSource(Protocol):
-    """Gives bytes, chunk by chunk; `None` is the end."""
-
-    async def read(self) -> bytes | None:
-        """The next bytes, or `None` at the end."""
-        ...
-
-
-async def read_text(stdin: ByteSource) -> str:
-    """All of standard input as text: UTF-8, or what its byte order mark says.
-
-    Raises `InputTooLarge` above 10 MiB, and `BadInput` for what is no text.
-    """
+async def read_text(stdin: Stdin) -> str:
+    """All of standard input as text. Raises `InputTooLarge` above 10 MiB."""
     parts: list[bytes] = []
     total = 0
     while (chunk := await stdin.read()) is not None:
@@ -159,10 +146,7 @@ async def read_text(stdin: ByteSource) -> str:
                 hint="put the text into a file and name the file in the prompt",
             )
         parts.append(chunk)
-    try:
-        return decode_text(b"".join(parts))
-    except DataError as error:
-        raise BadInput(f"standard input is {error.message}", hint=error.hint) from error
+    return b"".join(parts).decode("utf-8", "replace")
 
 
 class TextPart(Tagged, frozen=True, kw_only=True, tag="text", forbid_unknown_fields=True):
@@ -190,12 +174,7 @@ def parse_frame(line: bytes) -> Message | None:
     the guide).
     """
     try:
-        data = json.loads(line.removeprefix(codecs.BOM_UTF8).decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise BadInput(
-            f"an input frame is not UTF-8 text: byte 0x{line[error.start]:02x} at offset {error.start:,}",
-            hint="send frames as UTF-8",
-        ) from error
+        data = json.loads(line)
     except (ValueError, RecursionError) as error:
         shown = one_line(line.decode("utf-8", "replace"), max_chars=80)
         raise BadInput(f"input frame is not JSON: {shown}") from error

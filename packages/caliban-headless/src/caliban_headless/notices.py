@@ -9,8 +9,6 @@ from typing import assert_never
 from caliban_common.event import (
     AgentEvent,
     ApiRetry,
-    ApprovalAsked,
-    ApprovalGiven,
     AssistantTextDelta,
     AssistantThinkingDelta,
     ChildEvent,
@@ -28,8 +26,7 @@ from caliban_common.event import (
     TurnStart,
     Warned,
 )
-from caliban_common.message import TextBlock, ToolUseBlock
-from caliban_common.terminal import visible
+from caliban_common.message import ToolUseBlock
 from caliban_common.text import one_line, plural
 from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.notice import Notice
@@ -41,13 +38,6 @@ UNSPOKEN = ("cache_miss",)
 UNFRAMED = ("slow_key_helper", "status")
 """Warnings that frames have no word for: they stand on standard error beside frames, too."""
 
-MAX_NAME_CHARS = 80
-"""How much is shown of the name of a tool: models make up names of any length."""
-
-
-SPOKEN_TOO = (*UNFRAMED, "session_write_failed")
-"""Warnings that stand on standard error beside frames: whoever watches must not learn too late of these."""
-
 
 def print_notice(text: str) -> None:
     """Write `text` to standard error; nobody listening is no reason to fail, or to wait."""
@@ -55,7 +45,7 @@ def print_notice(text: str) -> None:
         try:
             if sys.platform != "win32" and not select.select([], [sys.stderr.fileno()], [], 0)[1]:
                 return
-            sys.stderr.write(visible(text) if sys.stderr.isatty() else text)
+            sys.stderr.write(text)
             sys.stderr.flush()
         except (OSError, ValueError, UnicodeError):
             pass
@@ -74,26 +64,18 @@ def _is_watched() -> bool:
 
 def line(message: str, hint: str | None = None) -> str:
     """`message` as it stands on standard error."""
-    return f"caliban: {message}\n" + (f"hint: {hint}\n" if hint else "")
+    return f"[caliban: {message}]\n" + (f"[hint: {hint}]\n" if hint else "")
 
 
 class Notices:
     """Lines for standard error. `announce` says which tools run; problems are told in any case.
 
     Beside frames (`framed`) there are lines only for what these do not say. The specs of the `tools` tell
-    which argument says most about a call; `resume` is the command that goes on with the session.
+    which argument says most about a call.
     """
 
-    def __init__(
-        self,
-        *,
-        announce: bool,
-        framed: bool = False,
-        tools: ToolSource | None = None,
-        resume: str | None = None,
-    ) -> None:
+    def __init__(self, *, announce: bool, framed: bool = False, tools: ToolSource | None = None) -> None:
         self._announce = announce
-        self._resume = resume
         self._tools = tools or FixedTools()
         self._framed = framed
 
@@ -105,7 +87,8 @@ class Notices:
             case ToolCallReady():
                 return f"[{describe_call(event.call, self._tools)}]\n" if self._announce else ""
             case ToolCallEnd():
-                return _ended(event, with_failures=self._announce)
+                denied = event.outcome == "denied"
+                return line(f"{event.name} was denied: {one_line(event.reason)}") if denied else ""
             case ApiRetry():
                 wait_s = event.delay_ms / 1000
                 attempt = f"{event.attempt}/{event.max_retries}"
@@ -114,19 +97,16 @@ class Notices:
                 return line(f"the reply starts again: {one_line(event.reason)}")
             case Warned():
                 return _warning(event)
-            case HistoryReplaced():
-                return _shortened(event)
             case (
                 TurnStart()
                 | AssistantTextDelta()
                 | AssistantThinkingDelta()
                 | ToolCallStart()
                 | ToolCallInputDelta()
-                | ApprovalAsked()
-                | ApprovalGiven()
                 | ToolProgress()
                 | ChildEvent()
                 | MessageAdded()
+                | HistoryReplaced()
                 | HookFired()
                 | TurnEnd()
                 | RunEnd()
@@ -136,21 +116,13 @@ class Notices:
                 assert_never(event)
 
     def _unframed(self, event: AgentEvent) -> str:
-        return _warning(event) if isinstance(event, Warned) and event.subtype in SPOKEN_TOO else ""
+        return _warning(event) if isinstance(event, Warned) and event.subtype in UNFRAMED else ""
 
     def result(self, result: PromptResult) -> str:
-        """The lines at the end: why it is no success, and what it came to."""
-        if self._framed:
+        """The line for an end that is no success."""
+        if self._framed or not result.is_error:
             return ""
-        failure = line(_words(result), result.hint) if result.is_error else ""
-        return failure + (self._summary(result) if self._announce and result.turns else "")
-
-    def _summary(self, result: PromptResult) -> str:
-        tokens = f"{result.usage.input_tokens:,} tokens in, {result.usage.output_tokens:,} out"
-        seconds = f"{result.duration_ms / 1000:.1f} s"
-        parts = [plural(result.turns, "turn"), tokens, _cost(result), seconds]
-        kept = f"; go on: {self._resume}" if self._resume is not None else "; not saved"
-        return line(", ".join(parts) + kept)
+        return line(_words(result), result.hint)
 
 
 def describe_call(call: ToolUseBlock, tools: ToolSource) -> str:
@@ -158,38 +130,13 @@ def describe_call(call: ToolUseBlock, tools: ToolSource) -> str:
     specs = (tool.spec for tool in tools.tools() if tool.spec.name == call.name)
     main_argument = next((spec.main_argument for spec in specs), None)
     value = None if main_argument is None else call.input.get(main_argument)
-    name = one_line(call.name, max_chars=MAX_NAME_CHARS)
-    return f"{name} {one_line(value, max_chars=120)}" if isinstance(value, str) else name
-
-
-def _ended(event: ToolCallEnd, *, with_failures: bool) -> str:
-    """Why a call did not do what it was to do; those that did need no word."""
-    name = one_line(event.name, max_chars=MAX_NAME_CHARS)
-    if event.outcome == "denied":
-        return line(f"{name} was denied: {one_line(event.reason)}")
-    if not with_failures or not event.result.is_error:
-        return ""
-    words = (part.text for part in event.result.content if isinstance(part, TextBlock))
-    return line(f"{name} failed: {one_line(next(words, '') or 'without a word', max_chars=200)}")
-
-
-def _cost(result: PromptResult) -> str:
-    """What was spent, as far as prices are known."""
-    unpriced = any(cost is None for _, _, cost in result.model_usage)
-    dollars = f"${result.cost_usd:.4f}"
-    return dollars if not unpriced else "price unknown" if not result.cost_usd else f"over {dollars}"
+    return f"{call.name} {one_line(value, max_chars=120)}" if isinstance(value, str) else call.name
 
 
 def _warning(event: Warned) -> str:
     if event.subtype in UNSPOKEN or (event.subtype == "status" and not _is_watched()):
         return ""
     return line(one_line(event.message))
-
-
-def _shortened(event: HistoryReplaced) -> str:
-    if not event.tokens_before:
-        return ""
-    return line(f"{event.reason}: about {event.tokens_before:,} tokens are {event.tokens_after:,} now")
 
 
 def _words(result: PromptResult) -> str:

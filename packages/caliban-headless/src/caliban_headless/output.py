@@ -14,7 +14,6 @@ import sys
 
 import anyio
 
-from caliban_common.terminal import TerminalText
 from caliban_headless.errors import OutputClosed, OutputFailed
 
 PIPE_BYTES = 4096
@@ -23,7 +22,7 @@ READER_GONE = (errno.EPIPE, errno.ECONNRESET)
 
 
 class Output:
-    """Bytes on their way to a file descriptor. A terminal is shown what would steer it."""
+    """Bytes on their way to a file descriptor."""
 
     def __init__(self, descriptor: int = 1) -> None:
         self._descriptor = descriptor
@@ -31,7 +30,6 @@ class Output:
         self._waitable = sys.platform != "win32" and _can_wait(descriptor)
         self._deadline = math.inf
         self._wait: anyio.CancelScope | None = None
-        self._terminal = TerminalText() if os.isatty(descriptor) else None
 
     @property
     def full(self) -> bool:
@@ -39,9 +37,7 @@ class Output:
         return len(self._buffer) >= FLUSH_BYTES
 
     def write(self, data: bytes) -> None:
-        """Gather `data`, which is whole characters of UTF-8."""
-        if self._terminal is not None:
-            data = self._terminal.feed(data.decode("utf-8", "replace")).encode()
+        """Gather `data`."""
         self._buffer += data
 
     def hurry(self, grace_s: float) -> None:

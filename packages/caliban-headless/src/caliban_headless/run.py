@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 
 from caliban_common.event import AgentEvent, AssistantTextDelta
-from caliban_common.mask import Masker
-from caliban_common.masked import masked_message
 from caliban_common.message import Message
 from caliban_drive.result import PromptResult, RunTotals
 from caliban_drive.session import Session
@@ -47,10 +45,7 @@ class OutputEncoder(Protocol):
 
 
 class Driver:
-    """One headless run of a session. `cancel` may be called at any time, from the same event loop.
-
-    What the masker of the session's agent knows is neither asked nor shown; pieces of a reply come without.
-    """
+    """One headless run of a session. `cancel` may be called at any time, from the same event loop."""
 
     def __init__(
         self,
@@ -62,7 +57,6 @@ class Driver:
         notices: Notices | None = None,
         schema: AnswerSchema | None = None,
     ) -> None:
-        self._masker = session.agent.options.masker or Masker()
         self._session = session
         self._encoder = encoder
         self._output = output
@@ -136,7 +130,6 @@ class Driver:
         return None
 
     async def _answer(self, prompt: Message) -> PromptResult:
-        prompt = masked_message(prompt, self._masker)
         self._output.write(self._encoder.prompt(prompt))
         async with self._session.submit(prompt, schema=self._schema, totals=self._owed()) as submission:
             await self._show(submission)
@@ -145,22 +138,20 @@ class Driver:
     async def _show(self, submission: Submission) -> None:
         encode, line_for, output = self._encoder.event, self._notices.event, self._output
         async for event in submission.events:
-            if type(event) is AssistantTextDelta:  # no secret, no line: there can be fifty thousand of them
-                output.write(encode(event))
-            else:
-                output.write(self._masked(encode(event)))
-                if text := line_for(event):
-                    await output.flush()
-                    print_notice(self._masker.text(text))
+            output.write(encode(event))
+            # A delta has no line: there can be fifty thousand of them.
+            if type(event) is not AssistantTextDelta and (text := line_for(event)):
+                await output.flush()
+                print_notice(text)
             if output.full or not submission.buffered:
                 await output.flush()
         await output.flush()
 
     async def _finish(self, result: PromptResult, code: int) -> int:
         """Write the result, last of all that is written for its prompts."""
-        self._output.write(self._masked(self._encoder.result(result)))
+        self._output.write(self._encoder.result(result))
         await self._output.flush()
-        print_notice(self._masker.text(self._notices.result(result)))
+        print_notice(self._notices.result(result))
         self._totals = None
         return code
 
@@ -175,17 +166,9 @@ class Driver:
     def _last_words(self) -> None:
         """The result of a run that may not wait any more."""
         if self._totals is not None:
-            self._output.write(self._masked(self._encoder.result(self._totals.result(CANCELLED))))
+            self._output.write(self._encoder.result(self._totals.result(CANCELLED)))
             self._totals = None
             self._output.push()
-
-    def _masked(self, data: bytes) -> bytes:
-        """What an encoder wrote, without secrets."""
-        if not data or not self._masker:
-            return data
-        text = data.decode("utf-8", "replace")
-        masked = self._masker.text(text)
-        return data if masked is text else masked.encode()
 
     def _owed(self) -> RunTotals:
         """The sums of the result that is owed: one answers what came since the one before."""

@@ -13,8 +13,6 @@ from caliban_common.codec import dumps
 from caliban_common.event import (
     AgentEvent,
     ApiRetry,
-    ApprovalAsked,
-    ApprovalGiven,
     AssistantTextDelta,
     AssistantThinkingDelta,
     ChildEvent,
@@ -33,7 +31,6 @@ from caliban_common.event import (
     Warned,
 )
 from caliban_common.message import Message
-from caliban_common.usage import Usage
 from caliban_drive.result import PromptResult
 from caliban_headless import frames
 from caliban_headless.frames import Init
@@ -59,8 +56,6 @@ class StreamEncoder:
         self._options = options
         self._clock = clock
         self._started = clock()
-        self._open: Message | None = None  # a reply whose turn has not ended
-        self._told = Usage()
 
     def begin(self, init: Init) -> bytes:
         """The `system/init` frame."""
@@ -89,18 +84,8 @@ class StreamEncoder:
                 return frames.tool_use_frame(event)
             case ToolCallEnd():
                 return frames.tool_result_frame(event, self._elapsed_ms())
-            case MessageAdded():
-                if event.message.role == "assistant":
-                    self._open = event.message
-                return None
             case TurnEnd():
-                self._open = None
-                self._told += event.usage
-                return None if self._options.partial else frames.message_frame(event.message, event.usage)
-            case RunEnd():
-                return self._cut_message(event)
-            case HistoryReplaced():
-                return frames.compact_frame(event) if event.tokens_before else None
+                return None if self._options.partial else frames.message_frame(event)
             case ApiRetry():
                 return frames.retry_frame(event)
             case ReplyDiscarded():
@@ -109,18 +94,20 @@ class StreamEncoder:
                 return None if event.subtype in UNFRAMED else frames.warning_frame(event)
             case HookFired():
                 return frames.hook_frame(event) if self._options.hooks else None
-            case ToolProgress() | ChildEvent() | ApprovalAsked() | ApprovalGiven():
+            case ToolProgress() | ChildEvent():
                 return None  # the dialect has no frame for them: what a child does is not the run's own
-            case TurnStart() | AssistantTextDelta() | ToolCallStart() | ToolCallInputDelta():
+            case (
+                TurnStart()
+                | AssistantTextDelta()
+                | ToolCallStart()
+                | ToolCallInputDelta()
+                | MessageAdded()
+                | HistoryReplaced()
+                | RunEnd()
+            ):
                 return None
             case _:
                 assert_never(event)
-
-    def _cut_message(self, event: RunEnd) -> dict[str, Any] | None:
-        """The message of a turn that was cut off, which is in the history all the same."""
-        message, self._open = self._open, None
-        usage, self._told = event.usage - self._told, Usage()
-        return None if message is None or self._options.partial else frames.message_frame(message, usage)
 
     def _elapsed_ms(self) -> float | None:
         return (self._clock() - self._started) * 1000 if self._options.dispatch else None

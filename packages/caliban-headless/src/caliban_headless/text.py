@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import assert_never
 
-from caliban_common.codec import dumps
 from caliban_common.event import (
     AgentEvent,
     ApiRetry,
-    ApprovalAsked,
-    ApprovalGiven,
     AssistantTextDelta,
     AssistantThinkingDelta,
     ChildEvent,
@@ -34,60 +30,8 @@ from caliban_drive.result import PromptResult
 from caliban_headless.frames import Init
 
 
-class FinalText:
-    """The last message of each prompt alone, once it is whole: what a program reads from a pipe.
-
-    With `is_data` it is the one JSON value that fits a schema, and nothing where there is none. A run that
-    fails is followed by what it was cut off in, if that is no word between two calls.
-    """
-
-    def __init__(self, *, is_data: bool = False) -> None:
-        self._is_data = is_data
-        self._last = ""
-
-    def begin(self, init: Init) -> bytes:
-        """Text has no beginning of its own."""
-        return b""
-
-    def prompt(self, message: Message) -> bytes:
-        """Text does not echo prompts; the answer to the one before is whole now."""
-        text, self._last = self._last, ""
-        return _on_lines(text) if text and not self._is_data else b""
-
-    def event(self, event: AgentEvent) -> bytes:
-        """Nothing before the answer is whole."""
-        if isinstance(event, MessageAdded) and event.message.role == "assistant" and not event.injected:
-            self._last = event.message.text or self._last
-        return b""
-
-    def result(self, result: PromptResult) -> bytes:
-        """The message, on lines of its own."""
-        self._last = ""
-        if self._is_data:
-            return self._document(result)
-        if result.is_error and not (result.is_answer and result.text):
-            return b""
-        return _on_lines(result.text)
-
-    def _document(self, result: PromptResult) -> bytes:
-        """The value as the model wrote it, where it wrote nothing else."""
-        if not result.has_structured:
-            return b""
-        text = result.text.strip()
-        try:
-            json.loads(text)
-        except (ValueError, RecursionError):
-            text = dumps(result.structured).decode("utf-8")
-        return f"{clean(text)}\n".encode()
-
-
-def _on_lines(text: str) -> bytes:
-    words = clean(text)
-    return (words if words.endswith("\n") else f"{words}\n").encode("utf-8")
-
-
 class TextEncoder:
-    """Streams text as it comes, to a person at a terminal; turns stand on lines of their own.
+    """Streams text as it comes; turns stand on lines of their own.
 
     Words that were taken back cannot be unprinted. The reply that replaces them is held against what was
     shown: as long as it says the same, nothing is printed twice; where it differs, it starts on a new line.
@@ -133,8 +77,6 @@ class TextEncoder:
                 | ToolCallInputDelta()
                 | ToolCallReady()
                 | ToolCallEnd()
-                | ApprovalAsked()
-                | ApprovalGiven()
                 | ToolProgress()
                 | ChildEvent()
                 | HistoryReplaced()

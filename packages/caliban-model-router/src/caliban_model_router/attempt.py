@@ -11,13 +11,11 @@ from msgspec.structs import replace
 from caliban_model_router.breaker import Ticket
 from caliban_model_router.route import Route
 from caliban_model_router.switch import Outcome
-from caliban_provider.errors import BadResponse
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import (
     BlockStart,
     InputDelta,
-    MessageDelta,
     MessageStart,
     MessageStop,
     SignatureDelta,
@@ -26,16 +24,12 @@ from caliban_provider.stream import (
     ThinkingDelta,
 )
 
-EXPLAINED = ("max_tokens", "refusal", "content_filter", "pause_turn", "malformed_call")
-"""Ends of a reply that say why there is nothing in it; a reader has an answer to each."""
-
 
 class Attempt:
     """The stream of one call, from its first event on; iterate it inside `open`.
 
-    `is_complete` says that the reply ended as it should. One that `must_answer` fails where its reply has
-    nothing in it: another route may have something to say. The start of the stream says whose reply it is, so
-    that what is signed in it finds its way back to the same model.
+    `is_complete` says that the reply ended as it should. The start of the
+    stream says whose reply it is, so that what is signed in it finds its way back to the same model.
     """
 
     def __init__(self, route: Route, ticket: Ticket, provider: Provider, request: CompletionRequest) -> None:
@@ -43,7 +37,6 @@ class Attempt:
         self.ticket = ticket
         self.outcome: Outcome | None = None
         self.is_complete = False
-        self.must_answer = False
         self._provider = provider
         self._request = request
         self._head: deque[StreamEvent] = deque()
@@ -62,16 +55,7 @@ class Attempt:
                 self._head.append(event)
                 if is_content(event):
                     break
-            if self.must_answer and self._says_nothing():
-                raise BadResponse("the model wrote nothing", hint="ask again, or try another model")
             yield self
-
-    def _says_nothing(self) -> bool:
-        """Whether the reply has ended without content, and for no reason that explains it."""
-        stops = [event.stop_reason for event in self._head if isinstance(event, MessageDelta)]
-        return isinstance(self._head[-1] if self._head else None, MessageStop) and not any(
-            stop in EXPLAINED for stop in stops
-        )
 
     def __aiter__(self) -> Attempt:
         return self

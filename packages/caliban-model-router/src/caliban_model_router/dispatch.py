@@ -40,8 +40,8 @@ FALLS_BACK = (
 )
 """What another route may answer, before content: a closed list (behaviours 2.12)."""
 
-BREAKS = (Overloaded, RateLimited, ServerError, NetworkError, StreamInterrupted, StreamIdle)
-"""What another route may answer although a reader has seen content, which it takes back (docs/adr/0010)."""
+DECLARED = (Overloaded, RateLimited, ServerError)
+"""What a reader asks for again although it has seen content (docs/adr/0010)."""
 
 
 class Ports(Struct, frozen=True, kw_only=True):
@@ -90,9 +90,7 @@ class RouteAttempts:
             route = self._left.pop(0)
             ticket = self._health(route).admit()
             if ticket is not None:
-                attempt = self._ports.make(route, ticket)
-                attempt.must_answer = not self._is_only
-                return attempt
+                return self._ports.make(route, ticket)
         return None
 
     def following(self, attempt: Attempt, error: ProviderError) -> Attempt:
@@ -145,7 +143,7 @@ class RouteAttempts:
         self._report(attempt, error, shown=True)
         self._end(attempt, "broken")
         others = (route for route in self._chain if route is not attempt.route)
-        if not isinstance(error, BREAKS) or not any(self._health(route).wait_s == 0 for route in others):
+        if not isinstance(error, DECLARED) or not any(self._health(route).wait_s == 0 for route in others):
             return error
         return _without_wait(error)
 

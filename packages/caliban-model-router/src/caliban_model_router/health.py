@@ -79,18 +79,6 @@ class Health:
         """The call ended without a verdict on the route."""
         self._state = breaker.abandoned(self._state, ticket)
 
-    @property
-    def why_not(self) -> str:
-        """Why the route is not asked now, in a sentence for a person."""
-        now_s = self._clock()
-        match self._state:
-            case Open(until_s=until_s) if now_s < until_s:
-                return f"the first one failed several times; it is left alone for {until_s - now_s:.0f} s"
-        if now_s < self._told_until_s:
-            return f"the first one asked to be left alone for {self._told_until_s - now_s:.0f} s"
-        left_s = max(self._rests_until_s - now_s, 0.0)
-        return f"the first one failed just now; it is left alone for {left_s:.0f} s"
-
     def __str__(self) -> str:
         now_s = self._clock()
         match self._state:

@@ -35,12 +35,11 @@ def read_route(row: object, name: str, breaker: BreakerLimits | None, hedge: Hed
     table = Table(row, name)
     breaker_value = table.take("breaker")
     limits = _optional_breaker(breaker_value, name, breaker)
-    provider, model = _named(table)
     route = Route(
         id=table.take_text("id") or "",
         purpose=cast("Purpose", table.take_choice("purpose", PURPOSES) or _missing(table, "purpose")),
-        provider=provider,
-        model=model,
+        provider=table.need_text("provider"),
+        model=table.need_text("model"),
         requires=_requires(table.take("requires"), f"{name}.requires"),
         fallback=table.take_texts("fallback"),
         hedge=_optional_hedge(table.take("hedge"), name, hedge),
@@ -51,15 +50,6 @@ def read_route(row: object, name: str, breaker: BreakerLimits | None, hedge: Hed
     )
     table.end()
     return route
-
-
-def _named(table: Table) -> tuple[str, str]:
-    """Provider and model; without a provider of its own it stands before the model, with a slash between."""
-    provider, model = table.take_text("provider"), table.need_text("model")
-    if provider:
-        return provider, model
-    head, _, rest = model.partition("/")
-    return (head, rest) if head and rest else (_missing(table, "provider"), model)
 
 
 def _missing(table: Table, key: str) -> str:

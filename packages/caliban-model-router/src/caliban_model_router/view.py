@@ -179,7 +179,7 @@ class RouterView:
             return self._saving, "budget"
         health = self._health(route)
         if health.is_resting or health.wait_s > 0:
-            return health.why_not, "resting"
+            return f"the other one recovers from a failure ({health})", "resting"
         return "it is the first choice again", "recovered"
 
     def _tell(self, source: Route, target: Route, reason: str, category: str) -> None:

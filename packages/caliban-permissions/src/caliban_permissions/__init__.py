@@ -2,13 +2,12 @@
 
 from caliban_permissions.engine import Engine
 from caliban_permissions.errors import PermissionsError, RuleError
-from caliban_permissions.explain import Explanation, MatchedRule, Part
+from caliban_permissions.explain import Explanation, Part
 from caliban_permissions.rules.rule import Rule, RuleSet, Scope, parse_rules
 
 __all__ = [
     "Engine",
     "Explanation",
-    "MatchedRule",
     "Part",
     "PermissionsError",
     "Rule",

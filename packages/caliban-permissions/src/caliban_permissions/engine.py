@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-from msgspec.structs import replace
 
 from caliban_common.permission import Action, Decision, PermissionMode
 from caliban_common.tool import ToolSpec
@@ -19,11 +16,11 @@ from caliban_permissions.facts import JudgedTool
 from caliban_permissions.judge import bound, judge_call, judge_claims
 from caliban_permissions.judgement import HumanOnly, Judgement, refusal
 from caliban_permissions.modes import ModeVerdict, apply_mode, plan_refusal
-from caliban_permissions.names import PLAN_LEAVER, READER
+from caliban_permissions.names import READER
 from caliban_permissions.paths import PathContext, resolve
-from caliban_permissions.remedy import Trial, headless_reason
+from caliban_permissions.remedy import headless_reason
 from caliban_permissions.rules.chain import RuleChain
-from caliban_permissions.rules.rule import Rule, RuleSet
+from caliban_permissions.rules.rule import RuleSet
 from caliban_permissions.subjects import PathSubject
 from caliban_permissions.suggest import suggest
 
@@ -38,11 +35,9 @@ class Engine:
     `workspace` is what relative paths of file tools mean, `cwd` (the workspace unless given) what they mean
     in commands. A face without a person is not `interactive`: its decisions are never "ask". `auto_allow` is
     `--auto-allow`: the mode dontAsk for the run. `roots` are further directories that count as the
-    workspace; `search_path` are those in which commands are looked for. `sandboxed` promises that every Bash
-    call runs in the full sandbox and that the user wants it unasked there. `auto_allow_read_only` lets
-    commands run without a rule that provably only read inside the workspace. `vouched` are the tools whose
-    specs are believed; what any other tool says of itself only binds it, and none of their names is open to
-    another (ADR 0024). An allowed command runs as it was read: `Decision.updated_input` (ADR 0031).
+    workspace. `sandboxed` promises that every Bash call runs in the full sandbox and that the user wants it
+    unasked there. `vouched` are the tools whose specs are believed; what any other tool says of itself only
+    binds it, and none of their names is open to another (ADR 0024).
     """
 
     def __init__(  # noqa: PLR0913 - the one place where everything a decision depends on comes together
@@ -57,23 +52,22 @@ class Engine:
         clock: Callable[[], datetime] = _utc_now,
         home: Path | None = None,
         roots: tuple[Path, ...] = (),
-        search_path: tuple[str, ...] = (),
         sandboxed: bool = False,
         vouched: Iterable[ToolSpec] = (),
-        auto_allow_read_only: bool = True,
     ) -> None:
         self.rules = rules
-        self.mode: PermissionMode = _unasked(mode) if auto_allow else mode
+        self.mode: PermissionMode = (
+            "dontAsk" if auto_allow and mode in ("default", "acceptEdits", "auto") else mode
+        )
         self.interactive = interactive
         self._auto_allow = auto_allow
         self._clock = clock
-        self._place = PathContext.of(workspace, cwd, home or Path.home(), roots, search_path)
+        self._place = PathContext.of(workspace, cwd, home or Path.home(), roots)
         self._vouched = {spec.name: JudgedTool(spec, vouched=True) for spec in vouched}
         known = self._vouched.values()
         self._chain = RuleChain(rules, self._place, known)
         self._policy = RuleChain(RuleSet(managed=rules.managed), self._place, known)
         self._sandboxed = sandboxed
-        self._reads_free = auto_allow_read_only
 
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
         """The final verdict for this face; without a person an ask is a deny that says what would help."""
@@ -81,29 +75,24 @@ class Engine:
         judgement, verdict = self._verdict(judged, args)
         if verdict.action == "ask" and not self.interactive:
             suggestions = suggest(judged, args, self._place, judgement)
-            trial = Trial(judged, args, self._place, self._would_allow)
-            reason = headless_reason(judgement, suggestions, trial)
+            reason = headless_reason(judged, judgement, suggestions)
             return Decision(action="deny", reason=reason, rule=judgement.rule)
-        printed = self._printed(judged, args, judgement) if verdict.action == "allow" else None
-        return Decision(
-            action=verdict.action, reason=verdict.reason, rule=judgement.rule, updated_input=printed
-        )
+        return Decision(action=verdict.action, reason=verdict.reason, rule=judgement.rule)
 
     def explain(self, tool: ToolSpec, args: Mapping[str, Any]) -> Explanation:
         """Everything behind the verdict, before interactivity."""
         judged = self._judged(tool)
         judgement, verdict = self._verdict(judged, args)
-        chain = self._policy if self.mode == "disabled" else self._chain
         return Explanation(
             verdict=verdict.action,
             reason=verdict.reason or verdict.note,
             rule=judgement.rule,
             mode=self.mode,
-            parts=parts_of(judgement, chain, self._clock()),
+            parts=parts_of(judgement),
             opaque=judgement.opaque,
             human_only=tuple(only.text for only in judgement.human_only if only.kind != "outside"),
             suggestions=suggest(judged, args, self._place, judgement) if verdict.action == "ask" else (),
-            layers=chain.layers(),
+            layers=(self._policy if self.mode == "disabled" else self._chain).layers(),
         )
 
     def suggest(self, tool: ToolSpec, args: Mapping[str, Any]) -> tuple[str, ...]:
@@ -113,7 +102,7 @@ class Engine:
 
     def may_read(self, path: str) -> bool:
         """Whether no deny or ask rule for Read means this path: what search tools may show of it."""
-        names = resolve(path, self._place, on_disk=True)
+        names = resolve(path, self._place)
         if names.refused is not None:
             return False
         if not self._chain.guards_reads:
@@ -128,22 +117,6 @@ class Engine:
         now = self._clock()
         return not any(_denies_all(chain, tool.name, now) for chain in (self._chain, self._policy))
 
-    def _would_allow(
-        self,
-        tool: ToolSpec,
-        args: Mapping[str, Any],
-        *,
-        allow: tuple[str, ...] = (),
-        auto_allow: bool = False,
-    ) -> bool:
-        """Whether the call would run with more flags than this engine was given."""
-        other = copy(self)
-        rules = tuple(Rule(pattern=pattern, action="allow") for pattern in allow)
-        other.rules = replace(self.rules, cli=(*self.rules.cli, *rules))
-        other._chain = RuleChain(other.rules, self._place, self._vouched.values())
-        other.mode = _unasked(self.mode) if auto_allow else self.mode
-        return other._verdict(other._judged(tool), args)[1].action == "allow"
-
     def _judged(self, spec: ToolSpec) -> JudgedTool:
         # By identity first: to compare two equal specs takes 2 µs, and a JudgedTool made anew as much again.
         own = self._vouched.get(spec.name)
@@ -157,7 +130,7 @@ class Engine:
     def _verdict(self, tool: JudgedTool, args: Mapping[str, Any]) -> tuple[Judgement, ModeVerdict]:
         refused = f"{tool.name} is the name of another tool than this one" if self._impostor(tool) else None
         if refused is None and self.mode == "plan":
-            refused = plan_refusal(tool, can_ask=PLAN_LEAVER in self._vouched)
+            refused = plan_refusal(tool)
         if refused is not None:
             return refusal(tool.name, refused), ModeVerdict("deny", refused)
         if self.mode == "disabled":
@@ -184,18 +157,6 @@ class Engine:
                 claimed += self._judge_shell(tool, name, args, chain).parts
         return bound(judgement, claimed)
 
-    def _printed(
-        self, tool: JudgedTool, args: Mapping[str, Any], judgement: Judgement
-    ) -> Mapping[str, Any] | None:
-        """The input with the command as it was read, where it reads otherwise than it was typed."""
-        command = judgement.command
-        if command is None or tool.command is None or self.mode in ("disabled", "bypassPermissions"):
-            return None
-        printed = command.printed
-        if printed is None or printed == command.text:
-            return None
-        return {**args, tool.command: printed}
-
     def _judge_shell(
         self, tool: JudgedTool, argument: str, args: Mapping[str, Any], chain: RuleChain
     ) -> Judgement:
@@ -212,14 +173,7 @@ class Engine:
         from caliban_permissions.commands.judge import judge_bash, read_command
 
         command = read_command(text, cwd, self._place, tool.name)
-        if isinstance(command, Judgement):
-            return command
-        return judge_bash(command, chain, self._clock(), reads_free=self._reads_free and tool.vouched)
-
-
-def _unasked(mode: PermissionMode) -> PermissionMode:
-    """The mode that `--auto-allow` makes of a mode."""
-    return "dontAsk" if mode in ("default", "acceptEdits", "auto") else mode
+        return command if isinstance(command, Judgement) else judge_bash(command, chain, self._clock())
 
 
 def _denies_all(chain: RuleChain, tool: str, now: datetime) -> bool:

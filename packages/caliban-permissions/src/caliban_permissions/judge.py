@@ -13,7 +13,7 @@ from caliban_permissions.facts import PATH_ROLES, JudgedTool, claimed_in, paths_
 from caliban_permissions.judgement import HumanOnly, JudgedPart, Judgement, refusal, strictest
 from caliban_permissions.names import names_for
 from caliban_permissions.paths import PathContext, PathNames, hard_linked, resolve
-from caliban_permissions.protected import WHY, protection
+from caliban_permissions.protected import protection
 from caliban_permissions.rules.chain import RuleChain, Ruling
 from caliban_permissions.shell.line import excerpt
 from caliban_permissions.subjects import CallSubject, PathSubject
@@ -81,9 +81,7 @@ def judge_path(
     """The part for a path: what rules say, then what the file is."""
     ruling = chain.decide(subject, now)
     names = subject.names
-    part = JudgedPart(
-        "write" if kind == "edit" else "read", names.given, ruling.action, ruling, subject=subject
-    )
+    part = JudgedPart("write" if kind == "edit" else "read", names.given, ruling.action, ruling)
     if names.uncertain is not None and part.action != "deny":
         human_only = [HumanOnly("uncertain", names.uncertain)]
         human_only += (
@@ -107,9 +105,12 @@ def guarded(part: JudgedPart, names: PathNames, place: PathContext) -> JudgedPar
     exact = rule is not None and rule.action == "allow" and rule.literal is not None
     for canonical in names.canonicals:
         level = protection(canonical, place)
-        covered = exact or (level != "authority" and part.ruling.explicit and part.action == "allow")
+        covered = exact or (level == "build" and part.ruling.explicit and part.action == "allow")
         if level is not None and not covered:
-            human_only.append(HumanOnly("protected", f"{canonical} is protected: {WHY[level]}"))
+            what = (
+                "decides what runs here" if level == "authority" else "runs code at the next build or install"
+            )
+            human_only.append(HumanOnly("protected", f"{canonical} is protected: it {what}"))
             lifted = "ask"
         if part.action == "allow" and not place.inside(canonical) and hard_linked(canonical):
             human_only.append(HumanOnly("protected", f"{canonical} has another name elsewhere (a hard link)"))
@@ -186,7 +187,6 @@ def _plain_part(subject: CallSubject, chain: RuleChain, now: datetime) -> Judged
         ruling.action,
         ruling,
         notes if ruling.action == "ask" else (),
-        subject=subject,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from caliban_common.permission import Action
-from caliban_permissions.rules.chain import STRICTNESS, Ruling, Subject
+from caliban_permissions.rules.chain import STRICTNESS, Ruling
 
 if TYPE_CHECKING:
     from caliban_permissions.commands.command import ShellCommand
@@ -29,8 +29,7 @@ class HumanOnly(NamedTuple):
 class JudgedPart(NamedTuple):
     """One thing that was decided: the call itself, a simple command in it, or a file that it names.
 
-    `subject` is what rules were asked about, where they were. `notes` are doubts and warnings for people;
-    `human_only` is filled where the action is an ask.
+    `notes` are doubts and warnings for people; `human_only` is filled where the action is an ask.
     """
 
     kind: PartKind
@@ -39,7 +38,6 @@ class JudgedPart(NamedTuple):
     ruling: Ruling
     notes: tuple[str, ...] = ()
     human_only: tuple[HumanOnly, ...] = ()
-    subject: Subject | None = None
 
 
 class Judgement(NamedTuple):

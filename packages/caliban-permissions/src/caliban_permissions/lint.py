@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from difflib import get_close_matches
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -26,15 +25,7 @@ from caliban_permissions.side_effects import side_effects
 from caliban_permissions.side_effects.interpreters import interpreter_evidence
 
 FindingKind: TypeAlias = Literal[
-    "unreadable",
-    "duplicate",
-    "conflict",
-    "unreachable",
-    "unknown tool",
-    "grants code",
-    "open host",
-    "expiry",
-    "not enforced",
+    "unreadable", "duplicate", "unreachable", "grants code", "open host", "expiry", "not enforced"
 ]
 
 _PROBE = ("__argument__",)
@@ -49,11 +40,8 @@ class LintFinding(Struct, frozen=True, kw_only=True):
     message: str
 
 
-def lint(rules: Sequence[Rule], tools: Collection[str] = ()) -> tuple[LintFinding, ...]:
-    """Every finding about rules in the order of evaluation; empty when there is nothing to say.
-
-    `tools` are the names of the tools there are; without any, no name is unknown.
-    """
+def lint(rules: Sequence[Rule]) -> tuple[LintFinding, ...]:
+    """Every finding about rules in the order of evaluation; empty when there is nothing to say."""
     patterns = [parse_pattern(rule.pattern) for rule in rules]
     findings: list[LintFinding] = []
     code = next((index for index, rule in enumerate(rules) if _runs_code(rule)), None)
@@ -64,39 +52,14 @@ def lint(rules: Sequence[Rule], tools: Collection[str] = ()) -> tuple[LintFindin
         )
         earlier = next((n for n in range(index) if _shadows(rules[n], patterns[n], rule, pattern)), None)
         if earlier is not None:
-            findings.append(_shadowed(index, rule, earlier, rules[earlier]))
-        if tools and _unknown(pattern, tools):
-            text = f"there is no tool {_tool_part(pattern)}{_meant(pattern, tools)}"
-            findings.append(LintFinding(kind="unknown tool", index=index, pattern=rule.pattern, message=text))
+            kind: FindingKind = "duplicate" if rules[earlier].pattern == rule.pattern else "unreachable"
+            text = f"rule {earlier + 1} ({rules[earlier].pattern}) already decides every call that it matches"
+            findings.append(LintFinding(kind=kind, index=index, pattern=rule.pattern, message=text))
         if code is not None and _guards_files(rule, pattern):
             allowed = f"rule {code + 1} ({rules[code].pattern})"
             text = f"programs that {allowed} allows can open the file; only a sandbox stops them"
             findings.append(LintFinding(kind="not enforced", index=index, pattern=rule.pattern, message=text))
     return tuple(findings)
-
-
-def _shadowed(index: int, rule: Rule, earlier: int, first: Rule) -> LintFinding:
-    """The remark on a rule that never counts because an earlier one decides whatever it matches."""
-    where = f" of {first.source}" if first.source and first.source != rule.source else ""
-    place = f"rule {earlier + 1} ({first.action} {first.pattern}{where})"
-    text = f"{place} already decides every call that it matches"
-    kind: FindingKind = "duplicate" if first.pattern == rule.pattern else "unreachable"
-    if first.action != rule.action and (kind == "duplicate" or first.action == "allow"):
-        kind, text = "conflict", f"{text}: this {rule.action} never counts"
-    return LintFinding(kind=kind, index=index, pattern=rule.pattern, message=text)
-
-
-def _unknown(pattern: Pattern, tools: Collection[str]) -> bool:
-    """Whether the rule names one tool, and there is none of this name; servers bring tools of their own."""
-    name = pattern.tool.prefix
-    named = pattern.problem is None and pattern.tool.exact and not name.startswith("mcp__")
-    return named and name not in tools
-
-
-def _meant(pattern: Pattern, tools: Collection[str]) -> str:
-    names = {name.lower(): name for name in tools}
-    near = get_close_matches(pattern.tool.prefix.lower(), names, 1)
-    return f"; did you mean {names[near[0]]}?" if near else ""
 
 
 def grants_code(rule: Rule) -> str | None:
@@ -128,8 +91,7 @@ def describe(rule: Rule) -> str:
             fields = " and ".join(f"{'.'.join(path)} matches `{glob}`" for path, glob in pairs)
             return f"calls of {tool} whose {fields}"
         case ArgumentGlob(text) if pattern.tool.prefix == SHELL:
-            alone = f", and `{text[:-2]}` alone" if _covers_bare(pattern) else ""
-            return f"commands that match `{text}`{alone}, each command of a line on its own"
+            return f"commands that match `{text}`, each command of a line on its own"
         case ArgumentGlob(text):
             return f"calls of {tool} whose main argument matches `{text}`"
 
@@ -194,18 +156,6 @@ def _grants_program(glob: TextGlob, *, wildcard: bool) -> str | None:
     return None if named else f"{name} runs any program it is given"
 
 
-def _covers_bare(pattern: Pattern) -> bool:
-    """Whether a final ` *` covers the program without arguments, too."""
-    argument = pattern.argument
-    shell = pattern.tool.prefix == SHELL and isinstance(argument, ArgumentGlob)
-    return (
-        shell
-        and isinstance(argument, ArgumentGlob)
-        and argument.text.endswith(" *")
-        and len(argument.text) > 2
-    )
-
-
 def _shadows(first: Rule, one: Pattern, second: Rule, other: Pattern) -> bool:
     """Whether every call that the second rule matches is decided by the first before it."""
     if one.problem is not None or other.problem is not None or first.expires_at is not None:
@@ -222,8 +172,6 @@ def _shadows(first: Rule, one: Pattern, second: Rule, other: Pattern) -> bool:
         case ArgumentGlob(text) | Prefix(text) if isinstance(other.argument, (ArgumentGlob, Prefix)):
             head = text[:-1] if isinstance(one.argument, ArgumentGlob) else text + " "
             plain = isinstance(one.argument, Prefix) or (text.endswith("*") and compile_text(text[:-1]).exact)
-            bare = isinstance(one.argument, Prefix) or _covers_bare(one)
-            begins = other.argument.text.startswith(head)
-            return plain and (begins or (bare and other.argument.text == head.rstrip(" ")))
+            return plain and other.argument.text.startswith(head)
         case _:
             return False

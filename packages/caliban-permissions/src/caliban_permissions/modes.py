@@ -20,13 +20,13 @@ class ModeVerdict(NamedTuple):
     note: str = ""
 
 
-def plan_refusal(tool: JudgedTool, *, can_ask: bool) -> str | None:
-    """Why plan mode does not let the tool run, or `None`; `can_ask` is whether a tool presents plans."""
+def plan_refusal(tool: JudgedTool) -> str | None:
+    """Why plan mode does not let the tool run, or `None`."""
     if tool.kind == "read" or tool.harmless:
         return None
     return (
-        f"{tool.name} is not available in plan mode, which only reads; present the plan"
-        f"{f' with {PLAN_LEAVER}' if can_ask else ''}, and it can run once the user has approved it"
+        f"{tool.name} is not available in plan mode, which only reads; present the plan with "
+        f"{PLAN_LEAVER}, and it can run once the user has approved it"
     )
 
 

@@ -30,7 +30,6 @@ _PROC_ALIAS = re.compile(r"/proc/(?:self|thread-self|[0-9]+)(?:/task/[0-9]+)?/(?
 _DEVICE = re.compile(r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|COM[0-9]|LPT[0-9])(?:[.:].*)?", re.IGNORECASE)
 _SHORT_NAME = re.compile(r"[^.]{1,8}~[0-9]+(?:\..{0,3})?")
 _IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
-_UNDECODED = re.compile("[\udc80-\udcff]")
 _MAX_LINKS = 40
 _MAX_CHARS = 4_096
 _MAX_PARTS = 256
@@ -40,7 +39,7 @@ class PathContext(Struct, frozen=True, kw_only=True):
     """Where an engine stands. All paths are absolute; `workspace` and `home` are canonical.
 
     `aliases` maps the spellings under which workspace and home were given to the canonical ones. `roots` are
-    further directories that count as inside; `search_path` is where programs are looked for.
+    further directories that count as inside.
     """
 
     workspace: str
@@ -48,18 +47,10 @@ class PathContext(Struct, frozen=True, kw_only=True):
     home: str
     aliases: tuple[tuple[str, str], ...] = ()
     roots: tuple[str, ...] = ()
-    search_path: tuple[str, ...] = ()
     windows: bool = False
 
     @classmethod
-    def of(
-        cls,
-        workspace: Path,
-        cwd: Path | None,
-        home: Path,
-        roots: tuple[Path, ...] = (),
-        search_path: tuple[str, ...] = (),
-    ) -> PathContext:
+    def of(cls, workspace: Path, cwd: Path | None, home: Path, roots: tuple[Path, ...] = ()) -> PathContext:
         """Resolve the directories once."""
         given = str(workspace.absolute()), str(home.absolute())
         real = os.path.realpath(workspace), os.path.realpath(home)
@@ -71,7 +62,6 @@ class PathContext(Struct, frozen=True, kw_only=True):
                 (spelled, true) for spelled, true in zip(given, real, strict=True) if spelled != true
             ),
             roots=tuple(os.path.realpath(root) for root in roots),
-            search_path=search_path,
             windows=os.name == "nt",
         )
 
@@ -117,14 +107,9 @@ def split(path: str) -> Parts:
     return parts
 
 
-def resolve(text: str, place: PathContext, base: str | None = None, *, on_disk: bool = False) -> PathNames:
-    """Find all names of `text`, relative to `base` (the workspace unless given). Never raises.
-
-    A name that a directory listing gave is `on_disk`: bytes that are no UTF-8 stand in it as Python reads
-    them.
-    """
-    shown = _UNDECODED.sub("?", text) if on_disk and not text.isascii() else text
-    refused = _refused(shown, place)
+def resolve(text: str, place: PathContext, base: str | None = None) -> PathNames:
+    """Find all names of `text`, relative to `base` (the workspace unless given). Never raises."""
+    refused = _refused(text, place)
     if refused is not None:
         return PathNames(text, refused=refused)
     base = place.workspace if base is None else base
@@ -137,7 +122,7 @@ def resolve(text: str, place: PathContext, base: str | None = None, *, on_disk: 
         for name in (reading, _normal(reading, place), real, *_links(reading, place)):
             for spelled in _spellings(name, place):
                 names.setdefault(split(spelled))
-    uncertain = _uncertain(shown, tuple(canonicals), place)
+    uncertain = _uncertain(text, tuple(canonicals), place)
     any_name = place.windows and any(_SHORT_NAME.fullmatch(part) for part in re.split(r"[\\/]", text))
     unexpanded = _UNEXPANDED.search(text) is not None
     return PathNames(text, tuple(names), tuple(canonicals), None, uncertain, unexpanded, any_name)

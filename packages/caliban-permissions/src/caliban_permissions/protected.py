@@ -1,30 +1,21 @@
 """Files that decide what runs later, so that no mode and no wildcard may change them unasked.
 
-Three classes. *Authority* files configure this program, git, shells, editors and other agents: only a rule
-that names the file exactly covers them. *Build* files run code at the next build, test or install, *steering*
-files are read by agents as instructions: a mode never covers them, an allow rule of the user does.
+Two classes. *Authority* files configure this program, git, shells, editors and other agents: only a rule
+that names the file exactly covers them. *Build* files run code at the next build or install: a mode never
+covers them, an allow rule of the user does.
 """
 
 # ruff: noqa: SIM905 - a table of words reads best as words
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from caliban_permissions.paths import Parts, PathContext, folded, split
 
-Protection: TypeAlias = Literal["authority", "build", "steering"]
-
-WHY: Mapping[Protection, str] = {
-    "authority": "it decides what runs here",
-    "build": "it runs code at the next build, test or install",
-    "steering": "agents take it as instructions",
-}
-"""What to tell a person about a file of each class."""
-
+Protection: TypeAlias = Literal["authority", "build"]
 
 _DIRECTORIES = frozenset(
     ".git .caliban .claude .cursor .codex .gemini .continue .windsurf .roo .opencode .crush .goose .amazonq "
@@ -86,19 +77,9 @@ _BUILD_NAMES = frozenset(
     "podfile "
     "package.swift build.bazel workspace.bazel module.bazel .bazelrc flake.nix shell.nix "
     "default.nix vagrantfile procfile tiltfile earthfile dagger.json configure configure.ac binding.gyp "
-    "build.zig rebar.config project.clj deps.edn cargo-config.toml procfile.dev bunfig.toml deno.json "
-    "conftest.py pytest.ini .pytest.ini .coveragerc spec_helper.rb rails_helper.rb "
-    "test_helper.rb test_helper.exs .rspec phpunit.xml phpunit.xml.dist karma.conf.js wdio.conf.js "
-    "wdio.conf.ts "
-    "codeception.yml behat.yml".split()
+    "build.zig rebar.config project.clj deps.edn cargo-config.toml procfile.dev bunfig.toml deno.json".split()
 )
 _BUILD_GLOBS = (
-    "jest.setup.*",
-    "jest-setup.*",
-    "vitest.setup.*",
-    "setuptests.*",
-    "setup-tests.*",
-    ".nycrc*",
     "*.mk",
     "*.pth",
     "*.gemspec",
@@ -119,15 +100,6 @@ _BUILD_GLOBS = (
     ".swcrc",
 )
 
-_STEERING_NAMES = frozenset(
-    "claude.md claude.local.md agents.md agents.override.md agent.md gemini.md qwen.md warp.md "
-    "codex.md crush.md "
-    "opencode.md copilot-instructions.md .caliban.md caliban.md skill.md replit.md .clinerules .roorules "
-    ".goosehints .continuerules .aider.conventions.md".split()
-)
-_STEERING_GLOBS = ("*.instructions.md", "*.prompt.md", "*.chatmode.md", "*.agent.md", "*.mdc")
-_STEERING_DIRECTORIES = frozenset(".clinerules .junie .kiro .trae .augment .openhands".split())
-
 
 def protection(canonical: str, place: PathContext) -> Protection | None:
     """Which class a canonical path is in. Only the part below the workspace counts when it is inside."""
@@ -147,9 +119,7 @@ def protection(canonical: str, place: PathContext) -> Protection | None:
         return "authority"
     if below[-1] in _BUILD_NAMES or any(fnmatchcase(below[-1], glob) for glob in _BUILD_GLOBS):
         return "build"
-    if below[-1] in _STEERING_NAMES or _STEERING_DIRECTORIES.intersection(below):
-        return "steering"
-    return "steering" if any(fnmatchcase(below[-1], glob) for glob in _STEERING_GLOBS) else None
+    return None
 
 
 def _below(parts: Parts, place: PathContext) -> Parts | None:

@@ -1,134 +1,33 @@
-"""What a person can do about a call that was denied because nobody could be asked.
-
-Whatever is printed was tried on the engine before: a flag is named only where the call would then run.
-"""
+"""What a person can do about a call that was denied because nobody could be asked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
-
-from caliban_permissions.characters import hidden_character
 from caliban_permissions.facts import JudgedTool
-from caliban_permissions.judgement import JudgedPart, Judgement
-from caliban_permissions.paths import PathContext, resolve
-from caliban_permissions.rules.glob import escaped, literal_text
-from caliban_permissions.rules.pattern import ArgumentGlob, parse_pattern
+from caliban_permissions.judgement import Judgement
 
-_MAX_NAMED = 4
-_MAX_CHARS = 300
-_ANY = "--auto-allow (dangerous: every ask becomes an allow)"
+_MAX_NAMED = 3
 
 
-class Trial:
-    """The engine that denied a call, to be asked again with more flags."""
-
-    def __init__(
-        self, tool: JudgedTool, args: Mapping[str, Any], place: PathContext, allows: Callable[..., bool]
-    ) -> None:
-        self.tool = tool
-        self.args = args
-        self.place = place
-        self._allows = allows
-
-    def with_rules(self, patterns: tuple[str, ...]) -> bool:
-        """Whether the call runs once the patterns are allowed on the command line."""
-        return bool(patterns) and self._allows(self.tool.spec, self.args, allow=patterns)
-
-    def with_everything(self) -> bool:
-        """Whether the call runs with `--auto-allow`."""
-        return self._allows(self.tool.spec, self.args, auto_allow=True)
-
-
-def headless_reason(judgement: Judgement, suggestions: tuple[str, ...], trial: Trial) -> str:
+def headless_reason(tool: JudgedTool, judgement: Judgement, suggestions: tuple[str, ...]) -> str:
     """The reason of a deny that was an ask, with the least permissive remedy first."""
-    return f"{judgement.reason}. Nobody can be asked here. {_remedy(judgement, suggestions, trial)}"
+    return f"{judgement.reason}. Nobody can be asked here. {_remedy(tool, judgement, suggestions)}"
 
 
-def _remedy(judgement: Judgement, suggestions: tuple[str, ...], trial: Trial) -> str:
-    patterns = _narrow(judgement, suggestions, trial)
-    anything = trial.with_everything()
-    if patterns:
-        flags = " ".join(f"--allow {_quoted(pattern)}" for pattern in patterns)
-        others = [f"or with {_ANY}"] if anything else []
-        if trial.tool.edits and not judgement.human_only and not judgement.explicit:
-            others = ["or all edits in the workspace with --permission-mode acceptEdits"]
-        return f"{', '.join([f'To allow it, run with {flags}', *others])}."
-    asking = _asking(judgement)
-    if asking is not None:
-        return f"No rule on the command line overrules it: {asking}."
-    why = _why_none(judgement)
-    if anything:
-        return f"No narrow rule can allow it{why}: only {_ANY} would."
-    if judgement.human_only:
-        return f"No option allows it{why}: {judgement.human_only_reason}."
-    return f"No option allows it{why}."
-
-
-def _narrow(judgement: Judgement, suggestions: tuple[str, ...], trial: Trial) -> tuple[str, ...]:
-    """The narrowest patterns that allow the call; none where what runs cannot be told."""
-    if judgement.command is not None and judgement.command.unbounded:
-        return ()
-    if len(suggestions) > _MAX_NAMED:
-        suggestions = ()
-    for patterns in (*_exact(trial), suggestions):
-        if trial.with_rules(patterns):
-            return patterns
-    return ()
-
-
-def _exact(trial: Trial) -> Iterator[tuple[str, ...]]:
-    """A pattern that means nothing but this call, where there is one that fits on a line."""
-    tool, args = trial.tool, trial.args
-    for name, role in tool.roles.items():
-        value = args.get(name)
-        if not isinstance(value, str) or role == "directory":
-            continue
-        text = value
-        if role in ("reads", "searches", "writes"):
-            names = resolve(value, trial.place)
-            text = names.canonical if names.refused is None and names.uncertain is None else ""
-        pattern = f"{tool.name}:{escaped(text)}"
-        if _means_only(pattern, text):
-            yield (pattern,)
-
-
-def _means_only(pattern: str, text: str) -> bool:
-    """Whether the pattern, typed on a command line, is read as this text and nothing else."""
-    if not text or text != text.strip() or "\n" in text or len(text) > _MAX_CHARS or hidden_character(text):
-        return False
-    parsed = parse_pattern(pattern)
-    argument = parsed.argument
-    readable = parsed.problem is None and isinstance(argument, ArgumentGlob)
-    return readable and isinstance(argument, ArgumentGlob) and literal_text(argument.text) == text
-
-
-def _asking(judgement: Judgement) -> str | None:
-    """The rule of a person that asks, and where it stands."""
-    part = next((part for part in judgement.parts if _asks(part)), None)
-    if part is None or part.ruling.rule is None:
-        return None
-    rule = part.ruling.rule
-    if rule.scope == "cli":
-        where = "on the command line comes before every allow rule there"
-        return f"the ask rule {rule.rule.pattern} {where}; leave it out"
-    if rule.scope == "managed":
-        return f"the ask rule {rule.rule.pattern} of the managed settings holds against every other rule"
-    where = f"the {rule.rule.source or rule.scope} settings"
-    return f"the ask rule {rule.rule.pattern} of {where} asks first; change it there"
-
-
-def _asks(part: JudgedPart) -> bool:
-    return part.action == "ask" and part.ruling.explicit and part.ruling.action == "ask"
-
-
-def _why_none(judgement: Judgement) -> str:
-    if not judgement.opaque:
-        return ""
-    named = ", ".join(list(dict.fromkeys(judgement.opaque))[:_MAX_NAMED])
-    return f" (what runs cannot be told from {named})"
-
-
-def _quoted(pattern: str) -> str:
-    """The pattern as one word of a shell."""
-    return "'" + pattern.replace("'", "'\\''") + "'"
+def _remedy(tool: JudgedTool, judgement: Judgement, suggestions: tuple[str, ...]) -> str:
+    if any(only.kind != "outside" for only in judgement.human_only):
+        return f"No option helps, {judgement.human_only_reason}. Run caliban interactively to approve it."
+    flags = " ".join(f"--allow '{pattern}'" for pattern in suggestions[:_MAX_NAMED])
+    if tool.edits and not judgement.human_only:
+        return f"To allow it, run with --permission-mode acceptEdits or a narrow rule: {flags}."
+    if tool.command is not None:
+        if judgement.opaque:
+            named = ", ".join(list(dict.fromkeys(judgement.opaque))[:_MAX_NAMED])
+            return (
+                f"No wildcard rule covers a command with {named}: rewrite it without that, or run with "
+                "--auto-allow (dangerous: every ask becomes an allow)."
+            )
+        narrow = flags or f"--allow '{tool.name}(<glob>)'"
+        return (
+            f"To allow it, run with {narrow}, or with --auto-allow (dangerous: every ask becomes an allow)."
+        )
+    return f"To allow it, run with {flags or f'--allow {tool.name!r}'}, or with --auto-allow."

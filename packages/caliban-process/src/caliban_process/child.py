@@ -40,6 +40,8 @@ class Child:
             while self._process.poll() is None:
                 await anyio.sleep(POLL_S)
             return
+        if _is_readable(self._handle.number):
+            return
         try:
             await anyio.wait_readable(self._handle.number)
         except anyio.ClosedResourceError:
@@ -48,9 +50,9 @@ class Child:
             while self._handle.is_open and not _is_readable(self._handle.number):
                 await anyio.sleep(POLL_S)
 
-    def reap(self) -> int:
-        """The exit code, negative for a signal. Blocks until the process has ended: wait for that first."""
-        return self._process.wait()
+    def reap(self) -> int | None:
+        """The exit code, negative for a signal; `None` while the process has not ended."""
+        return self._process.poll()
 
     def close(self) -> None:
         """Close the pipes and the handle."""

@@ -1,16 +1,15 @@
-"""The environments of child processes: none with a credential, and most built from lists of names.
+"""The environments of child processes: built from lists of names, never inherited whole.
 
-Commands get what the person's own shell would give them, without secrets, without the sockets of agents, and
-without what changes how the shell reads its text. Everything else gets names that say where things are
-(search path, home, language). What looks like a credential by its value passes nowhere (security.md SH2, K3).
-What a person has written in the settings for such programs is added as it stands.
+A name that may pass says where things are (search path, home, language, tool-chains). What looks like a
+credential by its value does not pass even if its name is listed (security.md SH2, K3). What a person has
+written in the settings for such programs is added as it stands.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -18,21 +17,20 @@ from typing import Final
 DEFAULT_PATH: Final = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 
 SECRET_NAMES: Final = (
-    r"KEY(?!BOARD|MAP|CLOAK_URL)",
-    r"TOKEN(?!IZER)",
-    r"SECRET",
-    r"PASSW",
-    r"PASSPHRASE",
-    r"CREDENTIAL",
-    r"COOKIE",
-    r"(?<![A-Z])(AUTH|PASS|CREDS?|SESSION_ID)(?![A-Z])",
-    r"_PWD$",
-    r"^(AWS|ANTHROPIC|OPENAI|AZURE|GEMINI|CALIBAN)_",
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSW",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "AUTH",
+    "COOKIE",
+    "SESSION",
 )
-"""What the names of variables hold that are credentials, or accounts of model providers, in whatever case."""
+"""Words in the names of variables that hold credentials, in whatever case."""
 
 SECRET_VALUES: Final = (
-    r"://[^/\s:@]*:[^/\s@]+@",  # a password in a URL
+    r"://[^/\s@]*@",  # user and password in a URL
     r"\b(sk|pk|rk)-[A-Za-z0-9_-]{16,}",
     r"\bgh[opsur]_[A-Za-z0-9]{20,}",
     r"\bgithub_pat_",
@@ -43,9 +41,6 @@ SECRET_VALUES: Final = (
     r"-----BEGIN ",
 )
 """What credentials look like: regular expressions."""
-
-_THIS_MACHINE: Final = r"(?!(localhost|127\.0\.0\.1|\[::1\])([:/?#]|$))"
-"""Put behind the first of these: the password of a database of one's own machine keeps nobody out."""
 
 _PLACES: Final = (
     r"PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|TMP|TEMP|NO_COLOR"
@@ -68,55 +63,18 @@ _DESKTOP: Final = (
 )
 _SHELL_NAMES: Final = f"{_PLACES}|{_TOOLCHAINS}"
 _PROGRAM_NAMES: Final = f"{_PLACES}|{_DESKTOP}"
-_NOT_FOR_COMMANDS: Final = (
-    # Sockets of those who keep keys and use them for whoever asks.
-    r"SSH_AUTH_SOCK|SSH_AGENT_PID|GPG_AGENT_INFO|GNOME_KEYRING_\w+|DBUS_\w+_ADDRESS"
-    # How a shell reads its text, and what it runs before it.
-    r"|BASH_.*|BASHOPTS|SHELLOPTS|ENV|IFS|PS[0-9]|PROMPT_COMMAND|CDPATH|GLOBIGNORE|GLOBSORT|EXECIGNORE|FIGNORE"
-    r"|POSIXLY_CORRECT|TMOUT|TIMEFORMAT|FUNCNEST|.*%%"
-    # Where its caller stands, and programs that wait for a terminal.
-    r"|PWD|OLDPWD|SHLVL|_|TERM|COLUMNS|LINES|EDITOR|VISUAL|GIT_EDITOR|GIT_SEQUENCE_EDITOR"
-)
 
 
-def shell_environment(
-    host: Mapping[str, str],
-    added: Mapping[str, str],
-    *,
-    strict: bool = False,
-    is_held: Callable[[str], bool] | None = None,
-) -> dict[str, str]:
-    """What commands of the model get: a person's environment for building things, no secret, no terminal.
-
-    With `strict` only names that are known to be harmless pass. `is_held` says of a value whether it holds a
-    key of ours.
-    """
-    is_secret = _name_is_secret()
-    if strict:
-        passed = _passed(host, _SHELL_NAMES)
-    else:
-        is_kept_back = re.compile(_NOT_FOR_COMMANDS).fullmatch
-        is_token = re.compile("|".join((SECRET_VALUES[0] + _THIS_MACHINE, *SECRET_VALUES[1:]))).search
-        passed = {
-            name: value for name, value in host.items() if not is_kept_back(name) and not is_token(value)
-        }
+def shell_environment(host: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:
+    """What commands of the model get: a person's environment for building things, no secret, no terminal."""
+    is_secret = re.compile("|".join(SECRET_NAMES), re.IGNORECASE).search
     env = {
         name: value
-        for name, value in passed.items()
-        if not is_secret(name) and (is_held is None or not is_held(value))
+        for name, value in _passed(host, _SHELL_NAMES).items()
+        if not is_secret(name)  # a listed pattern, such as that of locales, may fit one
     }
     env["PATH"] = _absolute_entries(env.get("PATH", "")) or DEFAULT_PATH
     return {**env, "TERM": "dumb", **added}
-
-
-def secret_variables(host: Mapping[str, str]) -> dict[str, str]:
-    """The variables that hold a credential, as far as names and values say."""
-    is_secret, is_token = _name_is_secret(), re.compile("|".join(SECRET_VALUES)).search
-    return {name: value for name, value in host.items() if is_secret(name) or is_token(value)}
-
-
-def _name_is_secret() -> Callable[[str], object]:
-    return re.compile("|".join(SECRET_NAMES), re.IGNORECASE).search
 
 
 def program_environment(host: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from caliban_process.frames import LastFrames
-
 
 class OutputLimit(Struct, frozen=True, kw_only=True):
-    """How many bytes of each stream are kept. With `refuse`, a program that prints more is ended.
-
-    With `last_frames`, of a line that is written over again and again, as progress bars are, only the last
-    state counts, and what colours text or sets titles is left out: as a person saw it in the end.
-    """
+    """How many bytes of each stream are kept. With `refuse`, a program that prints more is ended."""
 
     head_bytes: int = 15 * 1024
     tail_bytes: int = 15 * 1024
     refuse: bool = False
-    last_frames: bool = False
 
 
 class CapturedOutput(Struct, frozen=True, kw_only=True):
@@ -59,13 +52,9 @@ class Capture:
         self._head = bytearray()
         self._tail = bytearray()
         self._total_bytes = 0
-        self._frames = LastFrames() if limit.last_frames else None
 
     def feed(self, chunk: bytes) -> bool:
         """The next bytes of the stream; False once there were more than may be."""
-        return self._keep(chunk if self._frames is None else self._frames.feed(chunk))
-
-    def _keep(self, chunk: bytes) -> bool:
         limit = self._limit
         self._total_bytes += len(chunk)
         room = limit.head_bytes - len(self._head)
@@ -84,9 +73,6 @@ class Capture:
 
     @property
     def output(self) -> CapturedOutput:
-        """What was kept of the stream so far; nothing may be fed after it."""
-        if self._frames is not None:
-            self._keep(self._frames.end())
         return CapturedOutput(head=bytes(self._head), tail=bytes(self._tail), total_bytes=self._total_bytes)
 
 

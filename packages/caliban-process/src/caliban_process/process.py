@@ -13,31 +13,26 @@ from caliban_process.child import POLL_S, Child, spawn
 from caliban_process.command import Command
 from caliban_process.errors import InputClosed
 from caliban_process.output import Capture, CapturedOutput
-from caliban_process.tree import IS_LINUX, Entry, Traces, family, is_marked, limit_processes, signal_all
+from caliban_process.tree import IS_LINUX, Traces, family, limit_processes, signal_all
 from caliban_process.watchdog import Watchdog
 
 KILL_WAIT_S = 2.0
-WATCH_S = 0.05
-"""How soon orphans are looked for first; then ever more seldom, down to once in a second."""
 
 
 class Process:
     """A program under way. One task sends, one receives; its standard error is kept as it comes.
 
     `exit_code` is there once it has been closed, negative for a signal; `stopped` counts the processes beside
-    it that had to be stopped. `before` are the orphans that were there when it was started.
+    it that had to be stopped.
     """
 
-    def __init__(self, child: Child, command: Command, watchdog: Watchdog, before: frozenset[int]) -> None:
+    def __init__(self, child: Child, command: Command) -> None:
         self._child = child
         self._command = command
-        self._watchdog = watchdog
-        self._before = before
         self._stderr = Capture(command.output)
         self._stderr_done = anyio.Event()
         self._has_exited = False
         self._is_stopped = False
-        self._handed_over: set[int] = set()
         self.exit_code: int | None = None
         self.stopped = 0
 
@@ -87,39 +82,11 @@ class Process:
         traces = None
         if not self._has_exited:
             traces = Traces(marker=_marker(self._command), pipes=self._child.pipe_names())
-
-        def find() -> tuple[int, ...]:
-            return (*family(self.pid, traces), *(() if traces is None else self._hidden()))
-
-        others = find()
+        others = family(self.pid, traces)
         self.stopped += len(others)
         if others or not self._has_exited or not IS_LINUX:
-            await _stop(self._child, others, find, self._command.grace_s)
+            await _stop(self._child, others, traces, self._command.grace_s)
         self._is_stopped = True
-
-    async def watch_orphans(self) -> None:
-        """Tell the watchdog of what leaves the program while it runs, as soon as it is seen."""
-        wait_s = WATCH_S
-        while self._watchdog.orphans is not None:
-            await anyio.sleep(wait_s)
-            self._hand_over()
-            wait_s = min(1.0, wait_s * 1.5)
-
-    def _hand_over(self) -> None:
-        for orphan in self._orphans():
-            if orphan.pid not in self._before and orphan.pid not in self._handed_over:
-                self._handed_over.add(orphan.pid)
-                self._watchdog.add_orphan(orphan.group)
-
-    def _orphans(self) -> tuple[Entry, ...]:
-        orphans = self._watchdog.orphans
-        return () if orphans is None or self._command.marker is None else orphans.look()
-
-    def _hidden(self) -> tuple[int, ...]:
-        """What it has left behind without a trace, with all that this has started."""
-        name = self._command.marker or ""
-        new = [orphan.pid for orphan in self._orphans() if orphan.pid not in self._before]
-        return tuple(pid for one in new if not is_marked(one, name) for pid in (one, *family(one, None)))
 
     async def aclose(self) -> None:
         """Let it end in order: its input is closed, then SIGTERM, then SIGKILL, each `grace_s` later."""
@@ -140,10 +107,9 @@ class Process:
         """Stop and reap it, and give its pipes back; whatever came before."""
         try:
             await self.stop()
-            self._hand_over()
             with anyio.move_on_after(KILL_WAIT_S):  # what hangs in the kernel, nobody can end
                 await self._child.exited()
-                self.exit_code = self._child.reap()
+            self.exit_code = self._child.reap()
             self._child.stderr.read_rest(self._stderr.feed)
         finally:
             self._child.close()
@@ -155,16 +121,13 @@ async def opened(command: Command, watchdog: Watchdog) -> AsyncIterator[Process]
 
     Left in peace it is closed in order; on an error or a cancellation it is stopped. Raises `NotStarted`.
     """
-    before = frozenset(orphan.pid for orphan in watchdog.orphans.look()) if watchdog.orphans else frozenset()
-    process = Process(spawn(command), command, watchdog, before)
+    process = Process(spawn(command), command)
     try:
         watchdog.add(process.pid, marked=command.marker is not None)
         if command.max_processes is not None:
             limit_processes(process.pid, command.max_processes)
         async with anyio.create_task_group() as group:
             group.start_soon(process.collect_stderr)
-            if watchdog.orphans is not None and command.marker is not None:
-                group.start_soon(process.watch_orphans)
             yield process
             await process.aclose()
             group.cancel_scope.cancel()
@@ -186,26 +149,24 @@ def _marker(command: Command) -> bytes | None:
     return f"{command.marker}={command.env.get(command.marker, '')}".encode()
 
 
-async def _stop(
-    child: Child, others: tuple[int, ...], find: Callable[[], tuple[int, ...]], grace_s: float
-) -> None:
+async def _stop(child: Child, others: tuple[int, ...], traces: Traces | None, grace_s: float) -> None:
     """SIGTERM, a moment, then SIGKILL until nothing is left."""
     if grace_s > 0:
         signal_all(child.pid, others, signal.SIGTERM)
-        if await _gone(child, find, grace_s):
+        if await _gone(child, traces, grace_s):
             return
     deadline = monotonic() + KILL_WAIT_S
     while monotonic() < deadline:
-        signal_all(child.pid, find(), signal.SIGKILL)
-        if await _gone(child, find, 4 * POLL_S):
+        signal_all(child.pid, family(child.pid, traces), signal.SIGKILL)
+        if await _gone(child, traces, 4 * POLL_S):
             return
 
 
-async def _gone(child: Child, find: Callable[[], tuple[int, ...]], within_s: float) -> bool:
+async def _gone(child: Child, traces: Traces | None, within_s: float) -> bool:
     """Whether the program and its family end within that time."""
     with anyio.move_on_after(within_s):
         await child.exited()
-        while find():
+        while family(child.pid, traces):
             await anyio.sleep(POLL_S)
         return True
     return False

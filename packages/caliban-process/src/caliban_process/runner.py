@@ -25,24 +25,14 @@ class Runner:
     """Starts programs through one wrapper, under one watchdog. Make one per host process.
 
     However a call ends, nothing that it has started is left, but for daemons: those of marked programs end
-    with the host, even where it is killed. `prepare` is called once, before the first program starts. With
-    `adopts` this process becomes the parent of what programs leave behind, so that nothing hides from it: for
-    a host whose every program is started here (Linux).
+    with the host, even where it is killed.
     """
 
-    def __init__(
-        self,
-        wrapper: Wrapper | None = None,
-        *,
-        prepare: Callable[[], None] | None = None,
-        adopts: bool = False,
-    ) -> None:
+    def __init__(self, wrapper: Wrapper | None = None) -> None:
         self._wrapper = wrapper
-        self._prepare = prepare
         self._id = os.urandom(8).hex()
         self._numbers = count(1)
         self._watchdog = Watchdog(f"={self._id}-")
-        self._adopts = adopts
 
     async def run(self, command: Command) -> Completed:
         """Run a program to its end and keep what it prints, within the limits of `command`.
@@ -85,13 +75,6 @@ class Runner:
         return opened(self._prepared(command), self._watchdog)
 
     def _prepared(self, command: Command) -> Command:
-        if self._adopts and self._watchdog.orphans is None:
-            from caliban_process.orphans import Orphans
-
-            self._watchdog.orphans = Orphans()
-        prepare, self._prepare = self._prepare, None
-        if prepare is not None:
-            prepare()
         if command.marker is not None:
             text = f"{self._id}-{next(self._numbers)}."
             command = replace(command, env={**command.env, command.marker: text})

@@ -100,7 +100,7 @@ def _younger_than(leader: int) -> Iterator[Entry]:
         if last >= leader:
             pids = [pid for pid in pids if pid > leader]
     for pid in pids:
-        entry = entry_of(pid)
+        entry = _entry(pid)
         if entry is not None:
             yield entry
 
@@ -117,8 +117,7 @@ def _load() -> list[bytes]:
     return _LOAD.read_bytes().split()
 
 
-def entry_of(pid: int) -> Entry | None:
-    """The process, or `None` where there is none, or only what is left of it."""
+def _entry(pid: int) -> Entry | None:
     try:
         fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -132,14 +131,6 @@ def _is_process(pid: int) -> bool:
     """Whether that is the number of a process: those of threads are answered too, though never listed."""
     try:
         return b"\nTgid:\t%d\n" % pid in (_PROC / str(pid) / "status").read_bytes()
-    except OSError:
-        return False
-
-
-def is_marked(pid: int, name: str) -> bool:
-    """Whether the variable `name` is in the environment of the process, whatever its value."""
-    try:
-        return name.encode() + b"=" in (_PROC / str(pid) / "environ").read_bytes()
     except OSError:
         return False
 

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from subprocess import Popen
 
-    from caliban_process.orphans import Orphans
-
 _SCRIPT = r"""
 watch() {
   groups= marked=
@@ -46,36 +44,24 @@ _SHELL = "/bin/sh"
 
 
 class Watchdog:
-    """Watches the process groups of one runner; `marker` is the text that marked environments hold.
-
-    `orphans`, where it is set, is told of every process that is started, the watchdog's own included.
-    """
+    """Watches the process groups of one runner; `marker` is the text that marked environments hold."""
 
     def __init__(self, marker: str) -> None:
         self._marker = marker
         self._pipe: int | None = None
         self._starter: Popen[bytes] | None = None
-        self.orphans: Orphans | None = None
 
     def add(self, group: int, *, marked: bool) -> None:
         """From now on `group` dies with us, and what is marked too."""
         if self._pipe is None:
             self._start()
-        if self.orphans is not None:
-            self.orphans.started(group)
         self._write(f"{'m' if marked else 'g'}{group}\n")
 
     def drop(self, group: int) -> None:
         """The group has ended."""
         self._write(f"d{group}\n")
-        if self.orphans is not None:
-            self.orphans.ended(group)
         if self._starter is not None and self._starter.poll() is not None:
             self._starter = None
-
-    def add_orphan(self, group: int) -> None:
-        """From now on `group`, which a program of ours left behind, dies with us."""
-        self._write(f"g{group}\n")
 
     def _write(self, line: str) -> None:
         if self._pipe is None:
@@ -109,8 +95,6 @@ class Watchdog:
         finally:
             os.close(theirs)
         self._pipe = ours
-        if self.orphans is not None:
-            self.orphans.started(self._starter.pid)
         weakref.finalize(self, _end, ours, self._starter)
 
 

@@ -16,7 +16,7 @@ from caliban_common.stop import StopReason
 from caliban_common.usage import Usage, told_count
 from caliban_provider.classify import error_for_type
 from caliban_provider.errors import BadResponse, ProviderError, StreamInterrupted
-from caliban_provider.json_fields import block_index, is_comment, parse, parse_error, required_member, string
+from caliban_provider.json_fields import block_index, parse, required_member, string
 from caliban_provider.sse import SSEEvent
 from caliban_provider.stream import (
     BlockStart,
@@ -55,8 +55,7 @@ _PIECES: Mapping[str, tuple[str, str, _Piece]] = MappingProxyType(
     }
 )
 _PROMPT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-_LONG_WRITES = "ephemeral_1h_input_tokens"
-_COUNTS = (*_PROMPT_COUNTS, "output_tokens", "thinking_tokens", _LONG_WRITES)
+_COUNTS = (*_PROMPT_COUNTS, "output_tokens", "thinking_tokens")
 _NO_PREFIX = b"\0"
 
 
@@ -96,10 +95,8 @@ class Decoder:
             piece = self._quick(data)
             if piece is not None:
                 return [piece]
-        if self.stopped or event.event == "ping" or not data.strip() or is_comment(data):
+        if self.stopped or event.event == "ping" or not data.strip():
             return []
-        if event.event == "error":
-            raise stream_error(parse_error(data), secrets=self._secrets, provider=self._provider)
         return self._take(event.event, parse(data))
 
     def finish(self, fault: BadResponse | None = None) -> list[StreamEvent]:
@@ -237,25 +234,23 @@ class Decoder:
         """The counts so far: each message of the wire carries totals, and may leave some out."""
         if not isinstance(counts, dict):
             return None
-        details, written_for = counts.get("output_tokens_details"), counts.get("cache_creation")
+        details = counts.get("output_tokens_details")
         counts = {
             **counts,
             "thinking_tokens": details.get("thinking_tokens") if isinstance(details, dict) else None,
-            _LONG_WRITES: written_for.get(_LONG_WRITES) if isinstance(written_for, dict) else None,
         }
         for name in _COUNTS:
             value = told_count(counts.get(name))
             # A prompt cannot shrink to nothing: some servers fill in 0 for what they leave out.
             if value or (value == 0 and name not in _PROMPT_COUNTS):
                 self._counts[name] = value
-        fresh, written, read, output, thinking, long = (self._counts.get(name, 0) for name in _COUNTS)
+        fresh, written, read, output, thinking = (self._counts.get(name, 0) for name in _COUNTS)
         return Usage(
             input_tokens=fresh + written + read,
             output_tokens=output,
             cache_read_tokens=read,
             cache_write_tokens=written,
             thinking_tokens=thinking,
-            cache_write_long_tokens=min(long, written),
         )
 
 
@@ -267,7 +262,7 @@ def stream_error(
     Whatever is in `secrets` is kept out of the message.
     """
     inner = data.get("error")
-    report = inner if isinstance(inner, dict) else data
+    report = inner if isinstance(inner, dict) else {}
     message = string(report, "message") or "the provider reported an error without saying which"
     error = error_for_type(string(report, "type") or "api_error", message, provider=provider, secrets=secrets)
     error.request_id = error.request_id or string(data, "request_id") or None

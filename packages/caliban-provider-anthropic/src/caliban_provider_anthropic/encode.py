@@ -30,9 +30,6 @@ from caliban_provider_anthropic.schema import tool_schema
 MARK = b',"cache_control":{"type":"ephemeral"}'
 """What makes a block the end of a prefix worth keeping; a body may have four."""
 
-LONG_MARK = b',"cache_control":{"type":"ephemeral","ttl":"1h"}'
-"""The same for a prefix that is kept for an hour."""
-
 MEMO_BYTES = 16 * 1024 * 1024
 """How much of serialised messages an encoder remembers, once more of what was used last."""
 
@@ -98,13 +95,9 @@ class _Piece(Struct, frozen=True):
 
 
 class Encoder:
-    """Makes bodies and remembers the bytes of messages and tools between them.
+    """Makes bodies and remembers the bytes of messages and tools between them."""
 
-    With a `cache_ttl` of `1h` the vendor keeps a prompt for an hour instead of five minutes, and bills that.
-    """
-
-    def __init__(self, *, cache_ttl: str = "", memo_bytes: int = MEMO_BYTES) -> None:
-        self._mark = LONG_MARK if cache_ttl == "1h" else MARK
+    def __init__(self, *, memo_bytes: int = MEMO_BYTES) -> None:
         self._pieces: Memo[_Piece] = Memo(max_bytes=memo_bytes)
         self._fixed: Memo[bytes] = Memo(max_bytes=memo_bytes // 8)
 
@@ -126,11 +119,11 @@ class Encoder:
         if request.tools:
             members.setdefault("tools", self._tool_list(request, names))
         if system:
-            members.setdefault("system", _marked_list(system, self._mark if request.cache else b""))
+            members.setdefault("system", _marked_list(system, mark=request.cache))
         thinks = b'"type":"enabled"' in members.get("thinking", b"")
         prefill = row.prefill and not thinks
         marks = request.cache and _bytes_of(groups) >= request.min_cache_tokens * CHARS_PER_TOKEN
-        messages = _history(groups, prefill=prefill, mark=self._mark if marks else b"")
+        messages = _history(groups, prefill=prefill, marks=marks)
         return Body(members=members, messages=messages, names=names)
 
     def _groups(self, messages: Sequence[Message], model: str) -> list[list[_Piece]]:
@@ -168,7 +161,7 @@ class Encoder:
             if name != spec.name:
                 names[name] = spec.name
             tools.setdefault(name, self._tool(spec, name))
-        return _marked_list(list(tools.values()), self._mark if request.cache else b"")
+        return _marked_list(list(tools.values()), mark=request.cache)
 
     def _tool(self, spec: ToolSpec, name: str) -> bytes:
         data = self._fixed.get(spec)
@@ -240,11 +233,11 @@ def _bytes_of(groups: list[list[_Piece]]) -> int:
     return sum(len(piece.whole) for group in groups for piece in group)
 
 
-def _history(groups: list[list[_Piece]], *, prefill: bool, mark: bytes) -> list[bytes]:
+def _history(groups: list[list[_Piece]], *, prefill: bool, marks: bool) -> list[bytes]:
     out = [group[0].whole if len(group) == 1 else _merged(group) for group in groups]
-    if mark:
+    if marks:
         for index in _last_users(groups, 2):
-            out[index] = _marked(out[index], len(_TAIL) + 1, mark)
+            out[index] = _marked(out[index], len(_TAIL) + 1)
     last = groups[-1][-1]
     if last.role == "assistant" and not last.ends_opaque:
         if prefill:
@@ -286,11 +279,11 @@ def _stripped(message: Message) -> Message:
     return replace(message, content=tuple(content))
 
 
-def _marked(data: bytes, from_end: int, mark: bytes) -> bytes:
-    """`data` with `mark` inside the object that closes `from_end` bytes before the end."""
-    return data[:-from_end] + mark + data[-from_end:]
+def _marked(data: bytes, from_end: int) -> bytes:
+    """`data` with the marker inside the object that closes `from_end` bytes before the end."""
+    return data[:-from_end] + MARK + data[-from_end:]
 
 
-def _marked_list(items: list[bytes], mark: bytes) -> bytes:
+def _marked_list(items: list[bytes], *, mark: bool) -> bytes:
     data = b"[" + b",".join(items) + b"]"
-    return _marked(data, 2, mark) if mark else data
+    return _marked(data, 2) if mark else data

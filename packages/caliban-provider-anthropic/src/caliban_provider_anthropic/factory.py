@@ -19,7 +19,6 @@ OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "anthropic_beta": "beta features to ask for: a comma list",
         "anthropic_version": "the version of the API (2023-06-01)",
-        "cache_ttl": "how long the vendor's cache keeps a prompt: 5m or 1h, which costs more",
         "auth": "how the key is sent: x-api-key or bearer",
     }
 )
@@ -54,10 +53,7 @@ class AnthropicFactory(Struct, frozen=True, kw_only=True):
         check_extra(options.extra)
         http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
         return AnthropicProvider(
-            ApiTransport(options),
-            http,
-            first_byte_s=options.first_byte_s,
-            idle_s=options.idle_s,
+            ApiTransport(options), http, first_byte_s=options.first_byte_s, idle_s=options.idle_s
         )
 
 
@@ -72,7 +68,6 @@ def check_extra(extra: Mapping[str, str]) -> None:
     from caliban_provider.options import LINE, VERSION, matching, one_of
 
     one_of(extra, "auth", ("x-api-key", "bearer"))
-    one_of(extra, "cache_ttl", ("5m", "1h"))
     matching(extra, "anthropic_version", VERSION, what="a version such as 2023-06-01")
     matching(extra, "anthropic_beta", LINE, what="a comma list of plain words")
 

@@ -28,11 +28,6 @@ def wire_name(raw: str) -> str:
     return raw if _FINE_NAME.fullmatch(raw) else _derive(raw or "tool", MAX_NAME_CHARS)
 
 
-def short_name(raw: str, max_chars: int) -> str:
-    """A tool name of at most `max_chars` that is as unique as `raw`."""
-    return _derive(raw, max_chars)
-
-
 def _derive(raw: str, max_chars: int) -> str:
     digest = sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARS]
     kept = _OTHER.sub("_", raw)[: max_chars - _DIGEST_CHARS - 1]

@@ -19,7 +19,6 @@ from caliban_provider.stream import StreamEvent
 from caliban_provider_anthropic import models
 from caliban_provider_anthropic.decode import Decoder, stream_error
 from caliban_provider_anthropic.encode import Encoder
-from caliban_provider_anthropic.narrow import ROOMY, within
 from caliban_provider_anthropic.transport import Transport
 
 MAX_MODELS = 1000
@@ -60,8 +59,7 @@ class AnthropicProvider:
         )
         self._timeouts = StreamTimeouts(first_byte_s=first_byte_s, idle_s=idle_s)
         self._offered = offered
-        self._encoder = Encoder(cache_ttl=transport.limits.cache_ttl)
-        self._narrow = transport.limits != ROOMY
+        self._encoder = Encoder()
 
     def capabilities(self, model: str) -> Capabilities:
         """What `model` can do, from a dated table."""
@@ -73,15 +71,13 @@ class AnthropicProvider:
 
         A reply that was read to its end leaves its connection open for the next.
         """
-        names: Mapping[str, str] = {}
-        if self._narrow:
-            request, names = within(request, self._transport.limits)
         body = self._encoder.body(request)
-        names = {**names, **body.names}
         transport = self._transport
         opening = self._caller.stream(partial(transport.prepare, body), self._timeouts.first_byte_s)
         async with opening as answer:
-            decoder = Decoder(model=request.model, names=names, secrets=transport.secrets, provider=self.name)
+            decoder = Decoder(
+                model=request.model, names=body.names, secrets=transport.secrets, provider=self.name
+            )
             yield ReplyReader(answer, transport.framing(), decoder, self._timeouts)
 
     async def list_models(self) -> tuple[ModelInfo, ...]:

@@ -14,7 +14,6 @@ from caliban_provider.provider import ProviderOptions
 from caliban_provider.reader import RecordSplitter
 from caliban_provider.sse import SSEDecoder, SSEEvent
 from caliban_provider_anthropic.encode import Body
-from caliban_provider_anthropic.narrow import Limits
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
 
@@ -36,11 +35,6 @@ class Transport(Protocol):
     @property
     def credentials(self) -> CredentialCache[Any] | None:
         """What `prepare` signs with, where that passes: it is there before `prepare` is called."""
-        ...
-
-    @property
-    def limits(self) -> Limits:
-        """What the service takes less of than the vendor."""
         ...
 
     def framing(self) -> RecordSplitter[SSEEvent]:
@@ -78,7 +72,6 @@ class ApiTransport:
     def __init__(self, options: ProviderOptions) -> None:
         self._root = root_url(options.base_url)
         self._key = _checked_key(options.api_key)
-        self.limits = Limits(cache_ttl=options.extra.get("cache_ttl", ""))
         self._headers = _headers(options, self._key, is_vendor=self._root == DEFAULT_BASE_URL)
 
     @property
@@ -138,14 +131,12 @@ def root_url(base_url: str | None) -> str:
     try:
         parts = urlsplit(url)
         fine = parts.scheme in ("http", "https") and bool(parts.netloc)
-        _ = parts.port  # raises for one that there is not
     except ValueError:
         fine = False
     if not fine:
         raise InvalidRequest(
             "the base URL of Anthropic is not an http or https URL",
-            hint="write it in full, such as https://host/path, where it is given: in a flag, the settings "
-            "or ANTHROPIC_BASE_URL",
+            hint="check ANTHROPIC_BASE_URL or the settings",
         )
     url = url.rstrip("/")
     for ending in _ENDINGS:

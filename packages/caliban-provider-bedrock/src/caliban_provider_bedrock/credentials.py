@@ -76,8 +76,8 @@ class ChainAccess:
         except ImportError:
             raise AuthenticationError(
                 "the environment has no AWS keys and region, and botocore, which looks further, is missing",
-                hint="pip install 'caliban-cli[bedrock]', or set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY "
-                "and AWS_REGION",
+                hint="pip install 'caliban[bedrock]', or set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
+                "AWS_REGION",
             ) from None
         try:
             session = self._session if self._session is not None and not refused else None

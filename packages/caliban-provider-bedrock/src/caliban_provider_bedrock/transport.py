@@ -23,7 +23,6 @@ from caliban_provider.errors import (
 from caliban_provider.reader import RecordSplitter
 from caliban_provider.sse import SSEEvent
 from caliban_provider_anthropic.encode import Body
-from caliban_provider_anthropic.narrow import Limits
 from caliban_provider_bedrock.credentials import Access
 from caliban_provider_bedrock.framing import BedrockFraming
 from caliban_provider_bedrock.models import wire_id
@@ -39,9 +38,6 @@ _MODEL_FAILED = 424
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-_LIMITS = Limits(name_chars=64, image_urls=False)
 
 
 class BedrockTransport:
@@ -65,11 +61,6 @@ class BedrockTransport:
         if access is not None and access.keys is not None:
             known += [access.keys.secret_access_key, access.keys.session_token]
         return tuple(filter(None, known))
-
-    @property
-    def limits(self) -> Limits:
-        """What the service takes less of than the vendor."""
-        return _LIMITS
 
     @property
     def credentials(self) -> CredentialCache[Access]:

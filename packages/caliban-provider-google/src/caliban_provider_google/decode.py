@@ -16,7 +16,7 @@ from caliban_common.stop import StopReason
 from caliban_common.usage import Usage
 from caliban_provider.classify import error_for, error_for_type
 from caliban_provider.errors import BadResponse, ProviderError, StreamInterrupted
-from caliban_provider.json_fields import count, is_comment, member, objects, parse, parse_error, string
+from caliban_provider.json_fields import count, member, objects, parse, string
 from caliban_provider.sse import SSEEvent
 from caliban_provider.stream import (
     BlockStart,
@@ -86,10 +86,8 @@ class Decoder:
             piece = self._quick(data)
             if piece is not None:
                 return [piece]
-        if not data.strip() or data == b"[DONE]" or is_comment(data):
+        if not data.strip() or data == b"[DONE]":
             return []
-        if event.event == "error":
-            raise stream_error(parse_error(data), secrets=self._secrets)
         return self._take(parse(data), data)
 
     def finish(self, fault: BadResponse | None = None) -> list[StreamEvent]:
@@ -257,7 +255,7 @@ class Decoder:
 
 def stream_error(data: Mapping[str, Any], *, secrets: Collection[str] = ()) -> ProviderError:
     """The error in an error object of the wire, as it comes inside a stream or with a status of 200."""
-    report = member(data, "error") or data
+    report = member(data, "error")
     code = report.get("code")
     if isinstance(code, int) and 400 <= code <= 599:
         body = json.dumps({"error": report}).encode()

@@ -30,7 +30,7 @@ from caliban_provider_local.calls import ReplyForm
 from caliban_provider_local.envelope import AnswerText, CallBegun, CallInput, EnvelopeReader
 
 WINDOW_HINT = (
-    "shorten the prompt or leave tools out, give the model a larger window "
+    "start with --bare or --no-tools for a shorter prompt, give the model a larger window "
     "(CALIBAN_LOCAL_CONTEXT_TOKENS), or name a larger model with --model path/to/model.gguf"
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -79,7 +78,7 @@ def find_model(name: str, options: LocalOptions) -> LocalModel:
         path=path,
         header=header,
         context_tokens=min(wanted, header.context_tokens or wanted),
-        tool_form=_tool_form(small, template or header.chat_template or "", path.name, options),
+        tool_form=_tool_form(small, template or header.chat_template or "", options),
         chat_template=template,
     )
 
@@ -96,16 +95,8 @@ def _template(options: LocalOptions) -> str | None:
         raise InvalidRequest(f"the chat template {options.chat_template_file} is not UTF-8 text") from error
 
 
-_BROKEN_NATIVE = re.compile(r"qwen-?2\.5-?coder")
-"""Families that write their own calls wrong by the template that their weights bring."""
-
-
-def _tool_form(small: bool, template: str, name: str, options: LocalOptions) -> ToolForm:
-    if options.tools == "off" or (options.tools == "auto" and small):
+def _tool_form(small: bool, template: str, options: LocalOptions) -> ToolForm:
+    offered = options.tools == "on" or (options.tools == "auto" and not small)
+    if not offered:
         return "none"
-    if options.tools == "form":
-        return "schema"
-    if options.tools == "native":
-        return "native"
-    broken = _BROKEN_NATIVE.search(name.lower()) is not None
-    return "native" if "tools" in template and not broken else "schema"
+    return "native" if "tools" in template else "schema"

@@ -11,15 +11,14 @@ from msgspec import Struct
 
 from caliban_provider.errors import InvalidRequest
 
-ToolsOption: TypeAlias = Literal["auto", "on", "off", "form", "native"]
-_TOOLS = ("auto", "on", "off", "form", "native")
+ToolsOption: TypeAlias = Literal["auto", "on", "off"]
 
 OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "threads": "threads that compute (half of the processors, at most 4)",
         "context_tokens": "the window, never above what the model was trained for",
         "seed": "makes replies repeatable",
-        "tools": "whether and how tools are on offer: auto, on, off, form or native",
+        "tools": "whether tools are on offer: auto, on or off",
         "chat_template_file": "a Jinja file instead of the template in the weights",
     }
 )
@@ -33,8 +32,7 @@ class LocalOptions(Struct, frozen=True, kw_only=True):
 
     `threads` ≥ 1 compute. `context_tokens` is the wanted window, `None` for the model's usual one; it is
     never more than the model was trained for. `seed` makes replies repeatable. `tools` overrides the
-    judgement whether the model is large enough to be offered tools, and with `form` or `native` whether by
-    our JSON form or by the template of the weights. `chat_template_file` names a Jinja file
+    judgement whether the model is large enough to be offered tools. `chat_template_file` names a Jinja file
     that replaces the template inside the weights.
     """
 
@@ -53,8 +51,8 @@ def read_options(extra: Mapping[str, str]) -> LocalOptions:
             f"the local provider has no option {unknown[0]!r}", hint=f"it knows {', '.join(OPTIONS)}"
         )
     tools = extra.get("tools", "auto")
-    if tools not in _TOOLS:
-        raise InvalidRequest(f"option 'tools' of the local provider is {', '.join(_TOOLS)}, not {tools!r}")
+    if tools not in ("auto", "on", "off"):
+        raise InvalidRequest(f"option 'tools' of the local provider is auto, on or off, not {tools!r}")
     return LocalOptions(
         threads=_whole(extra, "threads", 1, _MAX_THREADS) or default_threads(),
         context_tokens=_whole(extra, "context_tokens", 256, 1 << 24),

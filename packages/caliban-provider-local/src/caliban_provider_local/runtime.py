@@ -26,7 +26,7 @@ from caliban_provider_local.options import LocalOptions
 OnChunk: TypeAlias = Callable[[Mapping[str, Any]], bool]
 """Takes one chunk; true ends the answer."""
 
-INSTALL = "pip install 'caliban-cli[local]'"
+INSTALL = "pip install 'caliban[local]'"
 
 _BATCH_TOKENS = 64
 """How much of a prompt is read between two looks at whether anybody still wants the answer."""

@@ -17,18 +17,11 @@ from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
 from caliban_provider_ollama.catalog import Catalog
 from caliban_provider_ollama.decode import Decoder
-from caliban_provider_ollama.encode import Body, Encoder, Wishes
+from caliban_provider_ollama.encode import Encoder, Wishes
 from caliban_provider_ollama.models import FAMILY, ModelFacts, capabilities
 from caliban_provider_ollama.transport import Transport
 
-_SLOW = "a large model may take long to load: try again, or use a smaller one"
-
-
-CUT_FACTOR = 3
-"""How many times less than estimated a server has to count before a prompt is taken for cut."""
-
-MIN_CUT_TOKENS = 256
-"""A server that counts less has counted something else."""
+_SLOW = "a large model may take long to load: try again, or allow a longer wait"
 
 
 class OllamaProvider:
@@ -90,7 +83,6 @@ class OllamaProvider:
         ) as answer:
             yield ReplyReader(answer, NDJSONDecoder(), decoder, self._timeouts)
         self._encoder.learn(request.model, body, decoder.prompt_tokens)
-        self._warn_of_cut(request, body, decoder.prompt_tokens)
 
     async def list_models(self) -> tuple[ModelInfo, ...]:
         """The models that the server has."""
@@ -117,22 +109,6 @@ class OllamaProvider:
         if request.model not in self._told:
             self._told.add(request.model)
             self._on_status(f"{request.model} cannot call tools and is asked without them")
-
-    def _warn_of_cut(self, request: CompletionRequest, body: Body, counted_tokens: int) -> None:
-        """Say it once when the server read far less of a first prompt than was sent: it cuts without a word.
-
-        Later prompts are no evidence, for some servers leave out of the count what they remember.
-        """
-        first = not any(message.role == "assistant" for message in request.messages)
-        cut = 0 < counted_tokens * CUT_FACTOR < body.prompt_tokens and counted_tokens >= MIN_CUT_TOKENS
-        if self._on_status is None or not (first and cut) or f"{request.model} cut" in self._told:
-            return
-        self._told.add(f"{request.model} cut")
-        self._on_status(
-            f"{request.model} was shown {counted_tokens:,} of about {body.prompt_tokens:,} tokens: "
-            f"the server cut the prompt to its own window. num_ctx was {body.num_ctx:,}; raise the server's "
-            "limit (OLLAMA_CONTEXT_LENGTH), or set the option num_ctx of the provider to what it allows"
-        )
 
     @asynccontextmanager
     async def _opened(self, prepare: Callable[[], Prepared], model: str) -> AsyncIterator[HttpResponse]:

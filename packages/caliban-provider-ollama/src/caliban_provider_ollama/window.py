@@ -42,7 +42,7 @@ def window_tokens(prompt_tokens: int, max_tokens: int, limit: int | None, *, fix
     if most is not None and prompt_tokens >= most:
         raise ContextTooLong(
             f"the conversation takes about {prompt_tokens} tokens, and the window has {most}",
-            hint="begin a new session, use a model with a larger window, or raise num_ctx",
+            hint="compact the conversation, use a model with a larger window, or raise num_ctx",
         )
     if fixed is not None and most is not None:
         return most

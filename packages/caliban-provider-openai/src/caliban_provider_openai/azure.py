@@ -139,7 +139,7 @@ def _resource_url(base_url: str | None, resource: str) -> str:
     resource = resource.strip()
     if not resource or not resource.replace("-", "").isalnum() or not resource.isascii():
         raise InvalidRequest(
-            "no Azure resource is named" if not resource else "the Azure resource is no name",
+            "it is not said which Azure resource to use" if not resource else "the Azure resource is no name",
             hint="set AZURE_OPENAI_RESOURCE to its name, or AZURE_OPENAI_BASE_URL to its address",
         )
     return f"https://{resource}.openai.azure.com"

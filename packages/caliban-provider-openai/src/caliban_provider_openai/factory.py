@@ -115,7 +115,7 @@ def build(
     service: ChatService | ResponsesService
     match api:
         case "responses":
-            service = ResponsesService(quirks, facts)
+            service = ResponsesService(facts)
         case "chat":
             service = ChatService(quirks, facts)
         case _:

@@ -173,24 +173,9 @@ def facts(model: str) -> ModelFacts:
     return _UNKNOWN_GPT if name.startswith(_UNKNOWN_GPT.prefix) else _UNKNOWN
 
 
-_FAMILIES: tuple[tuple[re.Pattern[str], ModelFacts], ...] = (
-    (re.compile(r"claude-"), replace(_UNKNOWN, context_tokens=200_000, reasons=True, vision=True)),
-    (re.compile(r"gemini-"), replace(_UNKNOWN, context_tokens=1_000_000, reasons=True, vision=True)),
-    (re.compile(r"qwen.*vl|pixtral|llama-?4|glm-[\d.]+v\b"), replace(_UNKNOWN, vision=True)),
-    (re.compile(r"deepseek-|glm-|kimi-|magistral|qwen-?3|qwq"), replace(_UNKNOWN, reasons=True)),
-)
-"""What families of other vendors can do at least, wherever they are served."""
-
-
-def _family(name: str) -> ModelFacts:
-    return next((row for pattern, row in _FAMILIES if pattern.search(name)), _UNKNOWN)
-
-
 def capabilities(model: str) -> Capabilities:
-    """What `model` can do, from its row, or what is known of its family."""
+    """What `model` can do, from its row."""
     row = facts(model)
-    if row is _UNKNOWN:
-        row = _family(model.lower())
     return Capabilities(
         context_tokens=row.context_tokens,
         max_output_tokens=row.max_output_tokens,

@@ -11,8 +11,6 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from caliban_common.message import Message, ToolResultBlock
-
 MAX_NAME_CHARS = 64
 
 _FINE_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -31,10 +29,8 @@ class IdRule(Struct, frozen=True, kw_only=True):
     extra: str = ""
     exact: bool = False
 
-    def apply(self, raw: str, own_ids: frozenset[str] = frozenset()) -> str:
-        """`raw` where it fits or is one of `own_ids`, else an id that is as unique as `raw`."""
-        if raw in own_ids:
-            return raw
+    def apply(self, raw: str) -> str:
+        """`raw` where it fits, else an id that is as unique as `raw`."""
         if self.exact:
             fits = len(raw) == self.chars and raw.isascii() and raw.isalnum()
             return raw if fits else _scrambled(raw, self.chars)
@@ -45,19 +41,6 @@ class IdRule(Struct, frozen=True, kw_only=True):
             if plain.isalnum():
                 return raw
         return _derived(raw or "call", self.chars)
-
-    def own_ids(self, message: Message, issued: set[str], *, own: bool) -> frozenset[str]:
-        """The ids in `message` that the reading model issued itself and that the rule would change.
-
-        Servers hide in an id what the model wants back. `issued` grows by the calls of a message that is the
-        model's `own`.
-        """
-        if message.role == "assistant":
-            ids = [block.id for block in message.tool_uses] if own else []
-            issued.update(ids)
-        else:
-            ids = [block.tool_use_id for block in message.content if isinstance(block, ToolResultBlock)]
-        return frozenset(id for id in ids if id in issued and self.apply(id) != id)
 
 
 def wire_name(raw: str) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -29,7 +28,6 @@ class Quirks(Struct, frozen=True, kw_only=True):
     characters of letters, digits, `_` and `-`, and of `id_extra`; with `id_exact` it is exactly `id_chars`
     letters and digits. `reasoning_field` is where a message's reasoning goes back, empty where it does not.
     `any_word` is the `tool_choice` that forces some call. `effort` says that `reasoning_effort` does no harm.
-    With `assistant_after_tool` a user's message never follows a tool's result directly.
     """
 
     max_tokens_field: str = "max_tokens"
@@ -45,7 +43,6 @@ class Quirks(Struct, frozen=True, kw_only=True):
     files: bool = False
     cache_key: bool = False
     any_word: str = "required"
-    assistant_after_tool: bool = False
 
 
 _COMPATIBLE = Quirks()
@@ -62,12 +59,6 @@ _BY_HOST: tuple[tuple[str, Quirks], ...] = (
     ("moonshot.ai", replace(_COMPATIBLE, reasoning_field="reasoning_content", id_chars=64, id_extra=".:")),
     ("moonshot.cn", replace(_COMPATIBLE, reasoning_field="reasoning_content", id_chars=64, id_extra=".:")),
     ("openrouter.ai", replace(_COMPATIBLE, reasoning_field="reasoning", effort=True, files=True)),
-    ("z.ai", replace(_COMPATIBLE, stream_options=False, structured="json_object", any_word="auto")),
-    ("bigmodel.cn", replace(_COMPATIBLE, stream_options=False, structured="json_object", any_word="auto")),
-    (
-        "minimax.io",
-        replace(_COMPATIBLE, max_tokens_field="max_completion_tokens", structured="none", any_word="auto"),
-    ),
     ("groq.com", replace(_COMPATIBLE, max_tokens_field="max_completion_tokens")),
     ("cerebras.ai", replace(_COMPATIBLE, max_tokens_field="max_completion_tokens")),
 )
@@ -86,24 +77,6 @@ def quirks_of(host: str, kind: Kind, changes: str = "") -> Quirks:
     else:
         row_for_host = _OPENAI
     return replace(row_for_host, **_changes(changes)) if changes.strip() else row_for_host
-
-
-_BY_FAMILY: tuple[tuple[re.Pattern[str], Mapping[str, Any]], ...] = (
-    (
-        re.compile(r"(?:mi[sx]tral|ministral|codestral|devstral|magistral|pixtral)"),
-        MappingProxyType({"assistant_after_tool": True}),
-    ),
-)
-"""What models of a family want wherever they are served: their template holds it, and not a host."""
-
-
-def for_model(quirks: Quirks, model: str) -> Quirks:
-    """`quirks` with what the family of `model` wants."""
-    name = model.lower()
-    for family, changes in _BY_FAMILY:
-        if family.search(name):
-            return replace(quirks, **changes)
-    return quirks
 
 
 def _changes(text: str) -> dict[str, Any]:

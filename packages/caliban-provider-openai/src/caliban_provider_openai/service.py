@@ -58,12 +58,10 @@ class Service(Protocol):
 class ResponsesService:
     """Responses: everything the model wrote is sent back, encrypted reasoning included."""
 
-    def __init__(self, quirks: Quirks, facts: ServiceFacts) -> None:
+    def __init__(self, facts: ServiceFacts) -> None:
         self.name = facts.name
         self._facts = facts
-        self._encoder = ResponsesEncoder(
-            cache_key=facts.cache_key, base_model=facts.base_model, quirks=quirks
-        )
+        self._encoder = ResponsesEncoder(cache_key=facts.cache_key, base_model=facts.base_model)
 
     def body(self, request: CompletionRequest) -> Body:
         """The body of `request`. Raises `InvalidRequest`."""

@@ -76,7 +76,7 @@ class ApiTransport:
 
 
 def root_url(base_url: str | None) -> str:
-    """What every path is put behind: `base_url` as it was typed; the vendor's own has its path added.
+    """What every path is put behind: `base_url`, with `/v1` where it has no path.
 
     The end of a whole address, such as `/chat/completions`, is left out. Raises `InvalidRequest` for what is
     not an http or https URL.
@@ -84,7 +84,7 @@ def root_url(base_url: str | None) -> str:
     url = checked_url(base_url or DEFAULT_BASE_URL, variable="OPENAI_BASE_URL")
     for ending in _ENDINGS:
         url = url.removesuffix(ending).rstrip("/")
-    return url if urlsplit(url).path or not is_vendor(url) else f"{url}/v1"
+    return url if urlsplit(url).path else f"{url}/v1"
 
 
 def checked_url(url: str, *, variable: str) -> str:
@@ -93,7 +93,6 @@ def checked_url(url: str, *, variable: str) -> str:
     try:
         parts = urlsplit(url)
         fine = parts.scheme in ("http", "https") and bool(parts.netloc) and not parts.query
-        _ = parts.port  # raises for one that there is not
     except ValueError:
         fine = False
     if not fine:

@@ -59,7 +59,7 @@ class VertexFactory(Struct, frozen=True, kw_only=True):
 
         settings = settings_of(options, os.environ if self.environ is None else self.environ)
         http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
-        ready = DefaultTokens(http, package="caliban-cli[vertex]", variable="ANTHROPIC_VERTEX_TOKEN")
+        ready = DefaultTokens(http, package="caliban[vertex]", variable="ANTHROPIC_VERTEX_TOKEN")
         tokens = GivenToken(settings.token) if settings.token else ready
         return AnthropicProvider(
             VertexTransport(settings, tokens),

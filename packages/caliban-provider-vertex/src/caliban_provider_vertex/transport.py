@@ -23,11 +23,8 @@ from caliban_provider.google_auth import GoogleToken, TokenSource
 from caliban_provider.reader import RecordSplitter
 from caliban_provider.sse import SSEDecoder, SSEEvent
 from caliban_provider_anthropic.encode import Body
-from caliban_provider_anthropic.narrow import Limits
 from caliban_provider_vertex.models import wire_id
 from caliban_provider_vertex.settings import VertexSettings, checked_project
-
-_LIMITS = Limits(image_urls=False)
 
 
 class VertexTransport:
@@ -49,11 +46,6 @@ class VertexTransport:
         """The token, if there is one."""
         token = self._tokens.value
         return (token.value,) if token else ()
-
-    @property
-    def limits(self) -> Limits:
-        """What the service takes less of than the vendor."""
-        return _LIMITS
 
     @property
     def credentials(self) -> CredentialCache[GoogleToken] | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NoReturn, assert_never
 
 from msgspec import Struct, field
@@ -101,12 +100,10 @@ class Assembler:
         """The reply as far as it was received; `model` and `family` stand in where nobody named any.
 
         Without `id`, which is ours and not the provider's, it gets a new one each time it is asked for. Left
-        out are empty text, thinking without text and signature, calls without id and name, and a call that
-        is the same as one before it, its id included.
+        out are empty text, thinking without text and signature, and calls without id and name.
         """
         family = self.family or family
-        blocks = (block for entry in self._blocks if (block := _finished(entry, family)) is not None)
-        content = _without_repeats(blocks)
+        content = tuple(block for entry in self._blocks if (block := _finished(entry, family)) is not None)
         return Message(
             role="assistant", content=content, id=id or new_id(), family=family, model=self.model or model
         )
@@ -178,51 +175,19 @@ def _built(entry: _Open, text: str, family: str) -> Block | None:
             assert_never(entry.kind)
 
 
-def _without_repeats(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """`blocks` without calls that servers list twice: an id of its own tells two equal calls apart."""
-    content: list[Block] = []
-    calls: dict[str, ToolUseBlock] = {}
-    for block in blocks:
-        if isinstance(block, ToolUseBlock) and block.id:
-            if calls.get(block.id) == block:
-                continue
-            calls.setdefault(block.id, block)
-        content.append(block)
-    return tuple(content)
-
-
 def decode_input(text: str) -> tuple[Mapping[str, Any], str | None]:
     """A tool call's input out of the model's JSON text, and the text itself when it is no JSON object.
 
-    No text at all is a call without arguments, and so is `null`. Servers send `{}` or `null` before the real
-    arguments, or these twice: several values in a row stand for the only one that says something. `NaN` and
-    `Infinity` are not JSON.
+    No text at all is a call without arguments. `NaN` and `Infinity` are not JSON.
     """
     if not text.strip():
         return {}, None
     try:
-        said = [value for value in _values(text) if value not in ({}, None)]
+        value = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return {}, text
-    if not said:
-        return {}, None
-    value = said[0]
-    same = isinstance(value, dict) and all(other == value for other in said)
-    return (value, None) if same else ({}, text)
-
-
-def _values(text: str) -> Iterator[Any]:
-    """The JSON values in `text`, one after the other. Raises `ValueError` for anything else in it."""
-    at = _SPACE.match(text, 0).end()  # type: ignore[union-attr]
-    while at < len(text):
-        value, at = _DECODER.raw_decode(text, at)
-        yield value
-        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
+    return (value, None) if isinstance(value, dict) else ({}, text)
 
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
-
-
-_SPACE = re.compile(r"[ \t\r\n]*")
-_DECODER = json.JSONDecoder(parse_constant=_refuse)

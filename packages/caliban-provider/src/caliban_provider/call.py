@@ -44,7 +44,7 @@ class StreamKind(Struct, frozen=True, kw_only=True):
     foreign: tuple[str, ...] = ("json", "html")
     called: str = "a stream of events"
     hint: str = "check the base URL: something else answers there"
-    slow_hint: str = "the provider is silent: try again, or use another model"
+    slow_hint: str = "the provider is silent: try again, or allow a longer wait"
 
 
 def _nothing(body: bytes) -> ProviderError | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Collection, Mapping
-from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from caliban_provider import error_body
@@ -31,36 +30,17 @@ from caliban_provider.retryafter import retry_after_s
 
 __all__ = ["error_for", "error_for_type", "request_id", "retry_after_s"]
 
-NO_KEY_HINT = "the key is missing or wrong: set the provider's API key"
-"""What is advised where nobody knows which key."""
-
 _LONG_WAIT_S = 60.0
 _REQUEST_IDS = ("request-id", "x-request-id", "x-amzn-requestid", "apim-request-id")
 
 _CONTEXT = re.compile(
-    r"contextwindowexceeded|prompt is too long|input is too long|prompt too long"
-    r"|maximum context length|maximum prompt length"
+    r"prompt is too long|input is too long|prompt too long|maximum context length|maximum prompt length"
     r"|(?:exceed|larger than|longer than|over the|beyond)[^.]{0,80}context (?:length|window|size|limit)"
     r"|context (?:length|window|size|limit)[^.]{0,40}exceed"
     r"|input token count[^.]{0,60}exceed|too many (?:input |total )?tokens"
     r"|exceeds the maximum number of tokens|reduce the length of the (?:messages|prompt|input)"
     r"|exceeds? the (?:model's )?(?:maximum )?input (?:token|length)"
 )
-_OVER = re.compile(
-    r"\b(?:exceed(?:s|ed|ing)?|too (?:long|large|many|big)|(?:greater|larger|longer|more|bigger) than|beyond"
-    r"|over(?:flow\w*|runs?)|range of [a-z ]*should be|above the|over the|does not fit)\b"
-)
-_OF_PROMPT = re.compile(r"\b(?:context|prompts?|inputs?|tokens?|sequence|conversation|messages?)\b")
-_SIZE = re.compile(r"\b(?:lengths?|windows?|limits?|sizes?|tokens?|long|max(?:imum)?)\b")
-_OTHER_LIMIT = re.compile(
-    r"completion tokens|output tokens|max_\w*tokens|maxoutputtokens|budget_tokens|thinking"
-    r"|per (?:second|minute|hour|day)|\b[rt]p[smhd]\b|rate.?limit|quota|credits?\b|images?\b|pdf|pages"
-    r"|\bfiles?\b|\b(?:tool|function|schema|property|parameter|user|metadata|stop)\b"
-    r"|string too long|header|url"
-    r"|number of (?:messages|tools)|too many (?:messages|requests)|\btools\b|\bbatch"
-)
-"""Limits of something else than the prompt."""
-
 _BILLING = re.compile(
     r"credit balance is too low|insufficient (?:balance|credits?|funds|quota)|exceeded your current quota"
     r"|billing (?:details|hard limit|is not|not active)|requires more credits|payment required|out of credits"
@@ -70,10 +50,6 @@ _NO_MODEL = re.compile(
     r"|no longer available|is not a valid|has been (?:retired|deprecated|shut down))"
     r"|(?:no such|unknown|invalid|unsupported) model"
     r"|not a valid model|models?/\S+ is not found|try pulling it|^model: "
-)
-_REASONING = re.compile(
-    r"reasoning(?:_content)?\b.{0,120}\b(?:missing|required|must be|passed back|sent back|not found)"
-    r"|(?:missing|requires?)\b.{0,60}\breasoning(?:_content)?\b"
 )
 _BAD_KEY = re.compile(
     r"api[ _-]?key\b.{0,40}\b(?:not valid|invalid|missing|incorrect|expired|required|not found)"
@@ -98,7 +74,7 @@ def error_for(
     kind = _class_for(status, parsed)
     error = kind(
         _message(kind, provider, f"HTTP {status}", _told(status, headers, parsed)),
-        hint=_hint(kind, status, told_s, parsed.text),
+        hint=_hint(kind, status, told_s),
         status=status,
         retry_after_s=told_s,
         code=parsed.kinds[0] if parsed.kinds else None,
@@ -133,7 +109,7 @@ def error_for_type(kind: str, message: str, *, provider: str, secrets: Collectio
         status = status or 401  # without one it would pass for a key that was missed before anybody was asked
     return error_class(
         _message(error_class, provider, "in the stream", parsed.text or name),
-        hint=_hint(error_class, status or 0, told_s, parsed.text),
+        hint=_hint(error_class, status or 0, told_s),
         status=status,
         retry_after_s=told_s,
         code=name or None,
@@ -146,7 +122,7 @@ def _class_for(status: int | None, parsed: ErrorBody) -> type[ProviderError]:
             return by_word
     text = f"{parsed.text} {parsed.hidden[:2000]}".lower()
     worded = status is None or status in (400, 402, 403, 404, 413, 422, 429, 500)
-    if worded and (by_word := _by_phrase(status, text, parsed.text.lower())) is not None:
+    if worded and (by_word := _by_phrase(status, text)) is not None:
         return by_word
     if status is not None:
         return _by_status(status, text)
@@ -164,10 +140,7 @@ def _by_kind(name: str) -> type[ProviderError] | None:
             | "expired_token_exception" | "unsupported_country_region_territory"
         ):  # fmt: skip
             return AuthenticationError
-        case (
-            "billing_error" | "insufficient_quota" | "billing_not_active" | "insufficient_balance"
-            | "arrearage" | "1113"
-        ):  # fmt: skip
+        case "billing_error" | "insufficient_quota" | "billing_not_active" | "insufficient_balance":
             return BillingError
         case (
             "rate_limit_error" | "rate_limit_exceeded" | "rate_limited" | "too_many_requests"
@@ -180,10 +153,7 @@ def _by_kind(name: str) -> type[ProviderError] | None:
             | "model_not_ready_exception"
         ):  # fmt: skip
             return Overloaded
-        case (
-            "context_length_exceeded" | "context_window_exceeded" | "exceed_context_size_error"
-            | "context_window_exceeded_error" | "1261"
-        ):  # fmt: skip
+        case "context_length_exceeded" | "context_window_exceeded" | "exceed_context_size_error":
             return ContextTooLong
         case "request_too_large":
             return RequestTooLarge
@@ -193,24 +163,16 @@ def _by_kind(name: str) -> type[ProviderError] | None:
             return None
 
 
-def _by_phrase(status: int | None, text: str, words: str) -> type[ProviderError] | None:
-    """The class by what is said: `text` is all that there is, `words` the message alone."""
+def _by_phrase(status: int | None, text: str) -> type[ProviderError] | None:
     if _BILLING.search(text):
         return BillingError
-    if status in (None, 400, 413, 422, 500) and (_CONTEXT.search(text) or _tells_of_length(words)):
+    if status in (None, 400, 413, 422, 500) and _CONTEXT.search(text):
         return ContextTooLong
     if status in (None, 400, 403) and _BAD_KEY.search(text):
         return AuthenticationError
     if status in (None, 400, 404, 422) and _NO_MODEL.search(text):
         return ModelUnavailable
     return None
-
-
-def _tells_of_length(text: str) -> bool:
-    """Whether `text` says that a prompt is longer than it may be, in whatever words, and of nothing else."""
-    words = " ".join(text[:600].split())
-    shaped = _OVER.search(words) and _OF_PROMPT.search(words) and _SIZE.search(words)
-    return bool(shaped) and _OTHER_LIMIT.search(words) is None
 
 
 def _by_status(status: int, text: str) -> type[ProviderError]:
@@ -229,8 +191,6 @@ def _by_status(status: int, text: str) -> type[ProviderError]:
             return Overloaded
         case 408 | 409 | 425:
             return ServerError
-        case 498:
-            return Overloaded
         case _ if status >= 500:
             return ServerError
         case _ if status < 300:
@@ -266,24 +226,7 @@ def _told(status: int, headers: Mapping[str, str], parsed: ErrorBody) -> str:
 
 
 def _message(kind: type[ProviderError], provider: str, where: str, words: str) -> str:
-    what = _SAID.get(kind, "{} refused the request")
-    message = f"{what.format(provider)} ({where})"
-    return f"{message}: {words}"[:500] if words else message
-
-
-def named(error: ProviderError, old: str, new: str, key_hint: str | None = None) -> None:
-    """Let `error` speak of its provider as `new` instead of `old`, and of the key as `key_hint` does."""
-    for what in (*_SAID.values(), "{} refused the request"):
-        if error.message.startswith(f"{what.format(old)} ("):
-            error.message = what.format(new) + error.message[len(what.format(old)) :]
-            error.args = (error.message,)
-            break
-    if key_hint and error.hint == NO_KEY_HINT:
-        error.hint = key_hint
-
-
-_SAID: Mapping[type[ProviderError], str] = MappingProxyType(
-    {
+    what = {
         AuthenticationError: "{} does not accept the key",
         BillingError: "{} reports a matter of billing",
         ModelUnavailable: "{} does not offer the model",
@@ -293,11 +236,12 @@ _SAID: Mapping[type[ProviderError], str] = MappingProxyType(
         Overloaded: "{} is overloaded",
         ServerError: "{} failed",
         BadResponse: "{} gave an answer that is not understood",
-    }
-)
+    }.get(kind, "{} refused the request")
+    message = f"{what.format(provider)} ({where})"
+    return f"{message}: {words}"[:500] if words else message
 
 
-def _hint(kind: type[ProviderError], status: int, told_s: float | None, words: str) -> str | None:
+def _hint(kind: type[ProviderError], status: int, told_s: float | None) -> str | None:
     if issubclass(kind, RateLimited | Overloaded | ServerError):
         if told_s is not None and told_s > _LONG_WAIT_S:
             return f"the provider asks to wait {_spell(told_s)}: try again then, or use another model"
@@ -305,19 +249,14 @@ def _hint(kind: type[ProviderError], status: int, told_s: float | None, words: s
     if kind is AuthenticationError and status == 403:
         return "the key is known but not allowed to do this, or it is wrong: check the account and the key"
     if kind is InvalidRequest and (status in (404, 405) or 300 <= status < 400):
-        return "check the base URL: most servers want a path in it, such as /v1"
-    if kind is InvalidRequest and _REASONING.search(words.lower()):
-        return (
-            "the server wants the model's reasoning sent back: say so by the option "
-            'quirks = "reasoning_field=reasoning_content" of the provider'
-        )
+        return "check the base URL"
     return {
-        AuthenticationError: NO_KEY_HINT,
-        BillingError: "check the account's plan and balance, or use another provider",
-        ModelUnavailable: "check the model's name against the models that the provider lists",
-        ContextTooLong: "begin a new session, or use a model with a larger window",
-        RequestTooLarge: "send fewer or smaller attachments",
-        BadResponse: "check the base URL",
+        AuthenticationError: "The key is missing or wrong: set the provider's API key.",
+        BillingError: "Check the account's plan and balance, or use another provider.",
+        ModelUnavailable: "Check the model's name against the models that the provider lists.",
+        ContextTooLong: "Compact the conversation, or use a model with a larger window.",
+        RequestTooLarge: "Send fewer or smaller attachments.",
+        BadResponse: "Check the base URL.",
     }.get(kind)
 
 

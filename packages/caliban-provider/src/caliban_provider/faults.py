@@ -23,7 +23,7 @@ def unconnected(error: BaseException, host: str) -> NetworkError:
         return failed
     if any(isinstance(cause, socket.gaierror) for cause in causes):
         return NetworkError(
-            f"the name {host} does not resolve (DNS knows no such host, or there is no network)",
+            f"the name {host} does not resolve: {line(error)}",
             hint="check the network and the host in the base URL",
         )
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
@@ -56,7 +56,7 @@ def read_timeout(what: str, limit_s: float) -> StreamIdle:
     return StreamIdle(
         f"{what} within {limit_s:g} s",
         idle_s=limit_s,
-        hint="the provider is silent: try again, or use another model",
+        hint="the provider is silent: try again, or allow a longer wait",
     )
 
 

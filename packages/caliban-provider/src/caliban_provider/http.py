@@ -16,11 +16,10 @@ from urllib.parse import urlsplit
 import anyio
 from msgspec import Struct
 
-from caliban_provider import faults, tls, unpack
-from caliban_provider.address import is_address
-from caliban_provider.connection import HttpTimeouts, Origin, Pool
-from caliban_provider.errors import BadResponse, InvalidRequest, ProviderError
-from caliban_provider.httpx_client import HttpxClient, proxy_before
+from caliban_provider import tls
+from caliban_provider.connection import HttpTimeouts, Pool
+from caliban_provider.errors import InvalidRequest, ProviderError
+from caliban_provider.httpx_client import HttpxClient, unpacked
 from caliban_provider.options import check_headers
 from caliban_provider.plain_request import LOOPBACK, may_be_proxied, plain_request
 
@@ -98,7 +97,7 @@ class HttpClient:
         """
         _check(url, headers)
         answer = await self._begun(method, url, headers, body)
-        pieces = _unpacked(answer, _host(url))
+        pieces = aiter(answer)
         try:
             yield HttpResponse(status=answer.status, headers=answer.headers, _body=pieces)
             await _drain(pieces)
@@ -114,35 +113,15 @@ class HttpClient:
     async def _begun(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> _Opened:
         host = _host(url)
         request = plain_request(method, url, headers, body, defaults=_HEADERS)
-        if request is None or self._is_proxied(request.origin):
+        if request is None or (request.origin.host not in LOOPBACK and may_be_proxied()):
             return await self._httpx.request(method, url, headers, body, host=host)
-        return await self._pool.request(request.origin, method, request.content)
-
-    def _is_proxied(self, origin: Origin) -> bool:
-        if origin.host in LOOPBACK or not may_be_proxied():
-            return False
-        return proxy_before(origin.scheme, origin.host, origin.port) is not None
+        answer = await self._pool.request(request.origin, method, request.content)
+        return unpacked(answer, host, self._limits)
 
     def _context(self) -> ssl.SSLContext:
         if self._tls is None:
             self._tls = tls.default_context()
         return self._tls
-
-
-def _unpacked(answer: _Opened, host: str) -> AsyncIterator[bytes]:
-    """The body of `answer`, decompressed where it is compressed although nobody asked for that."""
-    coding = answer.headers.get("content-encoding", "")
-    return _unpacking(answer, coding, host) if unpack.is_packed(coding) else aiter(answer)
-
-
-async def _unpacking(answer: _Opened, coding: str, host: str) -> AsyncIterator[bytes]:
-    try:
-        unpacker = unpack.Unpacker(coding)
-        async for chunk in answer:
-            for piece in unpacker.feed(chunk):
-                yield piece
-    except ValueError as error:
-        raise BadResponse(f"the answer of {host} cannot be decompressed: {faults.line(error)}") from error
 
 
 async def _drain(pieces: AsyncIterator[bytes]) -> None:
@@ -168,7 +147,7 @@ def _host(url: str) -> str:
 
 def _check(url: str, headers: Mapping[str, str]) -> None:
     """Refuse early, in words that hold no header's value, what cannot be sent."""
-    if not is_address(url):
+    if not url[:8].lower().startswith(("http://", "https://")) or _host(url) == "the server":
         raise InvalidRequest(
             "the provider's address is not an http or https URL", hint="check the base URL in the settings"
         )

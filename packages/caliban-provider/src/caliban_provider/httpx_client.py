@@ -1,4 +1,4 @@
-"""What is left to the HTTP library: proxies, and addresses that are not plain.
+"""What is left to the HTTP library: proxies, addresses that are not plain, answers that are compressed.
 
 The only module that imports it, and only once there is work for it.
 """
@@ -9,20 +9,18 @@ import ssl
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from caliban_provider import faults, http1
 from caliban_provider.connection import PORTS, ConnectionResponse, HttpTimeouts, Origin, Pool
-from caliban_provider.errors import InvalidRequest, NetworkError, ProviderError
+from caliban_provider.errors import BadResponse, InvalidRequest, NetworkError, ProviderError
 from caliban_provider.plain_request import LOOPBACK
-from caliban_provider.proxies import proxy_for
 
 if TYPE_CHECKING:
     import httpx
 
 
 class HttpxClient:
-    """The library's clients, one for each proxy; where none is between, `pool` carries the bytes.
+    """The library's client; where no proxy is between, `pool` carries its bytes.
 
     `headers` go with every request that does not have its own. `context` is asked for what TLS needs.
     """
@@ -38,46 +36,52 @@ class HttpxClient:
         self._pool = pool
         self._headers = headers
         self._context = context
-        self._clients: dict[str | None, httpx.AsyncClient] = {}
+        self._client: httpx.AsyncClient | None = None
+        self._proxied = False
 
     async def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, *, host: str
     ) -> ConnectionResponse | HttpxResponse:
         """Send a request and give its answer's head. Raises `ProviderError`, which names `host`."""
-        proxy = _proxy(url)
-        client = self._clients.get(proxy)
-        if client is None:
-            client = self._clients[proxy] = self._build(proxy)
+        if self._client is None:
+            self._client = self._build()
         import httpx
 
         try:
-            request = client.build_request(method, url, headers=dict(headers), content=body)
-            response = await client.send(request, stream=True)
+            request = self._client.build_request(method, url, headers=dict(headers), content=body)
+            response = await self._client.send(request, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
-            raise _failed(error, host, self._limits, proxied=proxy is not None) from None
+            raise _failed(error, host, self._limits, proxied=self._proxied) from None
         own = response.extensions.get("answer")
         if isinstance(own, ConnectionResponse):
-            return own
+            return unpacked(own, host, self._limits)
         return HttpxResponse(response, host, self._limits)
 
     async def aclose(self) -> None:
         """Close every connection; may be called twice."""
-        clients, self._clients = tuple(self._clients.values()), {}
-        for client in clients:
+        client, self._client = self._client, None
+        if client is not None:
             await client.aclose()
 
-    def _build(self, proxy: str | None) -> httpx.AsyncClient:
+    def _build(self) -> httpx.AsyncClient:
         _without_command_line()
         from http.cookiejar import CookieJar, DefaultCookiePolicy
+        from urllib.parse import urlsplit
+        from urllib.request import getproxies
 
         import httpx
 
         limits = self._limits
+        proxies = getproxies()
+        self._proxied = proxied = bool(proxies)
+        own = _transport(self._pool)
+        here = (f"[{host}]" if ":" in host else host for host in LOOPBACK)
         # A context costs 20 ms where certificates come in one file: only a proxied client needs it now.
-        context = self._context() if proxy else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context = self._context() if proxied else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         try:
-            if proxy:
-                _ = urlsplit(proxy).port  # the library takes any number, and the system does not
+            for scheme, proxy in proxies.items():
+                if scheme != "no":
+                    _ = urlsplit(proxy).port  # the library takes any number, and the system does not
             return httpx.AsyncClient(
                 headers=self._headers,
                 timeout=httpx.Timeout(
@@ -85,23 +89,23 @@ class HttpxClient:
                 ),
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
                 follow_redirects=False,
-                transport=None if proxy else _transport(self._pool),
-                proxy=proxy,
+                transport=None if proxied else own,
+                # A proxy elsewhere cannot reach a server on this machine.
+                mounts={f"all://{host}": own for host in here} if proxied else None,
                 verify=context,
-                trust_env=False,
             )
         except (httpx.InvalidURL, ValueError, ImportError) as error:
             raise _useless(error) from None
 
 
 class HttpxResponse:
-    """An answer whose body the library reads, over its own connections."""
+    """An answer whose body the library reads: over its own connections, or because it is compressed."""
 
     def __init__(self, response: httpx.Response, host: str, limits: HttpTimeouts) -> None:
         self.status = response.status_code
         self.headers = {name.lower(): value for name, value in response.headers.items()}
         self._response = response
-        self._pieces = response.aiter_raw()
+        self._pieces = response.aiter_bytes()
         self._host = host
         self._limits = limits
 
@@ -113,6 +117,10 @@ class HttpxResponse:
 
         try:
             return await self._pieces.__anext__()
+        except httpx.DecodingError as error:
+            raise BadResponse(
+                f"the answer of {self._host} cannot be decompressed: {faults.line(error)}"
+            ) from error
         except httpx.ReadTimeout:
             raise faults.read_timeout(f"{self._host} did not go on", self._limits.read_s) from None
         except (httpx.HTTPError, ssl.SSLError, OSError) as error:
@@ -123,20 +131,13 @@ class HttpxResponse:
         await self._response.aclose()
 
 
-def proxy_before(scheme: str, host: str, port: int) -> str | None:
-    """The proxy before a server, as the environment or the system names it; none before this machine."""
-    from urllib.request import getproxies
-
-    return None if host in LOOPBACK else proxy_for(getproxies(), scheme, host, port)
-
-
-def _proxy(url: str) -> str | None:
-    try:
-        parts = urlsplit(url)
-        port = parts.port or PORTS.get(parts.scheme.lower(), 0)
-    except ValueError:
-        return None
-    return proxy_before(parts.scheme.lower(), parts.hostname or "", port)
+def unpacked(
+    answer: ConnectionResponse, host: str, limits: HttpTimeouts
+) -> ConnectionResponse | HttpxResponse:
+    """`answer`, its body decompressed where it is compressed although nobody asked for that."""
+    if answer.headers.get("content-encoding", "identity") == "identity":
+        return answer
+    return HttpxResponse(_response(answer), host, limits)
 
 
 def _without_command_line() -> None:

@@ -14,33 +14,14 @@ ALTERED = "Something between here and the provider altered it."
 
 
 def parse(data: bytes, *, what: str = EVENT, hint: str = ALTERED) -> dict[str, Any]:
-    """The JSON object in `data`. Raises `BadResponse`, which says that `what` is none.
-
-    An event of a stream that is not JSON was cut or garbled on its way, and may come whole when it is asked
-    for again.
-    """
+    """The JSON object in `data`. Raises `BadResponse`, which says that `what` is none."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
-        bad = BadResponse(f"{what} is not JSON", hint=hint)
-        bad.retryable = what == EVENT
-        raise bad from error
+        raise BadResponse(f"{what} is not JSON", hint=hint) from error
     if not isinstance(value, dict):
         raise BadResponse(f"{what} is not a JSON object", hint=hint)
     return value
-
-
-def is_comment(data: bytes) -> bool:
-    """Whether an event's data is a comment that its server wrote as data: JSON begins with no colon."""
-    return data.lstrip().startswith(b":")
-
-
-def parse_error(data: bytes) -> dict[str, Any]:
-    """The error object in the data of an event of errors; words that are no JSON are its message."""
-    try:
-        return parse(data)
-    except BadResponse:
-        return {"error": {"message": data.decode("utf-8", "replace").strip()}}
 
 
 def string(data: Mapping[str, Any], name: str) -> str:

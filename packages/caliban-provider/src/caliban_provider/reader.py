@@ -16,7 +16,7 @@ from msgspec import Struct
 from caliban_provider.classify import request_id
 from caliban_provider.errors import BadResponse, ProviderError, StreamIdle, StreamInterrupted
 from caliban_provider.stream import StreamEvent
-from caliban_provider.watchdog import Silence
+from caliban_provider.watchdog import watched
 
 P = TypeVar("P")
 P_co = TypeVar("P_co", covariant=True)
@@ -73,10 +73,6 @@ class WireDecoder(Protocol[P_contra]):
 class StreamTimeouts(Struct, frozen=True, kw_only=True):
     """How long an answer may be silent: before its first chunk, between two, and once the reply is over.
 
-    What says nothing (comments, pings, a byte now and then) does not end a silence: the first content of a
-    reply must come within `first_byte_s` as well, and each next one within `idle_s`. A model that has begun
-    to think is waited for twice as long as for its first word, for some think without a word.
-
     Some wires say something after the end that they have told, such as counts: `trail_s` is how long that is
     waited for. With 0 nothing is read any more.
     """
@@ -101,8 +97,7 @@ class ReplyReader(Generic[P]):
         timeouts: StreamTimeouts,
     ) -> None:
         self._headers = answer.headers
-        self._chunks = answer.chunks()
-        self._silence = Silence(first_byte_s=timeouts.first_byte_s, idle_s=timeouts.idle_s)
+        self._chunks = watched(answer.chunks(), first_byte_s=timeouts.first_byte_s, idle_s=timeouts.idle_s)
         self._framing = framing
         self._decoder = decoder
         self._feed = decoder.feed
@@ -130,7 +125,7 @@ class ReplyReader(Generic[P]):
             self._finish()
             return
         try:
-            chunk = await (self._trailing() if stopped else self._silence.bounded(self._chunks))
+            chunk = await (self._trailing() if stopped else anext(self._chunks))
         except StopAsyncIteration:
             self._close(None)
         except StreamInterrupted as error:
@@ -149,7 +144,7 @@ class ReplyReader(Generic[P]):
     async def _trailing(self) -> bytes:
         """A chunk after the end of the reply; the answer counts as ended when none comes."""
         with anyio.move_on_after(self._trail_s):
-            return await self._silence.bounded(self._chunks)
+            return await anext(self._chunks)
         raise StopAsyncIteration
 
     def _take(self, pieces: Iterable[P]) -> None:
@@ -157,8 +152,6 @@ class ReplyReader(Generic[P]):
         feed = self._feed
         for piece in pieces:
             ready.extend(feed(piece))
-        if ready:
-            self._silence.heard(ready)
 
     def _close(self, cut: ProviderError | None) -> None:
         """The body has ended, by itself or not: its last piece may be cut, or lack its end only."""

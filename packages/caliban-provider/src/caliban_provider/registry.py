@@ -31,7 +31,7 @@ def find(name: str, builtin: Mapping[str, str]) -> ProviderFactory:
 
     Raises `UnknownProvider`, for a provider that is broken as well.
     """
-    reference = builtin.get(name) or _reference(name)
+    reference = builtin.get(name) or _references().get(name)
     if reference is None:
         offered = ", ".join(names(builtin))
         raise UnknownProvider(
@@ -66,38 +66,14 @@ def names(builtin: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted({*builtin, *_references()}))
 
 
-def clashes() -> dict[str, tuple[str, ...]]:
-    """The names that several installed packages offer, each with these packages, sorted."""
-    return {
-        name: tuple(sorted(package for package, _ in offers))
-        for name, offers in sorted(_references().items())
-        if len(offers) > 1
-    }
-
-
-def _reference(name: str) -> str | None:
-    """What offers the provider `name`. Raises `UnknownProvider` where that is more than one package."""
-    offers = _references().get(name, ())
-    if len(offers) > 1:
-        packages = " and ".join(sorted(package for package, _ in offers))
-        raise UnknownProvider(
-            f"several packages offer a provider {name!r}: {packages}",
-            hint="one of them would get the key: uninstall the other",
-        )
-    return offers[0][1] if offers else None
-
-
-def _references() -> dict[str, list[tuple[str, str]]]:
-    """What the installed packages offer: by name the packages, each with its `module:attribute`."""
+def _references() -> dict[str, str]:
+    """What the installed packages offer; the first of two with one name counts."""
     from importlib.metadata import entry_points
 
-    offers: dict[str, list[tuple[str, str]]] = {}
+    factories: dict[str, str] = {}
     for entry in cast("tuple[EntryPoint, ...]", tuple(entry_points(group=ENTRY_POINT_GROUP))):
-        package = entry.dist.name if entry.dist is not None else entry.value.partition(":")[0]
-        offer = (package, entry.value)
-        if offer not in offers.setdefault(entry.name, []):
-            offers[entry.name].append(offer)
-    return offers
+        factories.setdefault(entry.name, entry.value)
+    return factories
 
 
 def _load(name: str, reference: str) -> ProviderFactory:
@@ -128,9 +104,7 @@ def _is(factory: object, fact: str, kinds: tuple[type, ...]) -> bool:
 
 
 def _broken(name: str, reference: str, why: str) -> UnknownProvider:
-    from caliban_provider import error_body
-
     return UnknownProvider(
-        f"the provider {name!r} ({reference}) does not load: {error_body.clean(why)[:300]}",
+        f"the provider {name!r} ({reference}) does not load: {' '.join(why.split())[:300]}",
         hint="reinstall or remove the package that offers it",
     )

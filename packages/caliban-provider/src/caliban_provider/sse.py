@@ -6,8 +6,6 @@ without its blank line is still given out, and the bytes of `data` are not decod
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 
 from caliban_provider.errors import BadResponse
@@ -15,10 +13,6 @@ from caliban_provider.errors import BadResponse
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 
 _BOM = b"\xef\xbb\xbf"
-_SWEEP_BYTES = 1024 * 1024
-_COMMENTS = re.compile(rb"^:[^\n]*\n", re.MULTILINE)
-_FIELDS = re.compile(rb"\n?(?::|data|event|id|retry|error|\Z)")
-_LINES = re.compile(rb"[^\n]+")
 
 
 class SSEEvent(Struct, frozen=True):
@@ -31,10 +25,8 @@ class SSEEvent(Struct, frozen=True):
 class SSEDecoder:
     """Cuts a stream of bytes into events; the result does not depend on where the chunks end.
 
-    Lines end at LF, CRLF or CR and nowhere else. Comments, `id` and `retry` are skipped, also while the event
-    that they stand in grows; an event without a `data` field is none. A field `error`, which servers write
-    where an event belongs, is an event of that name. An event of more than `max_event_bytes`, or one that is
-    long and holds no field, raises `BadResponse`.
+    Lines end at LF, CRLF or CR and nowhere else. Comments, `id` and `retry` are skipped; an event without a
+    `data` field is none. An event of more than `max_event_bytes` raises `BadResponse`.
     """
 
     def __init__(self, *, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
@@ -43,7 +35,6 @@ class SSEDecoder:
         self._after_cr = False
         self._pieces: list[bytes] = []
         self._pending_bytes = 0
-        self._swept_bytes = 0
         self._ends_line = False
 
     def feed(self, chunk: bytes) -> list[SSEEvent]:
@@ -56,8 +47,6 @@ class SSEDecoder:
         self._pieces.append(chunk)
         self._pending_bytes += len(chunk)
         if not closes:
-            if self._pending_bytes > 2 * self._swept_bytes + _SWEEP_BYTES:
-                self._sweep()
             self._check_size(self._pending_bytes - self._ends_line)
             return []
         *blocks, rest = b"".join(self._pieces).split(b"\n\n")
@@ -65,7 +54,7 @@ class SSEDecoder:
             for block in (*blocks, rest.removesuffix(b"\n")):
                 self._check_size(len(block))
         self._pieces = [rest] if rest else []
-        self._pending_bytes, self._swept_bytes = len(rest), 0
+        self._pending_bytes = len(rest)
         self._ends_line = rest.endswith(b"\n")
         return [event for block in blocks if (event := _parse(block)) is not None]
 
@@ -73,7 +62,6 @@ class SSEDecoder:
         """The event that the end of the stream leaves open, if any: its data may be cut anywhere."""
         pending = (self._head or b"") + b"".join(self._pieces)
         self._head, self._pieces, self._pending_bytes, self._ends_line = None, [], 0, False
-        self._swept_bytes = 0
         event = _parse(pending.removesuffix(b"\n"))
         return [] if event is None else [event]
 
@@ -91,15 +79,6 @@ class SSEDecoder:
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return chunk
 
-    def _sweep(self) -> None:
-        """Drop the comments in an event that goes on and on; what never began as one is refused early."""
-        pending = _COMMENTS.sub(b"", b"".join(self._pieces))
-        if not _FIELDS.match(pending):
-            self._check_size(self._max_event_bytes + 1)
-        self._pieces = [pending] if pending else []
-        self._pending_bytes = self._swept_bytes = len(pending)
-        self._ends_line = pending.endswith(b"\n")
-
     def _check_size(self, size_bytes: int) -> None:
         if size_bytes > self._max_event_bytes:
             raise BadResponse(
@@ -116,28 +95,19 @@ def _parse(block: bytes) -> SSEEvent | None:
         name, _, data = block[7:].partition(b"\n")
         if data.startswith(b"data: ") and b"\n" not in data:
             return SSEEvent(_name(name), data[6:])
-    return _parse_lines(block)
+    return _parse_lines(block.split(b"\n"))
 
 
-def _parse_lines(block: bytes) -> SSEEvent | None:
-    """The event of any lines; they are read one by one, for millions of short ones are many objects."""
+def _parse_lines(lines: list[bytes]) -> SSEEvent | None:
     event = b""
-    data: bytearray | None = None
-    error: bytes | None = None
-    for match in _LINES.finditer(block):
-        field, _, value = match[0].partition(b":")
+    data: list[bytes] = []
+    for line in lines:
+        field, _, value = line.partition(b":")
         if field == b"data":
-            if data is None:
-                data = bytearray(value.removeprefix(b" "))
-            else:
-                data += b"\n" + value.removeprefix(b" ")
+            data.append(value.removeprefix(b" "))
         elif field == b"event":
             event = value.removeprefix(b" ")
-        elif field == b"error":
-            error = value.removeprefix(b" ")
-    if error is not None:
-        return SSEEvent("error", error)
-    return None if data is None else SSEEvent(_name(event), bytes(data))
+    return SSEEvent(_name(event), b"\n".join(data)) if data else None
 
 
 def _name(event: bytes) -> str:

@@ -37,7 +37,6 @@ def encode(ledger: SessionLog) -> bytes:
         "updated_at": stamp.to_text(ledger.updated_at),
         "provider": ledger.provider,
         "model": ledger.model,
-        **({"workspace": ledger.workspace} if ledger.workspace else {}),
         **({"forked_from": to_builtins(ledger.forked_from)} if ledger.forked_from else {}),
         "total_usage": usage_to_json(ledger.usage),
         "plan_mode": ledger.plan_mode,

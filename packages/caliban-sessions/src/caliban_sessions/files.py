@@ -51,10 +51,6 @@ class SessionFiles:
         else:
             ledger = SessionLog(name=self.name, id=self.name, created_at=fallback_time)
         self._replay(journal or b"", ledger)
-        try:
-            ledger.settle()
-        except DataError as error:
-            ledger.warnings.append(f"{self.journal}: a result is lost: {error.message}")
         return ledger
 
     def save(self, ledger: SessionLog) -> None:

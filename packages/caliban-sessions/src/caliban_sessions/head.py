@@ -48,7 +48,6 @@ def read_head(files: SessionFiles) -> SessionHead | None:
         updated_at=updated,
         provider=_line(stored.provider),
         model=_line(stored.model),
-        workspace=stored.workspace or "",
         total_usage=stored.total_usage or Usage(),
         message_count=stored.message_count,
         forked_from=stored.forked_from,

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, assert_never
 
-from caliban_common.codec import block_to_json
-from caliban_common.history import interrupted
 from caliban_common.message import Message
 from caliban_common.usage import Usage
 from caliban_sessions import stamp
@@ -20,7 +18,6 @@ from caliban_sessions.record import (
     NoteRecord,
     Record,
     ReplaceRecord,
-    ResultRecord,
     SessionFacts,
     SessionRecord,
     record_of,
@@ -38,7 +35,6 @@ class SessionLog:
         self.updated_at = created_at
         self.provider = ""
         self.model = ""
-        self.workspace = ""
         self.prefix: Mapping[str, str] = {}
         self.usage = Usage()
         self.todos: tuple[Mapping[str, Any], ...] = ()
@@ -48,7 +44,6 @@ class SessionLog:
         self.sequence = 0
         self.warnings: list[str] = []
         self.entries: list[StoredMessage] = []
-        self._results: dict[str, list[Mapping[str, Any]]] = {}
         self._by_id: dict[str, StoredMessage] = {}
         self._by_object: dict[int, StoredMessage] = {}
 
@@ -59,34 +54,11 @@ class SessionLog:
 
     def add(self, entry: StoredMessage) -> None:
         """The history grows by `entry`."""
-        if entry.message.tool_results:
-            self._results.clear()
         self.entries.append(entry)
         self._index(entry)
 
-    def add_result(self, result: Mapping[str, Any]) -> None:
-        """A call of the last message has this result, as JSON; the message with all results is to come."""
-        self._results.setdefault(str(result.get("tool_use_id")), []).append(result)
-
-    def settle(self) -> None:
-        """Make a message of results that no message has followed: their process was killed before.
-
-        Its id is made of the one before it, so that a replay makes the same again.
-        """
-        known, self._results = self._results, {}
-        last = self.entries[-1] if self.entries else None
-        if last is None or not known or not last.message.tool_uses:
-            return
-        content = []
-        for call in last.message.tool_uses:
-            results = known.get(call.id)
-            content.append(results.pop(0) if results else block_to_json(interrupted(call.id)))
-        raw = {"id": f"{last.id}-results", "parent": last.id, "role": "user", "content": content}
-        self.add(entry_from_json(raw, parent=last.id, fallback_id=last.id)[0])
-
     def swap(self, entries: Sequence[StoredMessage]) -> None:
         """`entries` are the whole history from now on."""
-        self._results.clear()
         self.entries = list(entries)
         self._by_id, self._by_object = {}, {}
         for entry in self.entries:
@@ -114,7 +86,6 @@ class SessionLog:
         """A new session that begins with this one's history; what this one has spent stays with it."""
         made = SessionLog(name=name, id=id, created_at=created_at)
         made.provider, made.model, made.prefix = self.provider, self.model, self.prefix
-        made.workspace = self.workspace
         made.todos, made.plan_mode = self.todos, self.plan_mode
         made.extra = dict(self.extra)
         made.forked_from = ForkOrigin(session=self.name, id=self.id, entry=self.leaf)
@@ -151,7 +122,6 @@ class SessionLog:
             updated_at=self.updated_at,
             provider=self.provider,
             model=self.model,
-            workspace=self.workspace,
             prefix=self.prefix,
             messages=tuple(entry.message for entry in self.entries),
             total_usage=self.usage,
@@ -171,17 +141,10 @@ class SessionLog:
                 return []
             case MessageRecord():
                 entry, remarks = self._entry(record.message, f"m{record.seq}")
-                if not entry.message.tool_results:
-                    self.settle()
-                    entry, remarks = self._entry(record.message, f"m{record.seq}")
                 self.add(entry)
                 self._count(record.usage)
                 return remarks
-            case ResultRecord():
-                self.add_result(record.result)
-                return []
             case ReplaceRecord():
-                self.settle()
                 return self._replace(record)
             case NoteRecord():
                 self.note(record)

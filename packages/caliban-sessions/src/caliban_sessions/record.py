@@ -25,7 +25,6 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
 
     provider: str | None = None
     model: str | None = None
-    workspace: str | None = None
     prefix: Prefix | None = None
     plan_mode: bool | None = None
     todos: tuple[Mapping[str, Any], ...] | None = None
@@ -65,14 +64,6 @@ class MessageRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="me
     usage: Usage | None = None
 
 
-class ResultRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="result"):
-    """A call of the last message has this result, which stands in the message with all of them later."""
-
-    seq: int
-    result: Mapping[str, Any]
-    at: str | None = None
-
-
 class ReplaceRecord(Struct, frozen=True, kw_only=True, tag_field="type", tag="replace"):
     """The whole history from now on: ids of messages that stay, and new messages, which `entry` reads."""
 
@@ -89,11 +80,10 @@ class NoteRecord(SessionFacts, frozen=True, kw_only=True, tag_field="type", tag=
     usage: Usage | None = None
 
 
-Record: TypeAlias = SessionRecord | MessageRecord | ResultRecord | ReplaceRecord | NoteRecord
+Record: TypeAlias = SessionRecord | MessageRecord | ReplaceRecord | NoteRecord
 _BY_TYPE: Final[Mapping[str, Any]] = {
     "session": SessionRecord,
     "message": MessageRecord,
-    "result": ResultRecord,
     "replace": ReplaceRecord,
     "note": NoteRecord,
 }

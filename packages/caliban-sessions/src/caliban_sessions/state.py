@@ -30,10 +30,9 @@ class SessionState(Struct, frozen=True, kw_only=True):
 
     `messages` is the live history, in order. The times are in UTC, to the millisecond. `todos` are plain data
     (`id`, `content`, `status`). `prefix` is what the last prompt began with, as short digests by part.
-    `forked_from` names the session that this one was forked from, `workspace` the directory it was last used
-    in. Nothing in here carries authority: a file can be edited, so modes, rules and addresses never come from
-    a session. `warnings` name what was damaged on disk and what was done about it; they do not count when two
-    states are compared.
+    `forked_from` names the session that this one was forked from. Nothing in here carries authority: a file
+    can be edited, so modes, rules and addresses never come from a session. `warnings` name what was damaged
+    on disk and what was done about it; they do not count when two states are compared.
     """
 
     name: str
@@ -42,7 +41,6 @@ class SessionState(Struct, frozen=True, kw_only=True):
     updated_at: datetime
     provider: str = ""
     model: str = ""
-    workspace: str = ""
     prefix: Mapping[str, str] = field(default_factory=dict)
     messages: tuple[Message, ...] = ()
     total_usage: Usage = field(default_factory=Usage)
@@ -64,7 +62,6 @@ class SessionHead(Struct, frozen=True, kw_only=True):
     updated_at: datetime
     provider: str = ""
     model: str = ""
-    workspace: str = ""
     total_usage: Usage = field(default_factory=Usage)
     message_count: int | None = None
     forked_from: ForkOrigin | None = None

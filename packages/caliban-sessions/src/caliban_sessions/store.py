@@ -50,10 +50,8 @@ class SessionStore:
         self._new_id = new_id
         self._max_bytes = max_bytes
 
-    def open(
-        self, name: str, *, create: bool = True, provider: str = "", model: str = "", workspace: str = ""
-    ) -> SessionWriter:
-        """Open `name` for writing; a new session begins with `provider`, `model` and `workspace`.
+    def open(self, name: str, *, create: bool = True, provider: str = "", model: str = "") -> SessionWriter:
+        """Open `name` for writing; a new session begins with `provider` and `model`.
 
         Raises `InvalidSessionName`, `SessionNotFound` when it is missing and `create` is false, `SessionBusy`
         when another process has it open, `SessionUnreadable` and `SessionCorrupt` for its files,
@@ -66,8 +64,7 @@ class SessionStore:
         try:
             ledger = files.load(fallback_time=stamp.cut(self._clock()))
             if ledger is None:
-                ledger = self._fresh(name)
-                ledger.provider, ledger.model, ledger.workspace = provider, model, workspace
+                ledger = self._fresh(name, provider, model)
             elif files.journal.exists():
                 files.remove_leftovers()
             return self._session(files, lock, ledger)
@@ -160,8 +157,11 @@ class SessionStore:
             max_bytes=self._max_bytes,
         )
 
-    def _fresh(self, name: str) -> SessionLog:
-        return SessionLog(name=name, id=self._new_id(), created_at=stamp.cut(self._clock()))
+    def _fresh(self, name: str, provider: str, model: str) -> SessionLog:
+        ledger = SessionLog(name=name, id=self._new_id(), created_at=stamp.cut(self._clock()))
+        ledger.provider = provider
+        ledger.model = model
+        return ledger
 
     def _names(self) -> set[str]:
         try:

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from caliban_common.codec import block_to_json, dumps, usage_to_json
+from caliban_common.codec import dumps, usage_to_json
 from caliban_common.files import FileFailed
-from caliban_common.message import Message, ToolResultBlock
+from caliban_common.message import Message
 from caliban_common.usage import Usage
 from caliban_sessions import stamp
 from caliban_sessions.entry import StoredMessage, entry_of
@@ -83,15 +83,6 @@ class SessionWriter:
             record["usage"] = usage_to_json(usage)
         self._write("message", record)
 
-    def keep_result(self, result: ToolResultBlock) -> None:
-        """A call of the last message has this result; the message with all of them follows later.
-
-        Where the process is killed before it does, the next one finds the result. Raises `SessionWriteError`.
-        """
-        raw = block_to_json(result)
-        self._ledger.add_result(raw)
-        self._write("result", {"result": raw})
-
     def replace(self, messages: tuple[Message, ...]) -> None:
         """`messages` are the whole history from now on (compaction). Raises `SessionWriteError`.
 
@@ -122,19 +113,10 @@ class SessionWriter:
         *,
         provider: str | None = None,
         model: str | None = None,
-        workspace: str | None = None,
         prefix: Mapping[str, str] | None = None,
     ) -> None:
-        """Remember who answers from now on, where, and what prompts begin with.
-
-        Raises `SessionWriteError`.
-        """
-        asked = {
-            "provider": provider,
-            "model": model,
-            "workspace": workspace,
-            "prefix": None if prefix is None else dict(prefix),
-        }
+        """Remember who answers from now on, and what prompts begin with. Raises `SessionWriteError`."""
+        asked = {"provider": provider, "model": model, "prefix": None if prefix is None else dict(prefix)}
         facts: dict[str, Any] = {
             key: value for key, value in asked.items() if value not in (None, getattr(self._ledger, key))
         }
@@ -205,7 +187,6 @@ class SessionWriter:
             "created_at": stamp.to_text(ledger.created_at),
             "provider": ledger.provider,
             "model": ledger.model,
-            **({"workspace": ledger.workspace} if ledger.workspace else {}),
         }
 
     def _durable(self, journal: Journal, lines: bytes) -> None:
@@ -214,7 +195,7 @@ class SessionWriter:
         if self._size_bytes + len(lines) > self._max_bytes:
             raise SessionWriteError(
                 f"session {self.name!r} is full: its files would pass {self._max_bytes:,} bytes",
-                hint="start a new one with another --session name",
+                hint="compact it, or start a new one with another --session name",
             )
         try:
             journal.append(lines)

@@ -3,12 +3,10 @@
 from caliban_settings.errors import SettingsError
 from caliban_settings.export import json_schema
 from caliban_settings.guard import Withheld
-from caliban_settings.key import SCOPES, Key, Scope
 from caliban_settings.leaves import ValueOrigin
 from caliban_settings.load import load_settings
-from caliban_settings.schema import SCHEMA
+from caliban_settings.schema import SCHEMA, SCOPES, Key, Scope
 from caliban_settings.settings import Settings
-from caliban_settings.unbuilt import Unbuilt
 
 __all__ = [
     "SCHEMA",
@@ -17,7 +15,6 @@ __all__ = [
     "Scope",
     "Settings",
     "SettingsError",
-    "Unbuilt",
     "ValueOrigin",
     "Withheld",
     "json_schema",

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from caliban_settings.key import Form
 from caliban_settings.parse import kind_of
+from caliban_settings.schema import Form
 
 KeyPath = tuple[str | int, ...]
 _NAMES: Final[Mapping[str, str]] = MappingProxyType(

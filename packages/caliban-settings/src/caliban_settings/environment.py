@@ -1,62 +1,123 @@
-"""Names of environment variables that a repository may set for the programs that are started in it.
+"""Names of environment variables through which a repository would steer programs, providers or traffic.
 
-A list of the harmless, not of the dangerous: every runtime has a variable that loads code, names a file or
-sends traffic elsewhere, and new ones come with each version (security.md TM5, K3). A person's own settings
-may set any.
+Not a list of secrets: what a *project* may not set for the programs that are started in it, even when it is
+trusted (security.md TM5, K3). A person's own settings may.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+_PREFIXES: Final = (
+    "ANTHROPIC_",
+    "AWS_",
+    "AZURE_",
+    "BASH_",
+    "BUN_",
+    "CALIBAN_",
+    "CARGO_",
+    "CLAUDE_",
+    "CLOUDSDK_",
+    "DENO_",
+    "DOCKER_",
+    "DOTNET_",
+    "DYLD_",
+    "GCM_",
+    "GEMINI_",
+    "GIT_",
+    "GOOGLE_",
+    "GRADLE_",
+    "JAVA_",
+    "JDK_",
+    "KUBE",
+    "LD_",
+    "LESS",
+    "LUA_",
+    "MAVEN_",
+    "NPM_",
+    "OLLAMA_",
+    "OPENAI_",
+    "OTEL_",
+    "PERL",
+    "PIP_",
+    "PYTHON",
+    "RUBY",
+    "RUSTC",
+    "SSH_",
+    "SSL_",
+    "SUDO_",
+    "UV_",
+    "VIRTUAL_ENV",
+    "XDG_",
+    "ZDOTDIR",
+)
+_SUFFIXES: Final = (
+    "_API_BASE",
+    "_API_KEY",
+    "_ASKPASS",
+    "_BASE_URL",
+    "_CA_BUNDLE",
+    "_EDITOR",
+    "_ENDPOINT",
+    "_ENDPOINT_URL",
+    "_OPTIONS",
+    "_OPTS",
+    "_PAGER",
+    "_PRELOAD",
+    "_PROXY",
+    "_SHELL",
+)
 _NAMES: Final = frozenset(
     (
-        "APP_ENV",
-        "CARGO_INCREMENTAL",
-        "CARGO_TERM_COLOR",
-        "CGO_ENABLED",
-        "CI",
-        "CLICOLOR",
-        "CLICOLOR_FORCE",
-        "COLUMNS",
-        "DEBUG",
-        "ENVIRONMENT",
-        "FLASK_DEBUG",
-        "FLASK_ENV",
-        "FORCE_COLOR",
-        "GOARCH",
-        "GOMAXPROCS",
-        "GOOS",
-        "LANG",
-        "LANGUAGE",
-        "LINES",
-        "LOGLEVEL",
-        "LOG_FORMAT",
-        "LOG_LEVEL",
-        "MIX_ENV",
-        "NODE_ENV",
-        "NO_COLOR",
-        "OMP_NUM_THREADS",
-        "PORT",
-        "PYTHONDONTWRITEBYTECODE",
-        "PYTHONHASHSEED",
-        "PYTHONUNBUFFERED",
-        "PYTHONUTF8",
-        "RACK_ENV",
-        "RAILS_ENV",
-        "RAYON_NUM_THREADS",
-        "RUST_BACKTRACE",
-        "RUST_LOG",
-        "SOURCE_DATE_EPOCH",
-        "TZ",
-        "VERBOSE",
+        "BROWSER",
+        "CC",
+        "CDPATH",
+        "CFLAGS",
+        "CLASSPATH",
+        "CXX",
+        "EDITOR",
+        "ENV",
+        "FCEDIT",
+        "FPATH",
+        "GEM_HOME",
+        "GEM_PATH",
+        "GLIBC_TUNABLES",
+        "GOFLAGS",
+        "GOPROXY",
+        "HISTFILE",
+        "HOME",
+        "IFS",
+        "LOCPATH",
+        "MAKEFLAGS",
+        "MANPAGER",
+        "NODE_EXTRA_CA_CERTS",
+        "NODE_PATH",
+        "NODE_TLS_REJECT_UNAUTHORIZED",
+        "PAGER",
+        "PATH",
+        "PATHEXT",
+        "PROMPT_COMMAND",
+        "PS0",
+        "PS1",
+        "PS4",
+        "RUSTDOCFLAGS",
+        "RUSTFLAGS",
+        "SHELL",
+        "SHELLOPTS",
+        "TEMP",
+        "TERMINFO",
+        "TMP",
+        "TMPDIR",
+        "USER",
+        "VISUAL",
+        "COMSPEC",
+        "SYSTEMROOT",
+        "WINDIR",
     )
 )
 
 
-def is_harmless(name: str) -> bool:
-    """Whether such a variable only says how programs count, log, colour or speak, and names nothing to load.
-
-    As it is written: where case counts, another spelling is another variable.
-    """
-    return name in _NAMES or (name.startswith("LC_") and name.isascii() and name[3:].isalpha())
+def steers_programs(name: str) -> bool:
+    """Whether such a variable changes what programs are, load, trust or talk to. Case does not count."""
+    upper = name.upper()
+    return upper in _NAMES or upper.startswith(_PREFIXES) or upper.endswith(_SUFFIXES)

@@ -14,9 +14,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_common.paths import expand_user
-from caliban_settings.environment import is_harmless
-from caliban_settings.key import PERSON, Guard, Key, Scope
+from caliban_settings.environment import steers_programs
 from caliban_settings.leaves import LeafPath, Leaves, SettingValue, dotted
+from caliban_settings.schema import PERSON, Guard, Key, Scope
 
 Objections: TypeAlias = list[tuple[Any, str]]
 WAITS: Final = "no effect until this workspace is trusted (--trust-project)"
@@ -25,7 +25,7 @@ _MANAGED: Final = "no effect: only managed settings may say this"
 _LOCKED: Final = "no effect: locked by managed settings"
 _WEAKER: Final = "no effect: a project may only make this stricter"
 _OUTSIDE: Final = "no effect: outside of the workspace, which a project may not leave"
-_STEERS: Final = "no effect: a project may set harmless variables only; your own [env] may set any"
+_STEERS: Final = "no effect: it steers programs or providers, which a project may not"
 _DEFINED: Final = "no effect: it would change a server that you defined, which a project may not"
 _PERMISSION_RULES: Final = ("allow", "ask", "deny", "rules")
 
@@ -46,15 +46,11 @@ class Withheld(Struct, frozen=True, kw_only=True):
 
 
 class Ground(Struct, frozen=True, kw_only=True):
-    """What a judgement on a project's value stands on.
-
-    `servers` has the leaves of those that a person defined, `limits` the numbers that a person set.
-    """
+    """What a judgement on a project's value stands on; `servers` has the leaves of those a person defined."""
 
     workspace: Path
     trusted: bool
     servers: Mapping[str, frozenset[LeafPath]]
-    limits: Mapping[LeafPath, float]
 
 
 def restrain(
@@ -122,26 +118,22 @@ def _objections(scope: Scope, path: LeafPath, leaf: SettingValue, ground: Ground
         return []
     if scope not in key.scopes:
         return [(leaf.value, _MANAGED if scope in PERSON else _PERSONAL)]
-    return [] if scope in PERSON else _of_project(key, path, leaf, ground)
+    return [] if scope in PERSON else _of_project(key.guard, path, leaf, ground)
 
 
-def _of_project(key: Key, path: LeafPath, leaf: SettingValue, ground: Ground) -> Objections:
+def _of_project(guard: Guard, path: LeafPath, leaf: SettingValue, ground: Ground) -> Objections:
     waits: Objections = [] if ground.trusted else [(leaf.value, WAITS)]
-    guard: Guard = key.guard
     match guard:
         case "free":
             return []
         case "trust":
             return waits
-        case "limit":
-            within = leaf.value <= ground.limits.get(path, key.default)
-            return [] if within else waits
         case "tighten":
             return [] if leaf.value else [(leaf.value, _WEAKER)]
         case "rules":
             return [(rule, WAITS) for rule in leaf.value if waits and rule["action"] == "allow"]
         case "environment":
-            return waits if is_harmless(path[-1]) else [(leaf.value, _STEERS)]
+            return [(leaf.value, _STEERS)] if steers_programs(path[-1]) else waits
         case "inside":
             return [(text, _OUTSIDE) for text in leaf.value if not _inside(text, ground.workspace)]
         case "server":
@@ -157,7 +149,7 @@ def _only_tightens(path: LeafPath, leaf: SettingValue) -> bool:
 def _of_server(path: LeafPath, leaf: SettingValue, ground: Ground) -> Objections:
     """A server that a person defined takes nothing from a project but a new, harmless variable."""
     defined = ground.servers.get(path[1])
-    new_variable = path[2] == "env" and is_harmless(path[-1]) and path not in (defined or ())
+    new_variable = path[2] == "env" and not steers_programs(path[-1]) and path not in (defined or ())
     return [] if defined is None or new_variable else [(leaf.value, _DEFINED)]
 
 

@@ -8,14 +8,13 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from caliban_common.near import nearest
 from caliban_common.text import one_line
 from caliban_settings.check import KeyPath, problems
 from caliban_settings.errors import SettingsError
-from caliban_settings.key import Key, Scope
 from caliban_settings.parse import kind_of
 from caliban_settings.place import line_of
 from caliban_settings.rules import BUCKETS, RuleFinding, clean_patterns, clean_rules
+from caliban_settings.schema import Key, Scope
 from caliban_settings.source import Source
 
 LeafPath: TypeAlias = tuple[str, ...]
@@ -162,7 +161,7 @@ class _Reader:
         self.leaves[path] = SettingValue(key=key, value=value, origins=self._origins)
 
     def _unknown(self, node: Node, path: LeafPath) -> None:
-        near = nearest(path[-1], node.children) if len(self.warnings) < MAX_WARNINGS else None
+        near = _nearest(path[-1], node) if len(self.warnings) < MAX_WARNINGS else None
         self.warn(path, "is unknown and has no effect" + (f": did you mean `{near}`?" if near else ""))
 
     def warn(self, path: KeyPath, text: str) -> None:
@@ -176,6 +175,13 @@ class _Reader:
         line = line_of(self._source.text, path, toml=self._source.toml)
         place = self._source.name if line is None else f"{self._source.name}:{line}"
         return f"{place}: `{one_line(dotted(path), max_chars=120)}` {text}"
+
+
+def _nearest(name: str, node: Node) -> str | None:
+    import difflib
+
+    near = difflib.get_close_matches(name[:60], node.children, n=1)
+    return near[0] if near else None
 
 
 def _more(lines: list[str], shown: int) -> list[str]:

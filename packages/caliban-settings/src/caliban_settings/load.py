@@ -9,14 +9,12 @@ from typing import Any, Final
 from caliban_common.text import one_line
 from caliban_settings.errors import SettingsError
 from caliban_settings.guard import Ground, Withheld, blocks, floor, lock, restrain
-from caliban_settings.key import PERSON, SCOPES, Scope
 from caliban_settings.leaves import LeafPath, Leaves, SettingValue, read_leaves, schema_tree
 from caliban_settings.merge import merge, nested
 from caliban_settings.rules import rules_of
-from caliban_settings.schema import SCHEMA
+from caliban_settings.schema import PERSON, SCHEMA, SCOPES, Scope
 from caliban_settings.settings import Settings
 from caliban_settings.source import INLINE, Source, read_overlay, read_scope
-from caliban_settings.unbuilt import unbuilt
 
 FILE_SCOPES: Final = SCOPES[:4]
 MAX_NAMES: Final = 8
@@ -45,9 +43,7 @@ def load_settings(
     if overlay is not None:
         given["cli"] = read_overlay(overlay)
     if not given:
-        return Settings(
-            merged={}, leaves={}, layers={}, rules={}, raw={}, withheld=(), unbuilt=(), warnings=()
-        )
+        return Settings(merged={}, leaves={}, layers={}, rules={}, raw={}, withheld=(), warnings=())
     layers, warnings = _checked(given)
     if "managed" in layers and "managed" not in wanted:
         layers["managed"] = floor(layers["managed"])
@@ -62,7 +58,6 @@ def load_settings(
         rules=_rules(layers),
         raw={scope: source.data for scope, source in given.items()},
         withheld=withheld,
-        unbuilt=unbuilt(leaves),
         warnings=(*warnings, *_about(withheld)),
     )
 
@@ -112,7 +107,7 @@ def _restrained(
     layers: Mapping[Scope, Leaves], workspace: Path, trusted: bool
 ) -> tuple[dict[Scope, Leaves], tuple[Withheld, ...]]:
     """Each layer without what it may not say, in the order in which they are merged."""
-    ground = Ground(workspace=workspace, trusted=trusted, servers=_servers(layers), limits=_limits(layers))
+    ground = Ground(workspace=workspace, trusted=trusted, servers=_servers(layers))
     managed = layers.get("managed", {})
     blocking = blocks(managed)
     kept: dict[Scope, Leaves] = {}
@@ -136,16 +131,6 @@ def _servers(layers: Mapping[Scope, Leaves]) -> dict[str, frozenset[LeafPath]]:
             if path[0] == "mcp_servers" and len(path) > 1:
                 paths.setdefault(path[1], set()).add(path)
     return {name: frozenset(own) for name, own in paths.items()}
-
-
-def _limits(layers: Mapping[Scope, Leaves]) -> dict[LeafPath, float]:
-    """The limits that a person set, by the highest scope that did."""
-    return {
-        path: leaf.value
-        for scope in PERSON
-        for path, leaf in layers.get(scope, {}).items()
-        if leaf.key is not None and leaf.key.guard == "limit"
-    }
 
 
 def _rules(layers: Mapping[Scope, Leaves]) -> dict[str, tuple[dict[str, Any], ...]]:

@@ -1,63 +1,119 @@
-"""The one table that knows the settings: every key, its form, how scopes merge and who may set it."""
+"""The one table that knows the settings: every key, its form, how scopes merge and who may set it.
+
+The form of a value is written in the words of JSON Schema (a small part of it, which `check` reads). In a
+path, `*` stands for any name.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypeAlias
 
-from caliban_settings.key import (
-    AGENTS,
-    ANY,
-    COUNT,
-    DESCRIBED,
-    FLAG,
-    HELPERS,
-    HOOKS,
-    MEMORY,
-    MODEL,
-    MODES,
-    PERSON,
-    RULE,
-    SECONDS,
-    SHARE,
-    STATUS_LINE,
-    TABLE,
-    TERMINAL,
-    TEXT,
-    TEXTS,
-    VALUE,
-    Key,
-)
-from caliban_settings.server_keys import SERVER_KEYS
+from msgspec import Struct
+
+Scope: TypeAlias = Literal["managed", "user", "project", "local", "cli"]
+SCOPES: Final[tuple[Scope, ...]] = ("managed", "user", "project", "local", "cli")
+"""Lowest first."""
+
+ANYONE: Final = SCOPES
+PERSON: Final[tuple[Scope, ...]] = ("managed", "user", "cli")
+"""Those that no repository can write: the administrator's, the user's and the command line's."""
+
+Merge: TypeAlias = Literal["highest", "join", "append", "strictest"]
+"""`highest`: the highest scope's value. `join`: lists one behind the other, lower scopes first, without
+doubles. `append`: the same with doubles. `strictest`: true when any scope says true."""
+
+Guard: TypeAlias = Literal["free", "trust", "tighten", "rules", "environment", "inside", "server"]
+"""What a value from a repository (scopes project and local) needs.
+
+`free`: nothing. `trust`: the workspace must be trusted. `tighten`: only `true` counts. `rules`: allow rules
+need trust. `environment`: trust, and a name that steers no program. `inside`: a directory inside the
+workspace. `server`: trust, and nothing of a server that a person defined is changed.
+"""
+
+Form: TypeAlias = Mapping[str, Any]
+
+
+class Key(Struct, frozen=True, kw_only=True):
+    """One setting. `restart` marks what a running session does not take over."""
+
+    path: str
+    form: Form
+    doc: str
+    merge: Merge = "highest"
+    scopes: tuple[Scope, ...] = ANYONE
+    guard: Guard = "free"
+    restart: bool = False
+    default: Any = None
+    aliases: tuple[str, ...] = ()
+
+
+TEXT: Final[Form] = {"type": "string"}
+FLAG: Final[Form] = {"type": "boolean"}
+TEXTS: Final[Form] = {"type": "array", "items": TEXT}
+TABLE: Final[Form] = {"type": "object"}
+COUNT: Final[Form] = {"type": "integer", "minimum": 0}
+VALUE: Final[Form] = {"type": ["string", "integer", "number", "boolean"]}
+ANY: Final[Form] = {}
+MODEL: Final[Form] = {
+    "anyOf": [
+        TEXT,
+        {"type": "object", "properties": {"provider": TEXT, "name": TEXT}, "required": ["name"]},
+    ]
+}
+RULE: Final[Form] = {
+    "type": "object",
+    "properties": {
+        "pattern": TEXT,
+        "action": {"enum": ["allow", "ask", "deny"]},
+        "comment": TEXT,
+        "reason": TEXT,
+        "expires_at": TEXT,
+    },
+    "required": ["pattern", "action"],
+    "additionalProperties": False,
+}
+STATUS_LINE: Final[Form] = {
+    "type": "object",
+    "properties": {
+        "command": TEXT,
+        "timeout_ms": {"type": "integer", "minimum": 50, "maximum": 5000},
+        "padding": {"type": "integer", "minimum": 0, "maximum": 8},
+    },
+    "required": ["command"],
+}
+HELPER: Final[Form] = {
+    "type": "object",
+    "properties": {
+        "command": TEXT,
+        "args": TEXTS,
+        "provider": TEXT,
+        "refreshIntervalMs": COUNT,
+        "slowHelperWarningMs": COUNT,
+    },
+    "required": ["command"],
+}
+HELPERS: Final[Form] = {"anyOf": [TEXT, HELPER, {"type": "array", "items": HELPER}]}
+MODES: Final[Form] = {"enum": ["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"]}
+SHARE: Final[Form] = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
 
 SCHEMA: Final[tuple[Key, ...]] = (
-    Key(path="agent", form=TEXT, doc="Profile that sub-agents take when none is named.", later=AGENTS),
-    Key(path="model", form=MODEL, guard="trust", restart=True, doc="The model, or its provider and name."),
-    Key(
-        path="fallback_model",
-        form=MODEL,
-        guard="trust",
-        restart=True,
-        doc="The model to ask when the first one fails.",
-    ),
-    Key(
-        path="model_overrides.*",
-        form=TEXT,
-        guard="trust",
-        doc="The model for one purpose, such as summarization.",
-    ),
+    # model and agent
+    Key(path="agent", form=TEXT, doc="Profile that sub-agents take when none is named."),
+    Key(path="model", form=MODEL, restart=True, doc="The model, or its provider and name."),
+    Key(path="fallback_model", form=MODEL, restart=True, doc="The model to ask when the first one fails."),
+    Key(path="model_overrides.*", form=TEXT, doc="The model for one purpose, such as summarization."),
     Key(
         path="model_overrides.fast-classifier",
         form=TEXT,
         scopes=PERSON,
         doc="The model that judges tool calls.",
-        later="the classifier of the auto mode is",
     ),
     Key(
         path="model_overrides.fast_classifier",
         form=TEXT,
         scopes=PERSON,
         doc="The same, by the router's name.",
-        later="the classifier of the auto mode is",
     ),
     Key(
         path="budget.soft_ratio",
@@ -73,25 +129,13 @@ SCHEMA: Final[tuple[Key, ...]] = (
         default="count_zero",
         doc="What to do under a budget with a model whose price nobody knows.",
     ),
-    Key(
-        path="effort",
-        guard="trust",
-        form={"enum": ["low", "medium", "high", "max", "auto"]},
-        doc="How hard to think.",
-    ),
-    Key(path="max_turns", form=COUNT, guard="limit", default=50, doc="Turns of one run; 0 ends it at once."),
+    Key(path="effort", form={"enum": ["low", "medium", "high", "max", "auto"]}, doc="How hard to think."),
+    Key(path="max_turns", form=COUNT, default=50, doc="Turns of one run; 0 ends it at once."),
     Key(
         path="max_tokens",
-        guard="limit",
         form={"type": "integer", "minimum": 1},
         default=8192,
         doc="Output tokens of one turn.",
-    ),
-    Key(
-        path="max_tool_calls_per_reply",
-        form=COUNT,
-        default=128,
-        doc="Tool calls that are run of one reply; 0 is no bound.",
     ),
     Key(
         path="no_edit_nudge_turns",
@@ -109,35 +153,6 @@ SCHEMA: Final[tuple[Key, ...]] = (
         doc="The variable with its key.",
     ),
     Key(
-        path="provider.*.first_byte_s",
-        form=SECONDS,
-        scopes=PERSON,
-        restart=True,
-        doc="Seconds until a reply has to begin.",
-    ),
-    Key(
-        path="provider.*.idle_s",
-        form=SECONDS,
-        scopes=PERSON,
-        restart=True,
-        doc="Seconds in which a reply may say nothing.",
-    ),
-    Key(
-        path="provider.*.total_s",
-        form=SECONDS,
-        scopes=PERSON,
-        restart=True,
-        doc="Seconds that a whole reply may take; without it there is no limit.",
-    ),
-    Key(
-        path="provider.*.models.*",
-        form=DESCRIBED,
-        scopes=PERSON,
-        restart=True,
-        doc="What a model is that no table knows: window, max_output, vision, tools, thinking, price.",
-    ),
-    Key(path="provider.*.options.extra_body", form=TABLE, scopes=PERSON, doc="Members of every body."),
-    Key(
         path="provider.*.headers.*", form=TEXT, scopes=PERSON, restart=True, doc="A header of every request."
     ),
     Key(
@@ -147,6 +162,7 @@ SCHEMA: Final[tuple[Key, ...]] = (
         restart=True,
         doc="What only this provider knows, such as a region; a name it does not know is an error.",
     ),
+    # permissions
     Key(
         path="permissions.allow",
         form=TEXTS,
@@ -173,21 +189,12 @@ SCHEMA: Final[tuple[Key, ...]] = (
     ),
     Key(path="permissions.default_mode", form=MODES, scopes=PERSON, doc="The mode that a session begins in."),
     Key(
-        path="permissions.auto_allow_read_only",
-        form=FLAG,
-        scopes=PERSON,
-        default=True,
-        doc="Commands that provably only read inside the workspace need no rule.",
-    ),
-    Key(
         path="permissions.audit_log",
         form=FLAG,
         merge="strictest",
         guard="tighten",
         default=True,
         doc="Write every decision to a log.",
-        later="the log of decisions is",
-        safeguard=True,
     ),
     # hooks
     Key(
@@ -196,8 +203,6 @@ SCHEMA: Final[tuple[Key, ...]] = (
         merge="append",
         guard="trust",
         doc="What runs at one event.",
-        later=HOOKS,
-        safeguard=True,
     ),
     Key(path="disable_all_hooks", form=FLAG, scopes=PERSON, default=False, doc="Run no hook at all."),
     Key(
@@ -207,16 +212,9 @@ SCHEMA: Final[tuple[Key, ...]] = (
         guard="tighten",
         default=False,
         doc="Run the administrator's hooks only.",
-        later=HOOKS,
-        safeguard=True,
     ),
     Key(
-        path="allowed_http_hook_urls",
-        form=TEXTS,
-        merge="join",
-        scopes=PERSON,
-        doc="Where HTTP hooks may go.",
-        later=HOOKS,
+        path="allowed_http_hook_urls", form=TEXTS, merge="join", scopes=PERSON, doc="Where HTTP hooks may go."
     ),
     Key(
         path="http_hook_allowed_env_vars",
@@ -224,84 +222,93 @@ SCHEMA: Final[tuple[Key, ...]] = (
         merge="join",
         scopes=PERSON,
         doc="Variables that HTTP hooks may send.",
-        later=HOOKS,
     ),
+    # MCP servers
     Key(
-        path="sandbox.*",
-        form=ANY,
-        later="the sandbox is",
-        safeguard=True,
-        doc="What commands may touch; `enabled` turns it on.",
-    ),
-    Key(
-        path="audit.*", form=ANY, later="the log of decisions is", safeguard=True, doc="The log of decisions."
-    ),
-    *SERVER_KEYS,
-    Key(path="router", form=TABLE, scopes=PERSON, restart=True, doc="Routes; the router owns their form."),
-    Key(path="memory.auto_memory_enabled", form=FLAG, doc="Keep topics of its own.", later=MEMORY),
-    Key(
-        path="memory.auto_memory_directory",
-        form=TEXT,
-        scopes=PERSON,
-        doc="Where those topics are.",
-        later=MEMORY,
-    ),
-    Key(path="memory.cap_tokens_auto", form=COUNT, doc="Tokens for topics.", later=MEMORY),
-    Key(path="memory.cap_tokens_claude_md", form=COUNT, doc="Tokens for CLAUDE.md files.", later=MEMORY),
-    Key(path="memory.cap_tokens_combined", form=COUNT, doc="Tokens for both.", later=MEMORY),
-    Key(
-        path="plugins",
-        form=TABLE,
-        guard="trust",
-        doc="Plugins; their package owns the form.",
-        later="plugins are",
-    ),
-    # appearance
-    Key(
-        path="output_style",
-        form=TEXT,
+        path="mcp_servers.*.type",
+        form={"enum": ["stdio", "http", "sse"]},
+        guard="server",
         restart=True,
-        default="default",
-        doc="The active output style.",
-        later="output styles are",
+        default="stdio",
+        aliases=("transport",),
+        doc="How the server is spoken to.",
     ),
-    Key(path="editor_mode", form={"enum": ["vim", "emacs"]}, doc="Keys of the input line.", later=TERMINAL),
+    Key(path="mcp_servers.*.command", form=TEXT, guard="server", restart=True, doc="The program (stdio)."),
+    Key(path="mcp_servers.*.args", form=TEXTS, guard="server", restart=True, doc="Its arguments."),
     Key(
-        path="view_mode",
-        form={"enum": ["compact", "expanded"]},
-        doc="Layout of the terminal interface.",
-        later=TERMINAL,
+        path="mcp_servers.*.env.*",
+        form=TEXT,
+        guard="server",
+        restart=True,
+        doc="A variable of its environment.",
     ),
+    Key(path="mcp_servers.*.cwd", form=TEXT, guard="server", restart=True, doc="Its working directory."),
+    Key(path="mcp_servers.*.url", form=TEXT, guard="server", restart=True, doc="The address (http, sse)."),
+    Key(
+        path="mcp_servers.*.headers.*",
+        form=TEXT,
+        guard="server",
+        restart=True,
+        doc="A header of every request.",
+    ),
+    Key(
+        path="mcp_servers.*.oauth",
+        form={"enum": ["off", "auto", "manual"]},
+        guard="server",
+        restart=True,
+        default="off",
+        doc="How to log in.",
+    ),
+    Key(
+        path="mcp_servers.*.oauth_config", form=TABLE, guard="server", restart=True, doc="For oauth = manual."
+    ),
+    Key(
+        path="mcp_servers.*.permissions.allow",
+        form=TEXTS,
+        merge="join",
+        guard="server",
+        restart=True,
+        doc="Its tools that need no question.",
+    ),
+    Key(
+        path="mcp_servers.*.permissions.deny",
+        form=TEXTS,
+        merge="join",
+        guard="server",
+        restart=True,
+        doc="Its tools that are refused.",
+    ),
+    Key(
+        path="mcp_servers.*.disabled",
+        form=FLAG,
+        guard="server",
+        restart=True,
+        default=False,
+        doc="Keep the entry, do not start the server.",
+    ),
+    # parts that others own
+    Key(path="router", form=TABLE, scopes=PERSON, restart=True, doc="Routes; the router owns their form."),
+    Key(path="memory.auto_memory_enabled", form=FLAG, doc="Keep topics of its own."),
+    Key(path="memory.auto_memory_directory", form=TEXT, scopes=PERSON, doc="Where those topics are."),
+    Key(path="memory.cap_tokens_auto", form=COUNT, doc="Tokens for topics."),
+    Key(path="memory.cap_tokens_claude_md", form=COUNT, doc="Tokens for CLAUDE.md files."),
+    Key(path="memory.cap_tokens_combined", form=COUNT, doc="Tokens for both."),
+    Key(path="plugins", form=TABLE, guard="trust", doc="Plugins; their package owns the form."),
+    # appearance
+    Key(path="output_style", form=TEXT, restart=True, default="default", doc="The active output style."),
+    Key(path="editor_mode", form={"enum": ["vim", "emacs"]}, doc="Keys of the input line."),
+    Key(path="view_mode", form={"enum": ["compact", "expanded"]}, doc="Layout of the terminal interface."),
     Key(
         path="statusLine",
         form=STATUS_LINE,
         guard="trust",
         aliases=("status_line",),
         doc="A command whose output stands in the status line.",
-        later=TERMINAL,
     ),
-    Key(
-        path="tui.*",
-        form=ANY,
-        doc="A knob of the terminal interface, such as showCostInStatusline.",
-        later=TERMINAL,
-    ),
+    Key(path="tui.*", form=ANY, doc="A knob of the terminal interface, such as showCostInStatusline."),
+    # keys, telemetry, context
     Key(path="api_key_helper", form=HELPERS, guard="trust", doc="A program that prints an API key."),
-    Key(
-        path="shell_environment",
-        form={"enum": ["inherit", "strict"]},
-        scopes=PERSON,
-        default="inherit",
-        doc="Variables of commands: yours without credentials, or only names known to be harmless.",
-    ),
-    Key(
-        path="enable_telemetry",
-        form=FLAG,
-        scopes=PERSON,
-        default=False,
-        doc="Send OpenTelemetry data.",
-        later="telemetry is",
-    ),
+    Key(path="enable_telemetry", form=FLAG, scopes=PERSON, default=False, doc="Send OpenTelemetry data."),
     Key(
         path="auto_compact_threshold",
         form=SHARE,
@@ -323,6 +330,7 @@ SCHEMA: Final[tuple[Key, ...]] = (
         doc="Characters of a tool result; 0 is no cap.",
     ),
     Key(path="min_cache_block_tokens", form=COUNT, default=1024, doc="Tokens that are worth a cache marker."),
+    # scopes and files
     Key(
         path="parent_settings_behavior",
         form={"enum": ["block", "augment"]},
@@ -343,7 +351,6 @@ SCHEMA: Final[tuple[Key, ...]] = (
         merge="join",
         aliases=("claudeMdExcludes",),
         doc="CLAUDE.md files that are not read.",
-        later=MEMORY,
     ),
     Key(path="env.*", form=TEXT, guard="environment", doc="A variable for every program that is started."),
 )

@@ -8,18 +8,15 @@ from typing import Any
 from msgspec import Struct
 
 from caliban_settings.guard import Withheld
-from caliban_settings.key import Scope
 from caliban_settings.leaves import LeafPath, Leaves, ValueOrigin
-from caliban_settings.schema import SCHEMA
-from caliban_settings.unbuilt import Unbuilt
+from caliban_settings.schema import SCHEMA, Scope
 
 
 class Settings(Struct, frozen=True, kw_only=True):
     """What all scopes say together.
 
     `merged` is the whole as plain JSON data, `layers` the part of each scope that counts, `raw` each scope's
-    data as it was read, `withheld` what has no effect and why, `unbuilt` what asks for a feature that is not
-    there. Nobody changes any of it.
+    data as it was read, `withheld` what has no effect and why. Nobody changes any of it.
     """
 
     merged: Mapping[str, Any]
@@ -28,7 +25,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     rules: Mapping[str, tuple[dict[str, Any], ...]]
     raw: Mapping[Scope, Mapping[str, Any]]
     withheld: tuple[Withheld, ...]
-    unbuilt: tuple[Unbuilt, ...] = ()
     warnings: tuple[str, ...]
 
     def get(self, path: str, default: Any = None) -> Any:

@@ -13,9 +13,9 @@ from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
 from caliban_common.paths import expand_user
 from caliban_settings.errors import SettingsError
-from caliban_settings.key import Scope
 from caliban_settings.parse import MAX_BYTES, parse
 from caliban_settings.rules import from_legacy, with_denies_of
+from caliban_settings.schema import Scope
 
 INLINE = "--settings"
 _HOOK_KEYS = (
@@ -53,8 +53,7 @@ def read_scope(scope: Scope, directory: Path, stem: str) -> Source | None:
         source = _both(toml, json)
     elif json is not None:
         source = _warned(
-            json,
-            f"{json.name} is JSON, which is read but not written: say the same in {stem}.toml",
+            json, f"{json.name} is JSON: `caliban settings import --from {json.name}` makes it TOML"
         )
     if scope == "local":  # it shares its directory with the project's files
         return source
@@ -118,7 +117,7 @@ def _with_features(source: Source | None, scope: Scope, directory: Path) -> Sour
         given = source.data if source is not None else {}
         new = {key: feature.data[key] for key in keys if key in feature.data and key not in given}
         if new:
-            warning = f"{feature.name} is deprecated: move what it says into settings.toml"
+            warning = f"{feature.name} is deprecated: `caliban config migrate` moves it into settings.toml"
             source = _warned(source or feature, warning, {**given, **new})
     permissions = _read(directory / "permissions.toml", scope)
     return source if permissions is None else _with_permissions(source, permissions)

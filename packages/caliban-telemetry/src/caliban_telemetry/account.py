@@ -131,14 +131,14 @@ class Account:
         return self._book
 
     def _try(self, call: ModelCall) -> int | Stop | None:
-        floor_usd, ceiling_usd = self._bounds_usd(call) if self.budget.limit_usd is not None else (ZERO, None)
-        match self.budget.admit(ceiling_usd, floor_usd):
+        ceiling_usd = self._ceiling_usd(call) if self.budget.limit_usd is not None else None
+        match self.budget.admit(ceiling_usd):
             case "go":
                 return self._begin(call, ceiling_usd)
             case "wait":
                 return None
             case "stop":
-                return self._spent(floor_usd)
+                return self._spent()
             case "refuse":
                 return _refusal(call)
 
@@ -148,24 +148,20 @@ class Account:
         self.budget = self.budget.reserve(number, ceiling_usd)
         return number
 
-    def _bounds_usd(self, call: ModelCall) -> tuple[Decimal, Decimal | None]:
-        """What a call costs at least, with its prompt in the cache, and at most if its price is known."""
+    def _ceiling_usd(self, call: ModelCall) -> Decimal | None:
         quickly = self.budget.unpriced != "refuse"
         rate = self._prices.rate(call.provider, call.model, self._clock(), quickly=quickly)
         if rate is None:
-            return ZERO, None
-        floor = rate.cost(Usage(cache_read_tokens=call.prompt_tokens)).total_usd
+            return None
         prompt_tokens = int(call.prompt_tokens * PROMPT_MARGIN)
-        return floor, rate.ceiling_usd(prompt_tokens=prompt_tokens, max_tokens=call.max_tokens)
+        return rate.ceiling_usd(prompt_tokens=prompt_tokens, max_tokens=call.max_tokens)
 
-    def _spent(self, floor_usd: Decimal) -> Stop:
+    def _spent(self) -> Stop:
         spent, limit = usd(self.budget.spent_usd), usd(self.budget.limit_usd)
-        is_left = self.budget.limit_usd is not None and self.budget.spent_usd < self.budget.limit_usd
-        rest = f", and the next prompt alone costs about {usd(floor_usd)}" if is_left else ""
         return Stop(
             kind="budget",
-            message=f"the budget of {limit} is used up: {spent} is spent{rest}",
-            hint="raise the limit to go on",
+            message=f"the budget of {limit} is used up: {spent} is spent",
+            hint="raise --max-budget-usd to go on",
         )
 
     def _warning(self, call: ModelCall) -> Warned:

@@ -1,11 +1,10 @@
 """What a session may spend: a value, and what it says to the next call.
 
-Spending stops when the limit is reached, and no call is made whose prompt alone would pass it: so with a
-limit of nothing, nothing is spent. Replies are hardly ever as long as they may be, so a lone call is not
-refused for the longest one. What that estimate is for is calls at the same time, by sub-agents and hedges: a
-second one starts only when all that are under way, each at the most it can cost, still fit. One that does not
-fit waits for another to end. Hence the law: however many agents there are, the limit is passed by less than
-one reply.
+A limit is kept as documented: spending stops when more than the limit is spent, and the call that passes it
+is let finish. So a lone call is never refused by an estimate. What estimates are for is calls at the same
+time, by sub-agents and hedges: a second one starts only when all that are under way, each at the most it can
+cost, still fit. One that does not fit waits for another to end. Hence the law: however many agents there are,
+the limit is passed by less than one call.
 """
 
 from __future__ import annotations
@@ -55,18 +54,15 @@ class Budget(Struct, frozen=True, kw_only=True):
         """What the money already spent says; reservations do not count."""
         if self.limit_usd is None:
             return "go"
-        if self.spent_usd >= self.limit_usd:
+        if self.spent_usd > self.limit_usd:
             return "stop"
         return "soft" if self.spent_usd > self.limit_usd * self.soft_ratio else "go"
 
-    def admit(self, ceiling_usd: Decimal | None, floor_usd: Decimal = ZERO) -> Admission:
-        """Whether a call may start that costs `ceiling_usd` at most; `None` when its price is not known.
-
-        `floor_usd` is what its prompt costs alone.
-        """
+    def admit(self, ceiling_usd: Decimal | None) -> Admission:
+        """Whether a call that costs `ceiling_usd` at most may start; `None` when its price is not known."""
         if self.limit_usd is None:
             return "go"
-        if self.spent_usd >= self.limit_usd or self.spent_usd + floor_usd > self.limit_usd:
+        if self.spent_usd > self.limit_usd:
             return "stop"
         if ceiling_usd is None and self.unpriced == "refuse":
             return "refuse"

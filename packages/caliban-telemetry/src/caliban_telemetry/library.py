@@ -1,8 +1,7 @@
 """List prices from the library genai-prices itself: for models that the table of our release lacks.
 
-It comes with the extra `prices` only, and a run does well without it. It costs a quarter of a second and
-more to import, so nothing here touches it before it is asked. Its prices are those of its release: it is
-never asked to fetch newer ones.
+It costs a quarter of a second and more to import, so nothing here touches it before it is asked. Its prices
+are those of its release: it is never asked to fetch newer ones.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ def is_loaded() -> bool:
 
 
 @lru_cache(maxsize=4)
-def is_other_than(version: str) -> bool:
-    """Whether the library is installed, and not in this very version; without reading metadata."""
+def is_installed(version: str) -> bool:
+    """Whether the installed library is this very version, without reading metadata."""
     from importlib.util import find_spec
 
     spec = find_spec("genai_prices")
     if spec is None or spec.origin is None:
         return False
-    return not (Path(spec.origin).parent.parent / f"genai_prices-{version}.dist-info").is_dir()
+    return (Path(spec.origin).parent.parent / f"genai_prices-{version}.dist-info").is_dir()
 
 
 def rate(pairs: Iterable[tuple[str, str]], at: datetime) -> Rate | None:

@@ -65,17 +65,16 @@ def listed(provider: str, model: str, at: datetime) -> Rate | None:
 def unlisted(provider: str, model: str, at: datetime) -> Rate | None:
     """What `rate` finds in the library alone, which may take half a second the first time.
 
-    Without a library there is nothing to ask, and one of the very version that the table was made from knows
-    no more than the table.
+    A library of the very version that the table was made from is not asked: it knows no more.
     """
-    if not library.is_other_than(table.head().version):
+    if library.is_installed(table.head().version):
         return None
     return library.rate(_pairs(provider, model), at)
 
 
 def is_quick() -> bool:
     """Whether `unlisted` takes no time."""
-    return library.is_loaded() or not library.is_other_than(table.head().version)
+    return library.is_loaded() or library.is_installed(table.head().version)
 
 
 def vendor_at(base_url: str) -> str | None:

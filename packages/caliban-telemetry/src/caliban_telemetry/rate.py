@@ -12,12 +12,6 @@ ZERO = Decimal(0)
 PER_MTOK = Decimal("0.000001")
 
 
-LONG_WRITES = Decimal("1.6")
-"""What tokens cost that are written to the cache for an hour, in prices of those written for five minutes.
-
-The vendor asks twice the price of input for the one and 1.25 times for the other."""
-
-
 class Cost(Struct, frozen=True, kw_only=True):
     """What a call cost, in dollars; reads from and writes to the cache are in `input_usd`.
 
@@ -66,7 +60,6 @@ class Rate(Struct, frozen=True, kw_only=True):
         cached = usage.cache_read_tokens + usage.cache_write_tokens
         fresh = max(0, usage.input_tokens - cached)
         paid = read * usage.cache_read_tokens + write * usage.cache_write_tokens
-        paid += write * (LONG_WRITES - 1) * usage.cache_write_long_tokens
         return Cost(
             input_usd=(band.input * fresh + paid) * PER_MTOK + self.per_call,
             output_usd=band.output * usage.output_tokens * PER_MTOK,

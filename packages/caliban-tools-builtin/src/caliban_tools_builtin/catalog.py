@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
 
-from caliban_common.mask import Masker
 from caliban_common.tool import Tool, ToolContext, ToolOutput, ToolSpec
 from caliban_process import Runner
 from caliban_tools_builtin.specs import builtin_specs
@@ -32,9 +31,7 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     `env` is added to the environment of commands as it stands. `host_environment` is what that environment is
     chosen from. `readable` says of a canonical path whether Glob may show its name and Grep its lines: the
     place for rules that deny reading. `runner` starts the programs of Bash, Glob and Grep: one for a whole
-    process, so that a wrapper stands around all of them. Commands get the variables of `host_environment`
-    without credentials, or with `strict_environment` only those that are known to be harmless; none of them
-    gets a value that `masker` knows.
+    process, so that a wrapper stands around all of them.
     """
 
     workspace: Path
@@ -44,8 +41,6 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     host_environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     readable: Callable[[str], bool] | None = None
     runner: Runner = field(default_factory=Runner)
-    strict_environment: bool = False
-    masker: Masker = field(default_factory=Masker)
 
 
 def builtin_tools(options: ToolOptions) -> tuple[Tool, ...]:
@@ -110,17 +105,6 @@ class _Parts:
 
         return SearchEngine(self.fence.workspace, self._options.runner)
 
-    def _shell_environment(self) -> dict[str, str]:
-        from caliban_process.environ import shell_environment
-
-        options = self._options
-        return shell_environment(
-            options.host_environment,
-            options.env,
-            strict=options.strict_environment,
-            is_held=options.masker.holds,
-        )
-
     def work(self, name: str) -> _Work:
         """The working part of the tool `name`."""
         match name:
@@ -147,6 +131,7 @@ class _Parts:
             case "Bash":
                 from caliban_tools_builtin.shell.bash import Bash
 
-                return Bash(self.fence, self._options.runner, self._shell_environment)
+                options = self._options
+                return Bash(self.fence, options.runner, options.host_environment, options.env)
             case _:
                 raise KeyError(name)

@@ -13,12 +13,13 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from caliban_common.paths import expand_user
+from caliban_common.text import clean
 from caliban_tools_builtin.errors import PathRefused
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|file:", re.IGNORECASE)
@@ -26,8 +27,6 @@ _PROCESS_FILE = re.compile(r"/proc/(\d+|self|thread-self)(/|$)")
 _WINDOWS_DEVICE = re.compile(
     r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])\s*(\.|$)", re.IGNORECASE
 )
-
-_ESCAPES: Mapping[str, str] = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
 class AdmittedPath(Struct, frozen=True, kw_only=True):
@@ -71,7 +70,7 @@ class Fence:
     def show(self, path: str) -> str:
         """A canonical path as people read it: relative to the workspace where it lies inside."""
         workspace = str(self.workspace)
-        return shown_name(os.path.relpath(path, workspace) if _within(path, workspace) else path)
+        return clean(os.path.relpath(path, workspace) if _within(path, workspace) else path)
 
     def _where(self) -> str:
         roots = ", ".join(str(root) for root in self._roots)
@@ -83,28 +82,8 @@ class Fence:
         if lexical != canonical and canonical_name(lexical) == canonical:
             for root in (str(self.workspace), str(self.given)):
                 if _within(lexical, root):
-                    return shown_name(os.path.relpath(lexical, root))
+                    return clean(os.path.relpath(lexical, root))
         return self.show(canonical)
-
-
-def shown_name(path: str) -> str:
-    """`path` on one line; with control characters, or bytes that are no UTF-8, in quotes as git writes it."""
-    if path.isprintable():
-        return path
-    shown: list[str] = []
-    for char in path:
-        code = ord(char)
-        if char in _ESCAPES:
-            shown.append(_ESCAPES[char])
-        elif 0xDC80 <= code <= 0xDCFF:
-            shown.append(f"\\x{code - 0xDC00:02x}")
-        elif char.isprintable():
-            shown.append(char)
-        else:
-            shown.append(
-                f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-            )
-    return f'"{"".join(shown)}"'
 
 
 def canonical_name(path: str) -> str:

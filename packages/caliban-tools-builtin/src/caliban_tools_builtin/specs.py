@@ -19,57 +19,6 @@ def builtin_specs() -> tuple[ToolSpec, ...]:
     return tuple(_spec(name) for name in NAMES)
 
 
-_PATH: Mapping[str, str] = {
-    "file_path": "path",
-    "filepath": "path",
-    "filePath": "path",
-    "file": "path",
-    "filename": "path",
-    "absolute_path": "path",
-    "target_file": "path",
-}
-_FOLDER: Mapping[str, str] = {"directory": "path", "dir_path": "path", "dir": "path", "folder": "path"}
-_ALIASES: Mapping[str, Mapping[str, str]] = {
-    "Read": {**_PATH, "start_line": "offset"},
-    "Write": {**_PATH, "contents": "content", "file_text": "content", "text": "content"},
-    "Edit": {
-        **_PATH,
-        "old_str": "old_string",
-        "oldString": "old_string",
-        "old_text": "old_string",
-        "new_str": "new_string",
-        "newString": "new_string",
-        "new_text": "new_string",
-        "replaceAll": "replace_all",
-    },
-    "Glob": {**_FOLDER, "glob": "pattern", "glob_pattern": "pattern"},
-    "Grep": {
-        **_FOLDER,
-        "file_path": "path",
-        "regex": "pattern",
-        "query": "pattern",
-        "glob": "include",
-        "include_pattern": "include",
-        "head_limit": "max_matches",
-        "limit": "max_matches",
-    },
-    "Bash": {
-        "cmd": "command",
-        "script": "command",
-        "timeout": "timeout_seconds",
-        "timeout_ms": "timeout_seconds",
-        "timeout_s": "timeout_seconds",
-        "workdir": "cwd",
-        "working_directory": "cwd",
-        "dir": "cwd",
-    },
-}
-"""What models call the arguments of like tools elsewhere."""
-_SAID = ("description", "explanation", "reason", "purpose", "thought", "title")
-_EXTRAS: Mapping[str, tuple[str, ...]] = {"Grep": (*_SAID, "-n", "output_mode")}
-"""Arguments that models add and that change nothing."""
-
-
 class _Facts(Struct, frozen=True, kw_only=True):
     """What a spec says beside name and description; the first required argument is the main one."""
 
@@ -95,8 +44,6 @@ def _spec(name: str) -> ToolSpec:
         main_argument=facts.required[0],
         roles=facts.roles,
         repeat_key=facts.repeat_key,
-        aliases=_ALIASES.get(name, _PATH),
-        extras=_EXTRAS.get(name, _SAID),
     )
 
 

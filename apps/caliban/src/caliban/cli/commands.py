@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from caliban.cli.flag import Flag, flag, switch
-from caliban.cli.groups import GROUPS, shared
+from caliban.cli.groups import shared
 
 if TYPE_CHECKING:
     from caliban.cli.invocation import Invocation
 
-PRINT: Final = ("-p", "--print")
-SAYS_PROMPT: Final = (*PRINT, "--prompt")
 SHELLS: Final = ("bash", "zsh", "fish")
-PURPOSES: Final = ("main_loop", "summarization", "fast_classifier", "sub_agent", "embedding", "other")
 CALL_EXAMPLE: Final = '{"command": "git status"}'
 
 _PLACE: Final = (
@@ -53,6 +50,11 @@ class Subcommand(NamedTuple):
         """How it is called, in short."""
         return f"{self.name} {self.usage}".rstrip()
 
+    @property
+    def takes_config(self) -> bool:
+        """Whether `--config PATH` may stand before its name."""
+        return any("--config" in row.names for row in self.flags)
+
     def load(self) -> Callable[[Invocation], int]:
         """The function that does it; gives the exit code."""
         module, _, name = self.run.partition(":")
@@ -65,13 +67,8 @@ COMMANDS: Final = (
         "models",
         "what a provider offers",
         "caliban.commands.models:models",
-        flags=(
-            *_SCOPE,
-            *_MODEL,
-            switch("--providers", help="list the providers that --provider takes instead"),
-            switch("--json", help="one JSON object a line"),
-        ),
-        usage="[--provider NAME | --providers]",
+        flags=(*_SCOPE, *_MODEL, switch("--json", help="one JSON object a line")),
+        usage="[--provider NAME]",
         description="List the models that a provider offers. Prices are in US dollars per million tokens: ? "
         "is unknown, + says that a long prompt costs more.",
     ),
@@ -84,8 +81,8 @@ COMMANDS: Final = (
             _PROVIDER,
         ),
         usage="[PROVIDER]",
-        description="Store the API key of a provider, as its console shows it. Signing in with a "
-        "subscription (OAuth) is not offered to third-party tools.",
+        description="Store the API key of a provider. caliban logs in with an API key of the provider's "
+        "console. Signing in with a subscription (OAuth) is not offered to third-party tools.",
         discreet=True,
     ),
     Subcommand(
@@ -130,19 +127,7 @@ COMMANDS: Final = (
             flag("tool", metavar="TOOL", help="such as Bash"),
             flag("input", metavar="JSON", nargs="?", default="{}", help=f"such as {CALL_EXAMPLE}"),
             *_PLACE,
-            *(
-                shared(name)
-                for name in (
-                    "--permission-mode",
-                    "--allow",
-                    "--deny",
-                    "--ask",
-                    "--auto-allow",
-                    "--no-permissions",
-                    "--allow-dangerously-skip-permissions",
-                    "--disable-auto-mode",
-                )
-            ),
+            *(shared(name) for name in ("--permission-mode", "--allow", "--deny", "--ask")),
         ),
         usage="test|explain TOOL [JSON]",
         description="Say what the permission rules decide about a call. Exit: 0 allow, 1 deny, 2 ask.",
@@ -156,10 +141,9 @@ COMMANDS: Final = (
             flag("verb", choices=("debug",), help="print the candidates for a made-up request"),
             flag(
                 "--purpose",
-                choices=PURPOSES,
-                default=PURPOSES[0],
-                metavar="PURPOSE",
-                help=f"{', '.join(PURPOSES)} (default: {PURPOSES[0]})",
+                choices=("main_loop", "summarization", "fast_classifier", "sub_agent", "embedding", "other"),
+                default="main_loop",
+                help="default: main_loop",
             ),
             switch("--has-vision", help="the request has pictures"),
             switch("--has-tools", help="the request offers tools"),
@@ -182,20 +166,6 @@ COMMANDS: Final = (
         description='Write the completion of a shell, as in: eval "$(caliban completion bash)"',
         needs_words=True,
     ),
-    Subcommand(
-        "help",
-        "all flags and commands, or all of one command",
-        "caliban.commands.help:help_command",
-        flags=(flag("words", metavar="COMMAND", nargs="*", help="default: all of them"),),
-        usage="[COMMAND]",
-        description="Show the help of a command, or of everything.",
-    ),
-    Subcommand(
-        "version",
-        "version and commit",
-        "caliban.commands.help:version_command",
-        description="Print the version and the commit it was built from.",
-    ),
 )
 
 LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
@@ -210,7 +180,6 @@ LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "plugin": "plugins are not part of this version",
         "respawn": "background agents are not part of this version",
         "rm": "background agents are not part of this version",
-        "sessions": "sessions are not listed in this version; --continue and --resume NAME go on with one",
         "settings": "settings are files; there is no command to change them in this version",
         "stop": "background agents are not part of this version",
     }
@@ -218,68 +187,15 @@ LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
 """Commands of the guide that are refused: never sent to a model as a prompt by mistake."""
 
 
-class FirstWord(NamedTuple):
-    """The first argument that is no flag and no flag's value, and where it stands.
-
-    `is_prompt` says that -p or --prompt came before or after it: then a prompt was meant, whatever it is.
-    """
-
-    text: str
-    place: int
-    is_prompt: bool
-
-
 def find_command(
     arguments: Sequence[str], commands: Sequence[Subcommand] = COMMANDS
 ) -> tuple[Subcommand, Sequence[str]] | None:
     """The command that `arguments` call, and its own arguments; `None` for a run."""
-    word = first_word(arguments, commands)
-    if word is None or word.is_prompt or "--" in arguments[: word.place]:
-        return None
-    for command in commands:
-        if command.name == word.text:
-            return command, [*arguments[: word.place], *arguments[word.place + 1 :]]
-    return None
-
-
-def first_word(arguments: Sequence[str], commands: Sequence[Subcommand] = COMMANDS) -> FirstWord | None:
-    """The first word of `arguments`, by what the tables say of the flags; `None` where there is none."""
-    valued = {name for row in _rows(commands) if row.takes_value for name in row.names}
-    is_prompt = False
     place = 0
-    while place < len(arguments):
-        argument = arguments[place]
-        if argument == "--":
-            place += 1
-            return FirstWord(arguments[place], place, is_prompt) if place < len(arguments) else None
-        if argument == "-" or not argument.startswith("-"):
-            return FirstWord(argument, place, is_prompt or any(map(_says_prompt, arguments[place:])))
-        name, is_open = _flag_at(argument, valued)
-        is_prompt = is_prompt or name in SAYS_PROMPT
-        follows = arguments[place + 1] if place + 1 < len(arguments) else "--"
-        optional = name in PRINT and follows != "-" and follows.startswith("-")
-        place += 2 if is_open and not optional else 1
-    return None
-
-
-def _flag_at(argument: str, valued: set[str]) -> tuple[str, bool]:
-    """The last flag that `argument` holds, and whether its value is to follow."""
-    if argument.startswith("--"):
-        name, equals, _ = argument.partition("=")
-        return name, not equals and (name in valued or name in PRINT)
-    for index, letter in enumerate(argument[1:], 2):
-        name = f"-{letter}"
-        if name in valued or name in PRINT:
-            return name, index == len(argument)
-    return f"-{argument[-1]}", False
-
-
-def _says_prompt(argument: str) -> bool:
-    return argument.partition("=")[0] in SAYS_PROMPT or (argument[:2] in PRINT and argument[:2] != "--")
-
-
-def _rows(commands: Sequence[Subcommand]) -> Iterator[Flag]:
-    for group in GROUPS:
-        yield from (row for row in group.flags if not row.is_positional)
+    if arguments and arguments[0].split("=", 1)[0] == "--config":
+        place = 1 if "=" in arguments[0] else 2
+    word = arguments[place] if place < len(arguments) else None
     for command in commands:
-        yield from (row for row in command.flags if not row.is_positional)
+        if command.name == word and (place == 0 or command.takes_config):
+            return command, [*arguments[:place], *arguments[place + 1 :]]
+    return None

@@ -12,19 +12,6 @@ from caliban.cli.formats import INPUT_FORMATS, OUTPUT_FORMATS, names_of
 
 MODES = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
 
-PROVIDERS: Final = (
-    "anthropic",
-    "azure",
-    "bedrock",
-    "foundry",
-    "google",
-    "local",
-    "ollama",
-    "openai",
-    "vertex",
-)
-"""What the distribution and its extras bring."""
-
 GROUPS: Final = (
     Group(
         "prompt",
@@ -32,19 +19,6 @@ GROUPS: Final = (
         (
             flag("prompt", nargs="?", metavar="PROMPT", help="what to ask; - reads standard input"),
             flag("--prompt", dest="prompt_flag", metavar="TEXT", help="the same as PROMPT"),
-            flag(
-                "--image",
-                dest="images",
-                type=words,
-                action="append",
-                metavar="PATH",
-                help="attach a PNG, JPEG, GIF or WebP image to the prompt",
-            ),
-            switch(
-                "--expand-files",
-                help="attach every @file of the prompt that no rule denies (default: only those inside the "
-                "workspace that may be read without a question, and that look like no secret)",
-            ),
             flag(
                 "--max-attach-bytes",
                 variable="CALIBAN_MAX_ATTACH_BYTES",
@@ -89,18 +63,17 @@ GROUPS: Final = (
                 help="the answer must fit this JSON Schema",
             ),
             switch("--include-partial-messages", help="stream-json: text and thinking as they come"),
-            switch("--include-hook-events", help="stream-json: a frame per hook event (not yet)"),
+            switch("--include-hook-events", help="stream-json: a frame per hook event"),
             switch("--include-dispatch-events", help="stream-json: t_ms in tool results"),
             switch("--replay-user-messages", help="stream-json: echo each prompt"),
-            switch("--quiet", help="write nothing but warnings and errors to standard error"),
+            switch("--quiet", help="do not say on standard error which tools run"),
         ),
     ),
     Group(
         "session",
         "session",
         (
-            switch("-c", "--continue", dest="continue_session", help="go on with the session used last here"),
-            switch("--all", dest="everywhere", help="with -c: the session used last in any directory"),
+            switch("-c", "--continue", dest="continue_session", help="resume the session used last"),
             flag("-r", "--resume", type=words, metavar="NAME", help="resume a session"),
             flag("--session", type=words, metavar="NAME", help="resume a session, or begin it"),
             switch(
@@ -108,13 +81,7 @@ GROUPS: Final = (
                 help="with -r or -c: go on in a new session, named by --session; the old one stays as it is",
             ),
             switch("--no-save", help="write nothing to the session"),
-            flag(
-                "--sessions-dir",
-                variable="CALIBAN_SESSIONS_DIR",
-                type=words,
-                metavar="DIR",
-                help="where sessions are kept",
-            ),
+            flag("--sessions-dir", type=words, metavar="DIR", help="where sessions are kept"),
         ),
     ),
     Group(
@@ -127,7 +94,8 @@ GROUPS: Final = (
                 variable_first=True,
                 type=words,
                 metavar="NAME",
-                help=f"{', '.join(PROVIDERS)}, one of settings, or an installed one (default: anthropic)",
+                help="anthropic, openai, google, ollama, azure, local, one of settings, or an installed one "
+                "(default: anthropic)",
             ),
             flag("--base-url", type=words, metavar="URL", help="where the provider's API is, for this run"),
             flag("--model", type=words, metavar="NAME", help="default: the provider's"),
@@ -218,14 +186,10 @@ GROUPS: Final = (
         ),
     ),
     Group(
-        "extensions",
+        "",
         "extensions",
         tuple(
-            switch(
-                f"--no-{name}",
-                variable=f"CALIBAN_NO_{name.upper().replace('-', '_')}",
-                help=f"without {what}",
-            )
+            switch(f"--no-{name}", dest="without", help=f"without {what}")
             for name, what in (
                 ("hooks", "hooks"),
                 ("skills", "skills"),
@@ -242,19 +206,19 @@ GROUPS: Final = (
             flag("--settings", type=words, metavar="FILE_OR_JSON", help="settings above those of every file"),
             flag("--setting-sources", metavar="CSV", help="of managed,user,project,local"),
             switch("--bare", help="built-in tools and the given flags only; no settings of user or project"),
-            switch("--trust-project", help="let the project's settings choose models and grant permissions"),
+            switch("--trust-project", help="let the project's own settings grant permissions"),
         ),
     ),
     Group(
         "",
         "about",
         (
-            switch("-h", "--help", help="-h in short, --help in full"),
+            switch("-h", "--help", help="this text"),
             switch("-V", "--version", help="version and commit"),
         ),
     ),
 )
-"""Every flag that works. `--no-skills` and its like ask for what is the case anyway."""
+"""Every flag that works. `--no-hooks` and its like ask for what is the case anyway."""
 
 LATER_FLAGS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -263,7 +227,7 @@ LATER_FLAGS: Final[Mapping[str, str]] = MappingProxyType(
         "--mcp-config": "MCP servers are not part of this version",
         "--bg": "background agents are not part of this version",
         "--debug": "the debug log is not part of this version",
-        "--sandbox": "the sandbox is not part of this version",
+        "--image": "images in prompts are not part of this version",
     }
 )
 """Flags of the guide that are refused until what they need is there, with the reason."""

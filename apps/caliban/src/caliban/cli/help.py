@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NoReturn
@@ -42,71 +40,35 @@ EXITS: Final[Mapping[int, str]] = MappingProxyType(
 )
 EXAMPLES: Final = (
     'caliban -p "What does this project do?"',
-    'git diff | caliban -p "Review these changes."',
+    'git diff | caliban -p - "Review these changes."',
     'caliban --provider local -p "Name three colours."',
 )
-SHORT: Final = (
-    "-p",
-    "-c",
-    "-r",
-    "--output-format",
-    "--provider",
-    "--model",
-    "--allow",
-    "--permission-mode",
-    "--no-tools",
-)
-"""The flags of the short help."""
-
 UNRECOGNISED: Final = "unrecognized arguments: "
-INVALID_CHOICE: Final = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)")
-COLUMNS: Final = 80
 
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are ours to print."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise `UsageError`. What follows a flag that does not exist is not repeated: it may be a key."""
+        """Raise `UsageError`."""
         from caliban.errors import UsageError
 
+        raise UsageError(message, hint=f"{self._advice(message)}{self.prog} --help lists the flags")
+
+    def _advice(self, message: str) -> str:
+        """What was probably meant by arguments that mean nothing."""
         extra = message.removeprefix(UNRECOGNISED)
-        if extra != message:
-            word = extra.split(" ")[0].split("=")[0]
-            if word.startswith("-"):
-                message = f"there is no flag {word}{' for ' + self.prog if ' ' in self.prog else ''}"
-            advice = self._advice(word)
-        else:
-            advice = _choice(message)
-        raise UsageError(message, hint=f"{advice}{self.prog} --help lists the flags")
+        if extra == message:
+            return ""
+        word = extra.split(" ")[0].split("=")[0]
+        if word.startswith("--"):
+            from difflib import get_close_matches
 
-    def _advice(self, word: str) -> str:
-        """What was probably meant by an argument that means nothing."""
-        from caliban.cli.foreign import FLAGS
-
-        ours = FLAGS.get(word) or FLAGS.get(word[:2] if word[:2] != "--" else word.lower())
-        if ours is not None:
-            return f"here that is {ours}; "
-        if not word.startswith("--"):
-            dashed = "a prompt that begins with a dash stands after --; "
-            return dashed if word.startswith("-") else "a prompt of several words stands in quotes; "
-        from caliban_common.near import did_you_mean
-
-        negates = word.startswith("--no-")
-        likely = [name for name in self._option_string_actions if name.startswith("--no-") is negates]
-        meant = did_you_mean(word, (name for name in likely if name.startswith("--")))
-        return f"{meant} " if meant else ""
-
-
-def _choice(message: str) -> str:
-    """The near one of the choices that argparse lists in `message`."""
-    match = INVALID_CHOICE.search(message)
-    if match is None:
-        return ""
-    from caliban_common.near import did_you_mean
-
-    meant = did_you_mean(match[1], [name.strip(" '") for name in match[2].split(",")])
-    return f"{meant} " if meant else ""
+            close = get_close_matches(word, self._option_string_actions, 1)
+            return f"did you mean {close[0]}? " if close else ""
+        if word.startswith("-"):
+            return "a prompt that begins with a dash stands after --; "
+        return "a prompt of several words stands in quotes; "
 
 
 def build_parser(groups: Sequence[Group] = GROUPS, commands: Sequence[Subcommand] = COMMANDS) -> Parser:
@@ -116,7 +78,7 @@ def build_parser(groups: Sequence[Group] = GROUPS, commands: Sequence[Subcommand
         usage="caliban [FLAGS] [PROMPT]\n       caliban COMMAND …",
         description=DESCRIPTION,
         epilog=_epilog(groups, commands),
-        formatter_class=_raw_formatter,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         add_help=False,
     )
@@ -129,12 +91,7 @@ def build_parser(groups: Sequence[Group] = GROUPS, commands: Sequence[Subcommand
 
 def command_parser(command: Subcommand) -> Parser:
     """The parser of `caliban COMMAND`."""
-    parser = Parser(
-        prog=f"caliban {command.name}",
-        description=command.description,
-        formatter_class=_formatter,
-        allow_abbrev=False,
-    )
+    parser = Parser(prog=f"caliban {command.name}", description=command.description, allow_abbrev=False)
     for row in command.flags:
         parser.add_argument(*row.names, **row.how)
     return parser
@@ -153,64 +110,18 @@ def _meaning(row: Flag) -> str:
     return f"1 is the same as {name}, 0 is not" if row.is_switch else f"the same as {name}"
 
 
-def full_help(groups: Sequence[Group] = GROUPS, commands: Sequence[Subcommand] = COMMANDS) -> str:
-    """The text of --help: everything."""
-    return build_parser(groups, commands).format_help()
-
-
-def short_help(groups: Sequence[Group] = GROUPS, commands: Sequence[Subcommand] = COMMANDS) -> str:
-    """The text of -h: one screen."""
-    rows = {name: row for group in groups for row in group.flags for name in row.names}
-    flags = {_spelled(rows[name]): _first(str(rows[name].how.get("help", ""))) for name in SHORT}
-    names = textwrap.wrap(", ".join(row.name for row in commands), COLUMNS - 2)
-    return "\n".join(
-        (
-            "usage: caliban [FLAGS] [PROMPT]",
-            "       caliban COMMAND …",
-            "",
-            DESCRIPTION,
-            "",
-            *_columns(flags),
-            "",
-            "commands:",
-            *(f"  {line}" for line in names),
-            "",
-            "caliban --help shows all flags, caliban help COMMAND a command.",
-            "",
-        )
-    )
-
-
-def _spelled(row: Flag) -> str:
-    return (
-        f"{', '.join(row.names)} {row.how.get('metavar') or ''}".rstrip() if row.takes_value else row.names[0]
-    )
-
-
-def _first(help_text: str) -> str:
-    """As much of a help as has room in one line."""
-    return textwrap.shorten(help_text, 48, placeholder=" …")
-
-
-def _formatter(prog: str) -> argparse.HelpFormatter:
-    return argparse.HelpFormatter(prog, max_help_position=26, width=COLUMNS - 2)
-
-
-def _raw_formatter(prog: str) -> argparse.HelpFormatter:
-    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=26, width=COLUMNS - 2)
-
-
 def _epilog(groups: Sequence[Group], commands: Sequence[Subcommand]) -> str:
+    exits = [f"{code} {meaning}" for code, meaning in EXITS.items()]
     return "\n".join(
         (
             "commands:",
-            *(line for row in commands for line in (f"  caliban {row.line}", f"      {row.summary}")),
+            *_columns({f"caliban {row.line}": row.summary for row in commands}),
             "",
             "environment:",
             *_columns(variables(groups)),
             "",
             "exit codes:",
-            *_columns({str(code): meaning for code, meaning in EXITS.items()}),
+            *(f"  {'   '.join(exits[place : place + 3])}" for place in range(0, len(exits), 3)),
             "",
             "examples:",
             *(f"  {example}" for example in EXAMPLES),
@@ -220,12 +131,5 @@ def _epilog(groups: Sequence[Group], commands: Sequence[Subcommand]) -> str:
 
 
 def _columns(rows: Mapping[str, str]) -> Iterator[str]:
-    """Names and what they mean beside each other, or below where a name is long."""
-    width = min(max(map(len, rows), default=0), 34)
-    for name, meaning in rows.items():
-        lines = textwrap.wrap(meaning, COLUMNS - width - 4) or [""]
-        if len(name) > width:
-            yield f"  {name}"
-        else:
-            yield f"  {name:{width}}  {lines.pop(0)}"
-        yield from (f"  {'':{width}}  {line}" for line in lines)
+    width = max(map(len, rows), default=0)
+    return (f"  {name:{width}}  {meaning}" for name, meaning in rows.items())

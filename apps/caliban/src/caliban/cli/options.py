@@ -13,8 +13,6 @@ class PromptOptions(Struct, frozen=True, kw_only=True):
     prompt: str | None = None
     prompt_flag: str | None = None
     print_prompt: str | None = None
-    images: tuple[str, ...] = ()
-    expand_files: bool = False
     max_attach_bytes: int = 262_144
     attach_budget_bytes: int = 1_048_576
 
@@ -48,7 +46,6 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     """Which conversation goes on, and where it is kept."""
 
     continue_session: bool = False
-    everywhere: bool = False
     resume: str | None = None
     session: str | None = None
     fork_session: bool = False
@@ -107,16 +104,6 @@ class PermissionOptions(Struct, frozen=True, kw_only=True):
     disable_auto_mode: bool = False
 
 
-class ExtensionOptions(Struct, frozen=True, kw_only=True):
-    """What a run does without, whether or not it is configured."""
-
-    no_hooks: bool = False
-    no_skills: bool = False
-    no_mcp: bool = False
-    no_plugins: bool = False
-    no_sub_agent: bool = False
-
-
 class SettingsOptions(Struct, frozen=True, kw_only=True):
     """Which settings hold, and whether those of a repository may grant anything."""
 
@@ -136,5 +123,4 @@ class Options(Struct, frozen=True, kw_only=True):
     workspace: WorkspaceOptions = WorkspaceOptions()
     system: SystemOptions = SystemOptions()
     permissions: PermissionOptions = PermissionOptions()
-    extensions: ExtensionOptions = ExtensionOptions()
     settings: SettingsOptions = SettingsOptions()

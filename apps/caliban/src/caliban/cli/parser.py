@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from caliban.cli.commands import LATER_COMMANDS, Subcommand, first_word
-from caliban.cli.dispatch import is_slash_command, lookalike
-from caliban.cli.flag import MAX_DIGITS, Flag, Group, positive
-from caliban.cli.formats import input_format, output_format
+from caliban.cli.commands import LATER_COMMANDS, Subcommand
+from caliban.cli.flag import MAX_DIGITS, Flag, Group
+from caliban.cli.formats import input_format
 from caliban.cli.groups import GROUPS, LATER_FLAGS
 from caliban.cli.help import build_parser, command_parser
 from caliban.cli.options import (
-    ExtensionOptions,
     ModelOptions,
     Options,
     OutputOptions,
@@ -24,47 +22,26 @@ from caliban.cli.options import (
     WorkspaceOptions,
 )
 from caliban.errors import UsageError
-from caliban_common.near import did_you_mean
-from caliban_common.text import one_line
 
 
 def parse(arguments: Sequence[str], environ: Mapping[str, str], groups: Sequence[Group] = GROUPS) -> Options:
     """The options of a run, environment variables included. Raises `UsageError`."""
-    _refuse_later_flags(arguments)
-    _refuse_lookalike(arguments)
+    if arguments and arguments[0] in LATER_COMMANDS:
+        word = arguments[0]
+        raise UsageError(
+            f"there is no command {word!r} in this version",
+            hint=f'{LATER_COMMANDS[word]}; to ask a model about it: caliban -p "{word} …"',
+        )
+    for argument in arguments:
+        name = argument.split("=", 1)[0]
+        if argument == "--":
+            break
+        if name in LATER_FLAGS:
+            raise UsageError(f"{name} is not available yet: {LATER_FLAGS[name]}")
     values = vars(build_parser(groups).parse_args(list(arguments)))
     options = options_of(values, environ, groups)
     _check(options)
     return options
-
-
-def _refuse_later_flags(arguments: Sequence[str]) -> None:
-    for argument in arguments:
-        name = argument.split("=", 1)[0]
-        if argument == "--":
-            return
-        if name in LATER_FLAGS:
-            raise UsageError(f"{name} is not available yet: {LATER_FLAGS[name]}")
-
-
-def _refuse_lookalike(arguments: Sequence[str]) -> None:
-    """Keep a word that is or resembles a command from the model, who would be paid for it."""
-    word = first_word(arguments)
-    if word is None or word.is_prompt:
-        return
-    text = word.text
-    asks = f'to ask a model about it: caliban -p "{one_line(text, max_chars=60)} …"'
-    if is_slash_command(text):
-        raise UsageError(
-            f"{text} is a command of the terminal interface, which is not part of this version", hint=asks
-        )
-    near = lookalike(text)
-    if near in LATER_COMMANDS and near == text.lower():
-        raise UsageError(
-            f"there is no command {text!r} in this version", hint=f"{LATER_COMMANDS[near]}; {asks}"
-        )
-    if near is not None:
-        raise UsageError(f"there is no command {text!r}", hint=f"did you mean caliban {near}? {asks}")
 
 
 def parse_command(
@@ -96,7 +73,6 @@ def options_of(
         workspace=WorkspaceOptions(**fields["workspace"]),
         system=SystemOptions(**fields["system"]),
         permissions=PermissionOptions(**fields["permissions"]),
-        extensions=ExtensionOptions(**fields["extensions"]),
         settings=SettingsOptions(**fields["settings"]),
     )
 
@@ -127,11 +103,10 @@ def _with_variable(row: Flag, value: Any, environ: Mapping[str, str]) -> Any:
     if value is not None:
         return value
     if not row.among:
-        return _positive(row.variable, text) if row.how.get("type") is positive else text
+        return _positive(row.variable, text)
     if text not in row.among:
         raise UsageError(
-            f"{row.variable}: unknown permission mode {text!r}",
-            hint=" ".join(filter(None, (did_you_mean(text, row.among), f"one of {', '.join(row.among)}"))),
+            f"{row.variable}: unknown permission mode {text!r}", hint=f"one of {', '.join(row.among)}"
         )
     return text
 
@@ -165,26 +140,8 @@ def _check(options: Options) -> None:
             "--no-permissions contradicts --allow, --deny, --ask and --auto-allow",
             hint="CALIBAN_NO_PERMISSIONS and CALIBAN_AUTO_ALLOW count as their flags",
         )
-    if options.session.everywhere and not options.session.continue_session:
-        raise UsageError("--all says which sessions --continue looks at", hint="caliban --continue --all")
-    _check_output(options.output)
     if input_format(options.output.input_format).is_framed:
         _check_frames(options.prompt)
-
-
-def _check_output(options: OutputOptions) -> None:
-    """Refuse what would do nothing: frames that the format has not, or that nothing can cause."""
-    if options.include_hook_events:
-        raise UsageError("--include-hook-events is not available yet: hooks are not part of this version")
-    if output_format(options.output_format).holds_notices:
-        return
-    for name in ("include_partial_messages", "include_dispatch_events", "replay_user_messages"):
-        if getattr(options, name):
-            written = f"--{name.replace('_', '-')}"
-            raise UsageError(
-                f"{written} speaks of frames, and {output_format(options.output_format).name} has none",
-                hint=f"{written} --output-format stream-json",
-            )
 
 
 def _check_session(options: SessionOptions) -> None:
@@ -209,8 +166,6 @@ def _check_session(options: SessionOptions) -> None:
 
 def _check_frames(options: PromptOptions) -> None:
     """With stream-json input the prompts are frames: another prompt would bypass their parser."""
-    if options.images:
-        raise UsageError("--image belongs to a prompt, and --input-format stream-json reads its prompts")
     texts = [text for text in (options.print_prompt, options.prompt_flag, options.prompt) if text]
     if any(text != "-" for text in texts):
         raise UsageError(

@@ -1,4 +1,4 @@
-"""`caliban doctor`: whether a run would work now, and with what. Nothing is changed; no key is printed."""
+"""`caliban doctor`: whether what a run needs is there. Nothing is changed; keys are never printed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
-from caliban.commands.readiness import Readiness, look_at_run
 from caliban.commands.scope import report
 from caliban.compose.catalog import ProviderEntry, SettingsTable, find_provider, provider_tables
-from caliban.compose.choice import ModelInputs
+from caliban.compose.choice import ModelInputs, choose_model
 from caliban.compose.host import Host, this_host
 from caliban.compose.keys import find_key
 from caliban.compose.provider import close_provider, list_models, make_provider
@@ -51,16 +50,12 @@ class Check(Struct, frozen=True, kw_only=True):
 
 
 class ProviderCheck(Struct, frozen=True, kw_only=True):
-    """One provider to look at. `model` must be on its list; `deep` asks servers nobody named too.
-
-    What is wrong with one that no run `uses` is no failure.
-    """
+    """One provider to look at. `model` must be on its list; `deep` asks servers nobody named too."""
 
     name: str
     settings: Settings
     host: Host
     deep: bool
-    uses: bool = True
     model: str | None = None
 
     def inputs(self, keys: Mapping[str, str]) -> ModelInputs:
@@ -89,44 +84,21 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
     rows = [loaded, _sessions(data_dir() / "sessions"), where]
     if settings is None:
         unknown = (_row(name, "warn", "not checked: the settings do not load") for name in PROVIDERS)
-        return (_row("run", "fail", "would not start: the settings do not load"), *rows, *unknown)
-    host = this_host()
-    inputs = ModelInputs(
-        options=options.model,
-        settings=settings,
-        host=host,
-        workspace=workspace or Path.cwd(),
-        sources=options.settings,
-    )
-    ready = look_at_run(inputs)
-    names = tuple(dict.fromkeys((*ready.providers, *PROVIDERS, *sorted(provider_tables(settings)))))
+        return (*rows, *unknown)
+    chosen = choose_model(options.model, settings).provider
+    names = tuple(dict.fromkeys((*PROVIDERS, *sorted(provider_tables(settings)), chosen)))
     checks: dict[str, Check] = {}
+    host = this_host()
     async with anyio.create_task_group() as group:
         for name in names:
-            model = options.model.model if name == ready.providers[0] else None
-            question = ProviderCheck(
-                name=name, settings=settings, host=host, deep=deep, uses=name in ready.providers, model=model
-            )
+            model = options.model.model if name == chosen else None
+            question = ProviderCheck(name=name, settings=settings, host=host, deep=deep, model=model)
             group.start_soon(partial(_keep, checks, question))
-    return (_run(ready, checks), *rows, *(checks[name] for name in names))
-
-
-def _run(ready: Readiness, checks: Mapping[str, Check]) -> Check:
-    """Whether a run would work: nothing keeps it from starting, and who was asked has answered."""
-    failed = [name for name in ready.providers if checks[name].state == "fail"]
-    if ready.problem is not None:
-        return _row("run", "fail", f"would not start: {ready.problem}")
-    if failed:
-        return _row("run", "fail", f"{ready.words}; would fail: {failed[0]} does")
-    return _row("run", "pass", ready.words)
+    return (*rows, *(checks[name] for name in names))
 
 
 async def _keep(checks: dict[str, Check], question: ProviderCheck) -> None:
-    check = await _provider(question)
-    is_idle = check.state == "fail" and not question.uses
-    checks[question.name] = (
-        _row(check.name, "warn", f"no run uses it now; {check.hint}") if is_idle else check
-    )
+    checks[question.name] = await _provider(question)
 
 
 def _settings(options: Options, workspace: Path) -> tuple[Settings | None, Check]:
@@ -135,10 +107,9 @@ def _settings(options: Options, workspace: Path) -> tuple[Settings | None, Check
     except CalibanError as error:
         return None, _row("settings", "fail", error.message)
     count = plural(len(settings.sources), "scope file")
-    warnings = (*settings.warnings, *(item.words for item in settings.unbuilt))
-    if warnings:
-        more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
-        return settings, _row("settings", "warn", f"{count} loaded; {warnings[0]}{more}")
+    if settings.warnings:
+        more = f" (and {len(settings.warnings) - 1} more)" if len(settings.warnings) > 1 else ""
+        return settings, _row("settings", "warn", f"{count} loaded; {settings.warnings[0]}{more}")
     if not settings.sources:
         return settings, _row("settings", "warn", "no settings file; the defaults hold")
     return settings, _row("settings", "pass", f"{count} loaded")
@@ -185,7 +156,8 @@ async def _provider(question: ProviderCheck) -> Check:
         return _row(name, "warn" if absent else "fail", "; ".join(filter(None, (error.message, error.hint))))
     url, variables = entry.base_url(question.host.environ), entry.factory.base_url_env
     if variables and not url and not question.deep:
-        return _row(name, "pass", f"{variables[0]} unset (its server was not asked; --deep asks it)")
+        state: State = "warn" if name == "ollama" else "pass"
+        return _row(name, state, f"{variables[0]} unset (no probe attempted; use --deep to ask its server)")
     try:
         key = find_key(name, entry.key_variables, question.settings, question.host.environ)
     except CalibanError as error:
@@ -245,7 +217,7 @@ def _shown(url: str) -> str:
 
 def _table(checks: Sequence[Check]) -> str:
     rows = "".join(f"{MARKS[check.state]} {one_line(check.name)} — {check.hint}\n" for check in checks)
-    return f"caliban doctor — {plural(len(checks), 'check')}:\n{rows}"
+    return f"caliban doctor — {len(checks)} check(s):\n{rows}"
 
 
 def _json(checks: Sequence[Check], *, ok: bool) -> str:

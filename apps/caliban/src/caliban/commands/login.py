@@ -22,8 +22,8 @@ from caliban_settings import Settings
 
 MAX_CHARS: Final = 16_384
 NO_OAUTH: Final = (
-    "caliban logs in with an API key of Anthropic's console. Signing in with a subscription (OAuth) is not "
-    "offered to third-party tools.\n"
+    "caliban logs in with an API key of the provider's console. Signing in with a subscription (OAuth) is "
+    "not offered to third-party tools.\n"
 )
 
 
@@ -31,8 +31,7 @@ def login(invocation: Invocation) -> int:
     """Read a key from the terminal without echo, or one line of standard input, and store it."""
     provider, variables, settings = _named("login", invocation)
     signals = invocation.signals
-    if provider == "anthropic":  # whose subscriptions people know from elsewhere
-        complain(NO_OAUTH)
+    complain(NO_OAUTH)
     try:
         signals.raises(True)
         key = _read(provider)
@@ -90,7 +89,7 @@ def _read(provider: str) -> str:
             key = ""
     else:
         line = b"" if sys.stdin is None else sys.stdin.buffer.readline(MAX_CHARS + 2)
-        key = line.decode("utf-8-sig", "replace").strip()
+        key = line.decode("utf-8", "replace").strip()
     if not key:
         raise MissingError(
             "there is no key on standard input; nothing was stored",

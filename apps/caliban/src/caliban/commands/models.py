@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
-from caliban.commands.providers import list_providers
 from caliban.commands.scope import model_inputs, report
 from caliban.compose.costs import RATES, price_book
 from caliban.compose.model import plain_model
@@ -48,8 +47,6 @@ class Offer(Struct, frozen=True, kw_only=True):
 
 def models(invocation: Invocation) -> int:
     """List the models of a provider, one a line, or as JSON."""
-    if invocation.values["providers"]:
-        return list_providers(invocation)
     offers = run_cancellable(lambda: _offers(invocation.options), invocation.signals)
     if invocation.values["json"]:
         return write_out(b"".join(dumps(_data(offer)) + b"\n" for offer in offers))

@@ -7,20 +7,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from caliban.cli.commands import CALL_EXAMPLE
-from caliban.cli.foreign import TOOLS
 from caliban.cli.invocation import Invocation
-from caliban.compose.permissions import build_engine
+from caliban.compose.permissions import build_rules, resolve_mode, roots_of
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
-from caliban.stdio import complain, write_out
-from caliban_common.canonical import canonical_arguments
-from caliban_common.near import nearest
+from caliban.stdio import write_out
 from caliban_common.permission import Action
-from caliban_common.text import clean, one_line
+from caliban_common.text import clean
 from caliban_common.tool import ToolSpec
-from caliban_permissions import Explanation, MatchedRule
+from caliban_permissions import Engine, Explanation
 from caliban_permissions.names import guide_spec
 from caliban_tools_builtin import builtin_specs
 
@@ -30,19 +29,24 @@ EXITS: Final[Mapping[Action, int]] = MappingProxyType({"allow": 0, "deny": 1, "a
 def perms(invocation: Invocation) -> int:
     """Judge one call. The exit code is the verdict: 0 allow, 1 deny, 2 ask."""
     sources, values = invocation.options.settings, invocation.values
-    options = invocation.options.permissions
+    options = replace(
+        invocation.options.permissions,
+        allow_dangerously_skip_permissions=values["permission_mode"] == "bypassPermissions",
+        disable_auto_mode=True,
+    )
     workspace = build_workspace(invocation.options.workspace.workspace)
     settings = build_settings(sources, workspace)
     known = _known(values["tool"])
-    trusted = sources.trust_project
-    engine = build_engine(options, settings, workspace, known.values(), trusted=trusted, interactive=True)
+    engine = Engine(
+        build_rules(options, settings, trusted=sources.trust_project),
+        mode=resolve_mode(options, settings),
+        workspace=workspace,
+        interactive=True,
+        roots=roots_of(settings, workspace),
+        vouched=known.values(),
+    )
     tool = known.get(values["tool"]) or ToolSpec(name=values["tool"], description="", input_schema={})
-    if tool.name not in known and not _is_pattern_of_server(tool.name):
-        meant = TOOLS.get(tool.name.lower()) or nearest(tool.name, known)
-        hint = f"did you mean {meant}? " if meant else ""
-        complain(f"caliban: there is no tool {one_line(tool.name, max_chars=80)} in this version\n")
-        complain(f"hint: {hint}the verdict is that on a tool of an installed package\n")
-    explanation = engine.explain(tool, canonical_arguments(tool, _arguments(values["input"])))
+    explanation = engine.explain(tool, _arguments(values["input"]))
     text = _full(explanation) if values["verb"] == "explain" else _line(explanation)
     return write_out(clean(text).encode()) or EXITS[explanation.verdict]
 
@@ -66,32 +70,17 @@ def _known(name: str) -> dict[str, ToolSpec]:
     return known
 
 
-def _is_pattern_of_server(name: str) -> bool:
-    return name.startswith("mcp__")
-
-
 def _line(explanation: Explanation) -> str:
-    """The verdict, and why, where it is no plain allow."""
-    head = f"MATCH: pattern={explanation.rule or '(default)'} action={explanation.verdict}"
-    reason = (
-        f"\nreason: {explanation.reason}" if explanation.reason and explanation.verdict != "allow" else ""
-    )
-    return f"{head}{reason}\n"
-
-
-def _rule_line(rule: MatchedRule) -> str:
-    won = "won" if rule.decided else "lost"
-    return f"        {won}: {rule.action} {rule.pattern} ({rule.scope}): {rule.why}"
+    return f"MATCH: pattern={explanation.rule or '(default)'} action={explanation.verdict}\n"
 
 
 def _full(explanation: Explanation) -> str:
     lines = [_line(explanation).rstrip(), f"mode: {explanation.mode}"]
-    if explanation.reason and explanation.verdict == "allow":
+    if explanation.reason:
         lines.append(f"reason: {explanation.reason}")
     for part in explanation.parts:
         lines.append(f"  {part.action:5} {part.kind} {part.text}   [{part.rule or 'default'}, {part.scope}]")
         lines.extend(f"        {note}" for note in part.notes)
-        lines.extend(_rule_line(rule) for rule in part.matched if rule.scope != "default")
     lines.extend(f"cannot be read off the text: {text}" for text in explanation.opaque)
     lines.extend(f"a person must decide: {text}" for text in explanation.human_only)
     lines.extend(f"a rule that would allow it: {text}" for text in explanation.suggestions)

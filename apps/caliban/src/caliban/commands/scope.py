@@ -27,5 +27,4 @@ def model_inputs(options: Options, workspace: Path) -> ModelInputs:
 def report(notice: Notice) -> None:
     """Write a notice to standard error; how far something is, on a terminal only."""
     if notice.subtype != "status" or (sys.stderr is not None and sys.stderr.isatty()):
-        hint = f"hint: {notice.hint}\n" if notice.hint else ""
-        complain(f"caliban: {notice.message}\n{hint}")
+        complain(f"[caliban: {notice.message}]\n")

@@ -20,7 +20,7 @@ def status(invocation: Invocation) -> int:
     """Tell it in a few lines; the key itself is in none. No helper is run and no server asked."""
     options = invocation.options
     settings = build_settings(options.settings, build_workspace(options.workspace.workspace))
-    for warning in (*settings.warnings, *(item.words for item in settings.unbuilt)):
+    for warning in settings.warnings:
         report(Notice(subtype="warning", message=warning))
     choice = choose_model(options.model, settings)
     entry = find_provider(choice.provider, provider_tables(settings))
@@ -32,7 +32,7 @@ def status(invocation: Invocation) -> int:
         key = f"none; caliban login {entry.name} stores one" if needs_key else "none (not always needed)"
     lines = (
         f"provider: {one_line(entry.name)}",
-        f"model:    {one_line(choice.model or entry.default_model)}",
+        f"model:    {one_line(choice.model or entry.factory.default_model)}",
         f"key:      {key}",
         f"settings: {', '.join(settings.sources) or 'none'}",
     )

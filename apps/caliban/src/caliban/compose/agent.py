@@ -16,8 +16,6 @@ from caliban_common.paths import cache_dir
 from caliban_common.tool import ToolSource
 from caliban_settings import Settings
 
-NO_EDIT_NUDGE_TURNS = 10
-
 
 def build_agent(
     resolved: ResolvedModel,
@@ -52,7 +50,7 @@ def agent_options(
     return AgentOptions(
         session_id=session_id,
         max_turns=_said(model.max_turns, settings.get("max_turns"), base.max_turns),
-        max_tokens=model.max_tokens if model.max_tokens is not None else settings.get("max_tokens"),
+        max_tokens=_said(model.max_tokens, settings.get("max_tokens"), base.max_tokens),
         temperature=model.temperature,
         effort=None if effort == "auto" else effort,
         response_schema=schema,
@@ -65,8 +63,7 @@ def agent_options(
         overflow_dir=cache_dir() / "tool-overflows",
         auto_compact_threshold=threshold,
         micro_compact=settings.get("micro_compact_enabled", base.micro_compact),
-        max_calls_per_reply=_said(settings.get("max_tool_calls_per_reply"), None, base.max_calls_per_reply),
-        no_edit_nudge_turns=_said(settings.get("no_edit_nudge_turns"), None, NO_EDIT_NUDGE_TURNS),
+        no_edit_nudge_turns=_said(settings.get("no_edit_nudge_turns"), None, base.no_edit_nudge_turns),
     )
 
 

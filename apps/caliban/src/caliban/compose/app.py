@@ -8,28 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from caliban.cli.formats import output_format
 from caliban.cli.options import Options
-from caliban.cli.variables import about_variables
 from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.host import Host, this_host
-from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error, masked_notice
 from caliban.compose.model import resolve_model
 from caliban.compose.permissions import Permissions, build_permissions
 from caliban.compose.provider import close_provider
 from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import SavedSession, Sessions, find_sessions
-from caliban.compose.settings import build_settings, check_unbuilt
+from caliban.compose.settings import build_settings
 from caliban.compose.system import build_system, is_default
-from caliban.compose.toolnames import check_tool_names
 from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
 from caliban_common.hook import Hooks, SessionStart
-from caliban_common.mask import Masker
 from caliban_common.message import Message, TextBlock
 from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.conversation import SessionParts
@@ -58,7 +53,6 @@ class App(Struct, frozen=True, kw_only=True):
     costs: RunCosts
     sessions: Sessions
     reporter: Reporter
-    masker: Masker
 
     def session(self, *, schema: AnswerSchema | None = None) -> Session:
         """The conversation that the flags name, open for writing; its answers are held to `schema`.
@@ -68,12 +62,11 @@ class App(Struct, frozen=True, kw_only=True):
         saved = self.sessions.open(provider=self.model.name, model=self.model.model)
         shape = schema.native if schema is not None else None
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
-        limits = replace(limits, masker=self.masker)
         session = Session(
             build_agent(self.model, self.tools, self.permissions, self.hooks, limits),
             id=saved.id,
             messages=saved.messages,
-            store=None if saved.store is None else MaskedStore(saved.store, self.masker),
+            store=saved.store,
             prefix=saved.prefix,
             parts=SessionParts(start=self._start(saved), costs=self.costs, reporter=self.reporter),
         )
@@ -109,19 +102,16 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
 
     Raises the errors of flags, settings, sessions, rules and keys, before anything is sent or written.
     """
-    host = host or this_host()
-    reporter = Reporter(lambda notice: report(masked_notice(notice, host.masker)))
+    host, reporter = host or this_host(), Reporter(report)
     workspace = build_workspace(options.workspace.workspace)
     settings = build_settings(options.settings, workspace)
-    sessions = find_sessions(options.session, workspace)
-    in_vain = check_unbuilt(settings, options.extensions)
-    said = (*about_variables(host.environ), *settings.warnings, *in_vain, *sessions.saved.warnings)
-    for warning in said:
+    sessions = find_sessions(options.session)
+    for warning in (*settings.warnings, *sessions.saved.warnings):
         reporter(Notice(subtype="warning", message=warning))
     permissions = build_permissions(
         options.permissions, settings, workspace, trusted=options.settings.trust_project
     )
-    told = output_format(options.output.output_format).is_data or not options.output.quiet
+    told = output_format(options.output.output_format).is_data
     costs = build_costs(options.model.max_budget_usd, settings, host.environ, told=told)
     inputs = ModelInputs(
         options=options.model,
@@ -132,14 +122,9 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
         session=sessions.saved.model_before,
     )
     model = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
-    model = replace(model, provider=MaskedProvider(model.provider, host.masker))
     try:
         await make_ready(model.provider)
-        tools = build_tools(options, settings, workspace, permissions, host, reporter)
-        names = {tool.spec.name for tool in tools.tools()}
-        for warning in check_tool_names(options.permissions, settings, names):
-            reporter(Notice(subtype="unknown_tool", message=warning))
-        _say_what_is_left_out(options, settings, model, reporter)
+        tools = build_tools(options, settings, workspace, permissions, host.runner, reporter)
         yield App(
             options=options,
             workspace=workspace,
@@ -150,21 +135,9 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
             costs=costs,
             sessions=sessions,
             reporter=reporter,
-            masker=host.masker,
         )
-    except Exception as error:
-        mask_error(error, host.masker)
-        raise
     finally:
         await close_provider(model.provider, reporter)
-
-
-def _say_what_is_left_out(options: Options, settings: Settings, model: ResolvedModel, report: Report) -> None:
-    """Name what was asked for and the model cannot do."""
-    effort = settings.get("effort")
-    if effort not in (None, "auto") and not model.provider.capabilities(model.model).thinking:
-        message = f"{model.model} is not known to take an effort; the setting `effort` may do nothing"
-        report(Notice(subtype="no_effort", message=message))
 
 
 def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -11,10 +10,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban.compose.presets import PRESETS, Preset
 from caliban.errors import ConfigError
-from caliban_common.near import did_you_mean
-from caliban_provider.address import is_address
 from caliban_provider.errors import InvalidRequest, UnknownProvider
 from caliban_provider.options import check_headers, refuse_unknown, under
 from caliban_provider.provider import ProviderFactory
@@ -38,14 +34,6 @@ EXTRAS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Providers that are not always installed -> the extra of the distribution that brings them."""
 
-WAITS: Final = ("first_byte_s", "idle_s")
-"""Limits of waiting that every adapter keeps."""
-
-OF_BODIES: Final = ("extra_body", "service_tier")
-"""Options of every provider: members of the body of each request."""
-
-_VARIABLE: Final = re.compile(r"\{([A-Z_]+)\}")
-
 SettingsTable: TypeAlias = Mapping[str, Any]
 """A table `[provider.NAME]` as it was written and checked."""
 
@@ -56,26 +44,12 @@ class ProviderEntry(Struct, frozen=True, kw_only=True):
     name: str
     table: SettingsTable
     factory: ProviderFactory
-    preset: Preset | None = None
 
     @property
     def key_variables(self) -> tuple[str, ...]:
         """Where the environment may hold the key."""
         own = self.table.get("api_key_env")
-        if own:
-            return (own,)
-        return tuple(self.factory.key_env) if self.preset is None else self.preset.key_env
-
-    @property
-    def default_model(self) -> str:
-        """The model that is asked where nobody names one. Raises `ConfigError` where there is none."""
-        model = self.factory.default_model if self.preset is None else self.preset.default_model
-        if not model:
-            raise ConfigError(
-                f"{self.name} needs the name of a model",
-                hint=f"say which by --model NAME; caliban models --provider {self.name} lists them",
-            )
-        return model
+        return (own,) if own else tuple(self.factory.key_env)
 
     @property
     def option_texts(self) -> dict[str, str]:
@@ -83,61 +57,16 @@ class ProviderEntry(Struct, frozen=True, kw_only=True):
         return _option_texts(self.table)
 
     @property
-    def is_ours(self) -> bool:
-        """Whether this distribution brings the adapter."""
-        return self.kind in BUILTIN or self.kind in EXTRAS
-
-    @property
-    def kind(self) -> str:
-        """The name of the adapter."""
-        return self.table.get("kind") or self.name
-
-    @property
-    def package(self) -> str:
-        """The module that the adapter is of, for a fault of it."""
-        return type(self.factory).__module__.partition(".")[0]
-
-    @property
-    def waits(self) -> dict[str, float]:
-        """The limits of waiting that its table gives, in seconds."""
-        return {name: float(self.table[name]) for name in WAITS if self.table.get(name)}
-
-    @property
-    def total_s(self) -> float | None:
-        """How long a whole reply may take, where its table limits that."""
-        limit = self.table.get("total_s")
-        return float(limit) if limit else None
-
-    @property
-    def may_speak_calls(self) -> bool:
-        """Whether its models may write calls as text: those that run here, open ones that others serve."""
-        if self.kind in ("local", "ollama"):
-            return True
-        return self.kind == "openai" and bool(self.table.get("base_url"))
-
-    @property
-    def extra_body(self) -> dict[str, Any]:
-        """What its table adds to the body of every request."""
-        options: Mapping[str, Any] = self.table.get("options") or {}
-        tier = options.get("service_tier")
-        named = {} if tier is None else {"serviceTier" if self.kind == "google" else "service_tier": tier}
-        return {**(options.get("extra_body") or {}), **named}
-
-    @property
     def needs_key(self) -> bool:
         """Whether it is worth a word before the first call that there is no key.
 
         An endpoint of its own that runs on this machine rarely wants one, and says so if it does.
         """
-        if self.preset is not None and not self.table.get("api_key_env"):
-            return bool(self.preset.key_env) and not _is_here(self.table)
         return bool(self.table.get("api_key_env")) or (self.factory.needs_key and not _is_here(self.table))
 
     def base_url(self, environ: Mapping[str, str]) -> str | None:
         """An endpoint of its own name is where its settings say; else the environment comes first."""
         written: str | None = self.table.get("base_url")
-        if self.preset is not None and written:
-            return _filled(written, self.name, environ)
         if self.table.get("kind") and written:
             return written
         return first_set(environ, self.factory.base_url_env) or written
@@ -155,11 +84,6 @@ class ProviderEntry(Struct, frozen=True, kw_only=True):
         if written is not None and not written.strip():
             raise ConfigError(
                 f"[provider.{self.name}] the base_url is empty", hint="name the server, or leave it out"
-            )
-        if written is not None and not is_address(_VARIABLE.sub("name", written.strip())):
-            raise ConfigError(
-                f"[provider.{self.name}] the base_url is not an http or https URL",
-                hint="write it as https://HOST/PATH, or http://HOST:PORT/PATH with a port up to 65535",
             )
         try:
             check_headers(self.table.get("headers") or {})
@@ -194,75 +118,20 @@ def find_provider(name: str, tables: Mapping[str, SettingsTable]) -> ProviderEnt
     have.
     """
     table = tables.get(name) or {}
-    preset = _preset(name, table)
-    if preset is not None:
-        table = _under(preset, table)
-    kind = table.get("kind") or name
-    try:
-        factory = _factory(kind)
-    except UnknownProvider as error:
-        meant = did_you_mean(kind, (*BUILTIN, *EXTRAS, *PRESETS, *tables))
-        if not meant or error.__cause__ is not None:
-            raise
-        raise UnknownProvider(error.message, hint=f"{meant} {error.hint or ''}".rstrip()) from None
+    factory = _factory(table.get("kind") or name)
     extra = _option_texts(table)
     try:
         refuse_unknown(factory, extra)
     except InvalidRequest as error:
         raise ConfigError(f"[provider.{name}.options] {error.message}", hint=error.hint) from error
-    return ProviderEntry(name=name, table=table, factory=under(factory, extra), preset=preset)
-
-
-def is_provider(name: str, tables: Mapping[str, SettingsTable]) -> bool:
-    """Whether `name` is that of a provider which is known without looking at installed packages."""
-    return name in BUILTIN or name in EXTRAS or name in tables or name in PRESETS
-
-
-def holds_slashes(name: str, tables: Mapping[str, SettingsTable]) -> bool:
-    """Whether the ids of the models of the provider `name` may hold slashes of their own."""
-    table = tables.get(name) or {}
-    preset = _preset(name, table)
-    if preset is not None:
-        return preset.owner_in_id
-    return "ollama" in (name, table.get("kind")) or bool(table.get("kind"))
-
-
-def _preset(name: str, table: SettingsTable) -> Preset | None:
-    """The row for `name`, unless `table` describes a provider of its own."""
-    if name in BUILTIN or name in EXTRAS or table.get("kind"):
-        return None
-    return PRESETS.get(name)
-
-
-def _under(preset: Preset, table: SettingsTable) -> SettingsTable:
-    """`table` with what `preset` says under it."""
-    options = {"quirks": preset.quirks} if preset.quirks else {}
-    below = {"kind": preset.kind, "base_url": preset.base_url}
-    return {**below, **table, "options": {**options, **(table.get("options") or {})}}
-
-
-def _filled(url: str, name: str, environ: Mapping[str, str]) -> str:
-    """`url` with the variables that it names. Raises `ConfigError` for one that is not set."""
-
-    def value(variable: re.Match[str]) -> str:
-        text = environ.get(variable[1], "").strip().removeprefix("https://").strip("/")
-        if not text:
-            raise ConfigError(
-                f"the address of {name} needs the variable {variable[1]}",
-                hint=f"export {variable[1]}=…, or write base_url in [provider.{name}]",
-            )
-        return text
-
-    return _VARIABLE.sub(value, url)
+    return ProviderEntry(name=name, table=table, factory=under(factory, extra))
 
 
 def _option_texts(table: SettingsTable) -> dict[str, str]:
     """The options of a provider's table, numbers and booleans as TOML writes them."""
     options: Mapping[str, Any] = table.get("options") or {}
     return {
-        name: str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in options.items()
-        if name not in OF_BODIES
+        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()
     }
 
 
@@ -274,7 +143,7 @@ def _factory(kind: str) -> ProviderFactory:
         if kind not in EXTRAS or not absent:
             raise
         raise ConfigError(
-            f"the provider {kind} is not installed", hint=f"pip install 'caliban-cli[{EXTRAS[kind]}]'"
+            f"the provider {kind} is not installed", hint=f"pip install 'caliban[{EXTRAS[kind]}]'"
         ) from error
 
 

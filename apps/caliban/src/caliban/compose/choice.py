@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.cli.options import ModelOptions, SettingsOptions
-from caliban.compose.catalog import holds_slashes, is_provider, provider_tables
 from caliban.compose.host import Host
 from caliban_common.paths import config_dir
 from caliban_settings import Settings
@@ -65,41 +64,18 @@ class ModelChoice(Struct, frozen=True, kw_only=True):
 def choose_model(wanted: ModelOptions, settings: Settings) -> ModelChoice:
     """The choice by flag, then settings, then default.
 
-    A model may be named with its provider before it, as `openrouter/anthropic/claude-opus-5`. A model that
-    settings name belongs to the provider they name, which is the default one where they name none: with
-    another provider by flag it does not count.
+    A model that settings name belongs to the provider they name, which is the default one where they name
+    none: with another provider by flag it does not count.
     """
     written: Any = settings.get("model")
     provider: str | None = written.get("provider") if isinstance(written, Mapping) else None
     model: str | None = written.get("name") if isinstance(written, Mapping) else written
-    tables = provider_tables(settings)
-    if provider is None:
-        provider, model = split_model(model, None, tables)
-    if wanted.provider is None:
-        named, name = split_model(wanted.model, provider, tables)
-        if named is not None:
-            wanted = replace(wanted, provider=named, model=name)
     if wanted.provider not in (None, provider or DEFAULT_PROVIDER):
         model = None
     named = wanted.provider or provider
     return ModelChoice(
         provider=named or DEFAULT_PROVIDER, model=wanted.model or model, is_explicit=named is not None
     )
-
-
-def split_model(
-    model: str | None, provider: str | None, tables: Mapping[str, Any]
-) -> tuple[str | None, str | None]:
-    """The provider that stands before a slash in `model`, if one does, and the model.
-
-    The ids of some providers hold slashes: where such a `provider` is asked, a slash belongs to the id.
-    """
-    head, slash, rest = (model or "").partition("/")
-    if not slash or not rest or not is_provider(head, tables):
-        return None, model
-    if provider is not None and holds_slashes(provider, tables):
-        return None, model
-    return head, rest
 
 
 def may_be_routed(inputs: ModelInputs) -> bool:

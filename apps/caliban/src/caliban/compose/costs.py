@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from caliban_telemetry.account import Account
     from caliban_telemetry.book import PriceBook
     from caliban_telemetry.card import RateCard
-    from caliban_telemetry.rate import Rate
 
 RATES = "CALIBAN_RATES_YAML"
 SPOKEN_BY_MANY = ("anthropic", "openai")
@@ -91,7 +90,6 @@ class RunCosts:
     ) -> None:
         self._rules = {name: value for name, value in (rules or {}).items() if value is not None}
         self._endpoints: dict[str, Endpoint] = {}
-        self._prices: dict[tuple[str, str], Mapping[str, float]] = {}
         self._ledger: Account | UnlimitedLedger
         if limit is None and rates is None:
             self._ledger = UnlimitedLedger(lambda: self._account_of(None), is_told=is_told)
@@ -108,12 +106,6 @@ class RunCosts:
     def know(self, name: str, endpoint: Endpoint) -> None:
         """The provider at `endpoint` is called `name`, in settings and in rates. To be told before a call."""
         self._endpoints[name] = endpoint
-
-    def describe(self, name: str, models: Mapping[str, Mapping[str, Any]]) -> None:
-        """What settings say that models of the provider `name` cost. To be told before a call."""
-        for model, table in models.items():
-            if table.get("price"):
-                self._prices[name, model] = table["price"]
 
     def total_usd(self) -> float:
         """All that was spent."""
@@ -143,41 +135,4 @@ class RunCosts:
             rules["soft_ratio"] = Decimal(str(rules["soft_ratio"]))
         budget = Budget(limit_usd=None if limit is None else parse_usd(limit), **rules)
         card = _card(rates)
-        return Account(lambda: _book(_with_prices(card, self._prices), self._endpoints), budget)
-
-
-def _with_prices(
-    card: RateCard | None, prices: Mapping[tuple[str, str], Mapping[str, float]]
-) -> RateCard | None:
-    """`card` with the prices of settings under it: a file of rates is the more exact word."""
-    if not prices:
-        return card
-    from datetime import date
-
-    from caliban_telemetry.card import CardEntry, RateCard
-
-    entries = tuple(
-        CardEntry(
-            provider=provider,
-            model_glob=model,
-            effective_from=date.min,
-            rate=_rate(price),
-        )
-        for (provider, model), price in prices.items()
-    )
-    return RateCard(entries=((card.entries if card is not None else ()) + entries))
-
-
-def _rate(price: Mapping[str, float]) -> Rate:
-    """A price of settings, in dollars per million tokens."""
-    from decimal import Decimal
-
-    from caliban_telemetry.rate import Rate
-
-    cached = {name: Decimal(str(price[name])) for name in ("cache_read", "cache_write") if name in price}
-    return Rate(
-        input=Decimal(str(price["input"])),
-        output=Decimal(str(price["output"])),
-        cache_read=cached.get("cache_read"),
-        cache_write=cached.get("cache_write"),
-    )
+        return Account(lambda: _book(card, self._endpoints), budget)

@@ -1,47 +1,22 @@
-"""What a run is given by the process that it is part of: environment, secrets, what starts programs."""
+"""What a run is given by the process that it is part of: the environment, and what starts programs."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from caliban_common.mask import Masker
 from caliban_process import Runner
 
 
 class Host(Struct, frozen=True, kw_only=True):
-    """The environment, and the one runner of this process: what wraps it wraps every child.
-
-    `masker` knows the keys that were read so far.
-    """
+    """The environment, and the one runner of this process: what wraps it wraps every child."""
 
     environ: Mapping[str, str]
     runner: Runner
-    masker: Masker = field(default_factory=Masker)
 
 
 def this_host() -> Host:
-    """The host of this process: called once for each run or subcommand.
-
-    Before it starts its first program it hides its memory, and the keys in its environment, from that.
-    """
-    environ, masker = dict(os.environ), Masker()
-    runner = Runner(prepare=lambda: _hide(environ, masker), adopts=True)
-    return Host(environ=environ, runner=runner, masker=masker)
-
-
-def _hide(environ: Mapping[str, str], masker: Masker) -> None:
-    """What was read of the environment by now need not stay in it: `environ` has a copy."""
-    from caliban_process.environ import secret_variables
-    from caliban_process.shield import shield_process
-
-    for name, value in environ.items():
-        if masker.knows(value):
-            os.environ.pop(name, None)
-    secrets = secret_variables(environ)
-    shield_process(secrets)
-    for value in secrets.values():
-        if not value.startswith(("/", "~", ".", "unix:")) or value.count("/") < 2:  # a key file is no key
-            masker.add(value)
+    """The host of this process: called once for each run or subcommand."""
+    return Host(environ=os.environ, runner=Runner())

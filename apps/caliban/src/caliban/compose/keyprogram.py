@@ -7,7 +7,6 @@ from typing import Final
 
 import anyio
 
-from caliban.compose.host import Host
 from caliban.compose.keys import TTL_VARIABLE, KeyHelper
 from caliban.errors import KeyFailed
 from caliban_common.text import one_line
@@ -33,15 +32,14 @@ async def run_key_helper(helper: KeyHelper, runner: Runner, report: Report) -> s
     return answer
 
 
-def key_source(helper: KeyHelper, host: Host, report: Report) -> Fetch[str]:
+def key_source(helper: KeyHelper, runner: Runner, report: Report) -> Fetch[str]:
     """What gives the program's key for as long as it is said to be good; a refused one is asked for anew.
 
     Raises `KeyFailed`.
     """
 
     async def fetch(refused: bool) -> Credential[str]:
-        key = await run_key_helper(helper, host.runner, report)
-        host.masker.add(key)
+        key = await run_key_helper(helper, runner, report)
         return Credential(value=key, expires_at_s=time.time() + helper.ttl_ms / 1000)
 
     return fetch

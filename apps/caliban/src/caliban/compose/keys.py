@@ -17,7 +17,7 @@ from caliban_common.secret import masked_repr
 from caliban_common.text import one_line
 from caliban_provider.registry import first_set
 from caliban_settings import Settings
-from caliban_settings.key import PERSON
+from caliban_settings.schema import PERSON
 
 ANY_PROVIDER: Final = "*"
 KEYLESS: Final = ("local", "ollama")

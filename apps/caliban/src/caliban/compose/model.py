@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from caliban.compose.catalog import ProviderEntry, find_provider, provider_tables
 from caliban.compose.choice import ModelInputs, choose_model, may_be_routed
 from caliban.compose.costs import RunCosts
-from caliban.compose.naming import naming
 from caliban.compose.provider import make_provider
 from caliban.compose.resolved import ResolvedModel
 from caliban_agent_core.metered import MeteredProvider
@@ -41,10 +40,7 @@ def resolve_model(
 
     def metered(entry: ProviderEntry, provider: Provider) -> Provider:
         costs.know(entry.name, (provider.name, entry.table.get("base_url")))
-        costs.describe(entry.name, entry.table.get("models") or {})
-        return MeteredProvider(
-            provider, costs, name=entry.name, on_warning=on_warning, on_error=naming(entry)
-        )
+        return MeteredProvider(provider, costs, name=entry.name, on_warning=on_warning)
 
     try:
         routing = _routing(inputs, report)
@@ -76,7 +72,7 @@ def _plain(inputs: ModelInputs, report: Report) -> tuple[ProviderEntry, Resolved
     entry = find_provider(choice.provider, provider_tables(inputs.settings)).at(inputs.options.base_url)
     return entry, ResolvedModel(
         provider=make_provider(entry, inputs, report, explicit=choice.is_explicit),
-        model=choice.model or entry.default_model,
+        model=choice.model or entry.factory.default_model,
         name=entry.name,
         base_url=entry.table.get("base_url"),
     )

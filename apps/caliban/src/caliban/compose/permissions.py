@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from caliban.cli.options import PermissionOptions
 from caliban.errors import ConfigError, UsageError
-from caliban_common.near import did_you_mean
 from caliban_common.paths import expand_user
 from caliban_common.permission import Decision, PermissionMode
-from caliban_common.text import one_line
 from caliban_common.tool import ToolSpec
 from caliban_settings import Settings
 
@@ -64,39 +61,20 @@ def build_permissions(
     ruled = bool(options.allow or options.deny or options.ask or any(settings.rules_by_scope().values()))
 
     def make() -> Engine:
+        from caliban_permissions import Engine
         from caliban_tools_builtin import builtin_specs
 
-        return build_engine(options, settings, workspace, builtin_specs(), trusted=trusted)
+        return Engine(
+            build_rules(options, settings, trusted=trusted),
+            mode=mode,
+            workspace=workspace,
+            interactive=False,
+            auto_allow=options.auto_allow,
+            roots=roots_of(settings, workspace),
+            vouched=builtin_specs(),
+        )
 
     return Permissions(mode, make, ruled=ruled)
-
-
-def build_engine(
-    options: PermissionOptions,
-    settings: Settings,
-    workspace: Path,
-    vouched: Iterable[ToolSpec],
-    *,
-    trusted: bool,
-    interactive: bool = False,
-) -> Engine:
-    """The engine of a run, or of a question about one: both judge under the same conditions.
-
-    Raises `UsageError` and `ConfigError`.
-    """
-    from caliban_permissions import Engine
-
-    return Engine(
-        build_rules(options, settings, trusted=trusted),
-        mode=resolve_mode(options, settings),
-        workspace=workspace,
-        interactive=interactive,
-        auto_allow=options.auto_allow,
-        roots=roots_of(settings, workspace),
-        search_path=tuple(os.get_exec_path()),
-        vouched=vouched,
-        auto_allow_read_only=settings.get("permissions.auto_allow_read_only") is not False,
-    )
 
 
 def build_rules(options: PermissionOptions, settings: Settings, *, trusted: bool) -> RuleSet:
@@ -123,38 +101,8 @@ def build_rules(options: PermissionOptions, settings: Settings, *, trusted: bool
 
 
 def roots_of(settings: Settings, workspace: Path) -> tuple[Path, ...]:
-    """The directories beside the workspace that count as part of it.
-
-    Raises `ConfigError` for one that would open everything: a root, a home, what the workspace lies in.
-    """
-    roots = []
-    for text in settings.get("additional_directories") or ():
-        path = workspace / expand_user(text)
-        what = _too_wide(path, workspace)
-        if what is not None:
-            raise ConfigError(
-                f"additional_directories: {one_line(text, max_chars=200)!r} is {what}; tools may not have it",
-                hint="name the directories in it that they need",
-            )
-        roots.append(path)
-    return tuple(roots)
-
-
-def _too_wide(path: Path, workspace: Path) -> str | None:
-    """What `path` is, where it holds far more than anybody means by a further directory."""
-    try:
-        real, home, work = path.resolve(), expand_user("~").resolve(), workspace.resolve()
-    except (OSError, RuntimeError, ValueError):
-        return "no directory that can be looked at"
-    if real == work:
-        return None
-    if real == real.parent:
-        return "a root of the file system"
-    if real == home:
-        return "your home"
-    if real in home.parents:
-        return "where homes are"
-    return "what the workspace lies in" if real in work.parents else None
+    """The directories beside the workspace that count as part of it."""
+    return tuple(workspace / expand_user(text) for text in settings.get("additional_directories") or ())
 
 
 def resolve_mode(options: PermissionOptions, settings: Settings) -> PermissionMode:
@@ -167,10 +115,7 @@ def resolve_mode(options: PermissionOptions, settings: Settings) -> PermissionMo
     mode = options.permission_mode or settings.get("permissions.default_mode") or "default"
     modes = tuple(name for name in get_args(PermissionMode) if name != "disabled")
     if mode not in modes:
-        raise UsageError(
-            f"unknown permission mode {mode!r}",
-            hint=" ".join(filter(None, (did_you_mean(mode, modes), f"one of {', '.join(modes)}"))),
-        )
+        raise UsageError(f"unknown permission mode {mode!r}", hint=f"one of {', '.join(modes)}")
     if mode == "bypassPermissions":
         if enforced:
             raise ConfigError("bypassPermissions is forbidden by `permissions.enforce` in the settings")

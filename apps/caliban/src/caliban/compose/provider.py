@@ -41,8 +41,6 @@ def make_provider(
     none can be made and for a missing key, `ProviderError` for a fault of its package.
     """
     key = find_key(entry.name, entry.key_variables, inputs.settings, inputs.host.environ)
-    if isinstance(key, str):
-        inputs.host.masker.add(key)
     entry.check()
     if not key and entry.needs_key:
         raise _missing_key(entry, explicit=explicit)
@@ -52,15 +50,13 @@ def make_provider(
         headers=entry.table.get("headers") or {},
         extra=entry.option_texts,
         on_status=lambda text: report(Notice(subtype="status", message=text)),
-        **entry.waits,
     )
     try:
         if isinstance(key, KeyHelper):
             from caliban.compose.keyprogram import key_source
 
-            source = key_source(key, inputs.host, report)
-            return _fenced(entry, _keyed(entry.factory, options, source), report)
-        return _fenced(entry, _make(entry.factory, options), report)
+            return _keyed(entry.factory, options, key_source(key, inputs.host.runner, report))
+        return _make(entry.factory, options)
     except ProviderError as error:
         if error.category == "other":  # a fault of the package, whatever the configuration
             raise
@@ -90,28 +86,6 @@ async def close_provider(provider: Provider, report: Report) -> None:
     except Exception as error:
         message = f"the provider could not be closed: {type(error).__name__}: {one_line(str(error))}"
         report(Notice(subtype="close_failed", message=message))
-
-
-def _fenced(entry: ProviderEntry, provider: Provider, report: Report) -> Provider:
-    """The provider within its bounds: a total time where settings give one, a wall where it is not ours."""
-    if entry.total_s is not None or not entry.is_ours:
-        from caliban_provider.guarded import GuardedProvider
-
-        provider = GuardedProvider(provider, called=entry.name, package=entry.package, total_s=entry.total_s)
-    if entry.may_speak_calls:
-        from caliban_provider.spoken_provider import SpokenCallsProvider
-
-        provider = SpokenCallsProvider(
-            provider,
-            lambda text: report(Notice(subtype="spoken_call", message=text)),
-            always=entry.kind == "local",
-        )
-    models, extra = entry.table.get("models") or {}, entry.extra_body
-    if models or extra:
-        from caliban.compose.described import DescribedProvider
-
-        provider = DescribedProvider(provider, models=models, extra=extra)
-    return provider
 
 
 def _keyed(factory: ProviderFactory, options: ProviderOptions, fetch: Fetch[str]) -> Provider:

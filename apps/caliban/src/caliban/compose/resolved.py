@@ -16,13 +16,11 @@ class ResolvedModel(Struct, frozen=True, kw_only=True):
     """A provider with the model to ask for.
 
     `name` is what the operator calls the provider: a session goes on by it. `base_url` is the address that
-    settings or a flag give, `fallback` what is asked when the model fails, as `provider/model`. `compactor`
-    is there where another model than the one at work writes summaries.
+    settings or a flag give. `compactor` is there where another model than the one at work writes summaries.
     """
 
     provider: Provider
     model: str
     name: str
     base_url: str | None = None
-    fallback: str | None = None
     compactor: Compactor | None = None

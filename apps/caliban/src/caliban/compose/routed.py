@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from caliban.compose.costs import RunCosts
 from caliban.compose.resolved import ResolvedModel
-from caliban.compose.routes import FALLBACK_ID, SUMMARIES, Routing
+from caliban.compose.routes import SUMMARIES, Routing
 from caliban.errors import ConfigError
 from caliban_agent_core.compact.summarize import Summarizer
 from caliban_agent_core.ports import Compactor
@@ -57,18 +57,8 @@ def routed_model(
         raise ConfigError(f"{routing.source}: {error.message}", hint=error.hint) from error
     # What a session remembers and frames show: the model that is asked first, by its provider's name.
     return ResolvedModel(
-        provider=router,
-        model=router.model,
-        name=routing.first.provider,
-        fallback=_fallback(routing),
-        compactor=_compactor(router),
+        provider=router, model=router.model, name=routing.first.provider, compactor=_compactor(router)
     )
-
-
-def _fallback(routing: Routing) -> str | None:
-    """The model of the flag or the setting `fallback_model`."""
-    routes = (route for route in routing.config.routes if route.id == FALLBACK_ID)
-    return next((f"{route.provider}/{route.model}" for route in routes), None)
 
 
 def _compactor(router: RouterProvider) -> Compactor | None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from caliban.cli.options import ModelOptions
 from caliban.compose.catalog import ProviderCatalog, ProviderEntry, SettingsTable, provider_tables
-from caliban.compose.choice import ROUTER_FILE, ROUTER_VARIABLE, ModelInputs, choose_model, split_model
+from caliban.compose.choice import ROUTER_FILE, ROUTER_VARIABLE, ModelInputs, choose_model
 from caliban.compose.provider import make_provider
 from caliban.errors import ConfigError
 from caliban_common.errors import CalibanError
@@ -180,7 +180,7 @@ def _checked(
 def _one(settings: Settings, catalog: ProviderCatalog) -> RouterConfig:
     """The one route of the model that settings name."""
     choice = choose_model(ModelOptions(), settings)
-    return direct(choice.provider, choice.model or catalog.entry(choice.provider).default_model)
+    return direct(choice.provider, choice.model or catalog.entry(choice.provider).factory.default_model)
 
 
 def _pinned(
@@ -192,12 +192,9 @@ def _pinned(
     sent elsewhere.
     """
     first = config.routes_for(MAIN)[0]
-    if wanted.provider is None:
-        named, model = split_model(wanted.model, first.provider, catalog.tables)
-        wanted = replace(wanted, provider=named, model=model)
     if wanted.provider not in (None, first.provider):
         choice = choose_model(wanted, settings)
-        model = choice.model or catalog.entry(choice.provider).default_model
+        model = choice.model or catalog.entry(choice.provider).factory.default_model
         route = Route(purpose=MAIN, provider=choice.provider, model=model, id=FLAG_ID)
         return replace(config, routes=(route,), default_purpose=MAIN)
     if wanted.model is None:
@@ -210,12 +207,12 @@ def _fallback(
 ) -> tuple[str | None, str] | None:
     """Provider and model of the fallback; that of settings is for the provider `own` that they name."""
     if wanted.fallback_model is not None:
-        return _split(wanted.fallback_model, own, catalog)
+        return None, wanted.fallback_model
     written: Any = settings.get("fallback_model")
     if not written or wanted.provider not in (None, own):
         return None
     if not isinstance(written, Mapping):
-        return _split(written, own, catalog)
+        return None, written
     name = written.get("provider")
     if name is not None:
         try:
@@ -223,12 +220,6 @@ def _fallback(
         except UnknownProvider as error:
             raise ConfigError(f"fallback_model: {error.message}", hint=error.hint) from error
     return name, written["name"]
-
-
-def _split(model: str, own: str, catalog: ProviderCatalog) -> tuple[str | None, str]:
-    """The provider that stands before a model, if one does, and the model."""
-    provider, name = split_model(model, own, catalog.tables)
-    return provider, name or model
 
 
 def _with_fallback(config: RouterConfig, fallback: tuple[str | None, str] | None) -> RouterConfig:

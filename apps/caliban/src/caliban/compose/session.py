@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -12,17 +11,9 @@ from caliban.cli.options import SessionOptions
 from caliban.compose.choice import SessionModel
 from caliban.errors import MissingError
 from caliban_common.message import Message
-from caliban_common.near import did_you_mean
 from caliban_common.paths import data_dir, expand_user
 from caliban_drive.store import Store
-from caliban_sessions import (
-    SessionCorrupt,
-    SessionExists,
-    SessionState,
-    SessionStore,
-    SessionUnreadable,
-    check_name,
-)
+from caliban_sessions import SessionExists, SessionState, SessionStore, check_name
 
 EPHEMERAL = "ephemeral"
 
@@ -55,7 +46,6 @@ class Sessions(Struct, frozen=True, kw_only=True):
     """Where conversations are kept, and the one that goes on."""
 
     options: SessionOptions
-    workspace: str
     saved: SavedSession
 
     def open(self, *, provider: str, model: str) -> SavedSession:
@@ -73,9 +63,8 @@ class Sessions(Struct, frozen=True, kw_only=True):
         else:
             old = saved.id if saved.provider is not None else None
             name = options.session or old or store.fresh_name()
-            session = store.open(name, provider=provider, model=model, workspace=self.workspace)
-        # The next run goes on with what was used last.
-        session.note(provider=provider, model=model, workspace=self.workspace)
+            session = store.open(name, create=True, provider=provider, model=model)
+        session.note(provider=provider, model=model)  # the next run goes on with what was used last
         return SavedSession(
             id=name,
             messages=session.state.messages,
@@ -86,26 +75,20 @@ class Sessions(Struct, frozen=True, kw_only=True):
         )
 
 
-def find_sessions(options: SessionOptions, workspace: Path) -> Sessions:
+def find_sessions(options: SessionOptions) -> Sessions:
     """The session to continue or to fork, read without a lock: who it was with decides the provider.
 
-    `--continue` looks at the sessions of `workspace`. Raises `MissingError` when it is not there, and the
-    store's errors.
+    Raises `MissingError` when it is not there, and the store's errors.
     """
-    store, here = _store(options), str(workspace)
+    store = _store(options)
     if options.session is not None:
         check_name(options.session)
-    if options.continue_session:
-        saved = _newest(store, None if options.everywhere else here)
-    else:
-        name = _existing(options, store)
-        if name is None:
-            saved = SavedSession(id=options.session or EPHEMERAL)
-            return Sessions(options=options, workspace=here, saved=saved)
-        saved = _remembered(name, store.load(name))
+    name = _existing(options, store)
+    if name is None:
+        return Sessions(options=options, saved=SavedSession(id=options.session or EPHEMERAL))
     if options.fork_session:
         _check_free(options, store)
-    return Sessions(options=options, workspace=here, saved=saved)
+    return Sessions(options=options, saved=_remembered(name, store.load(name)))
 
 
 def _store(options: SessionOptions) -> SessionStore:
@@ -123,41 +106,17 @@ def _check_free(options: SessionOptions, store: SessionStore) -> None:
         )
 
 
-def _newest(store: SessionStore, workspace: str | None) -> SavedSession:
-    """The session used last in `workspace`, or anywhere; what cannot be read is named and passed over.
-
-    One of an earlier version does not say where it was used: it counts where no other does.
-    """
-    passed_over: list[str] = []
-    unplaced: SavedSession | None = None
-    for head in store.list():
-        if workspace is not None and head.workspace not in ("", workspace):
-            continue
-        try:
-            saved = _remembered(head.name, store.load(head.name))
-        except (SessionCorrupt, SessionUnreadable) as error:
-            passed_over.append(f"{error.message}; it is passed over")
-            continue
-        if workspace is None or head.workspace:
-            return replace(saved, warnings=(*passed_over, *saved.warnings))
-        unplaced = unplaced or saved
-    if unplaced is not None:
-        return replace(unplaced, warnings=(*passed_over, *unplaced.warnings))
-    where = "" if workspace is None else f" in {workspace}"
-    ways = "leave --continue out to begin one"
-    raise MissingError(
-        f"no sessions to continue{where}" + "".join(f"; {words}" for words in passed_over),
-        hint=ways if workspace is None else f"{ways}, or add --all for those of other directories",
-    )
-
-
 def _existing(options: SessionOptions, store: SessionStore) -> str | None:
+    if options.continue_session:
+        latest = store.latest()
+        if latest is None:
+            raise MissingError("no sessions to continue", hint="leave --continue out to begin one")
+        return latest
     if options.resume is not None:
         if not store.exists(options.resume):
-            meant = did_you_mean(options.resume, (head.name for head in store.list()))
             raise MissingError(
                 f"there is no session {options.resume!r} in {store.directory}",
-                hint=f"{meant} caliban --session {options.resume} begins one".strip(),
+                hint=f"caliban --session {options.resume} begins one",
             )
         return options.resume
     if options.session is not None and store.exists(options.session):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-from caliban.cli.options import ExtensionOptions, SettingsOptions
-from caliban.errors import ConfigError
+from caliban.cli.options import SettingsOptions
 from caliban_common.paths import config_dir, managed_settings_dir
-from caliban_settings import Settings, Unbuilt, load_settings
+from caliban_settings import Settings, load_settings
 
 BARE_SOURCES = ("managed",)
 
@@ -28,37 +26,3 @@ def build_settings(options: SettingsOptions, workspace: Path) -> Settings:
         overlay=options.settings,
         trusted=options.trust_project,
     )
-
-
-def check_unbuilt(settings: Settings, options: ExtensionOptions) -> tuple[str, ...]:
-    """What to say of settings that ask for more than this version has, but for what flags leave out.
-
-    Raises `ConfigError` for those that somebody relies on for safety: to go on would fail open.
-    """
-    asked = [item for item in settings.unbuilt if item.key.split(".")[0] not in set(_left_out(item, options))]
-    safeguards = [item for item in asked if item.is_safeguard]
-    if not safeguards:
-        return tuple(item.words for item in asked)
-    item = safeguards[0]
-    more = f" (and {len(safeguards) - 1} more of this kind)" if len(safeguards) > 1 else ""
-    ways = "take it out"
-    if item.key.startswith(("hooks", "allow_managed_hooks_only")) and item.origin.scope != "managed":
-        ways = "take it out, or run without hooks: --no-hooks"
-    raise ConfigError(f"{item.words}, and nothing runs without what guards it{more}", hint=ways)
-
-
-def _left_out(item: Unbuilt, options: ExtensionOptions) -> Iterator[str]:
-    """The first names of the settings that flags say to do without; the administrator's hooks stay."""
-    if options.no_hooks and item.origin.scope != "managed":
-        yield from (
-            "hooks",
-            "allow_managed_hooks_only",
-            "allowed_http_hook_urls",
-            "http_hook_allowed_env_vars",
-        )
-    if options.no_mcp:
-        yield "mcp_servers"
-    if options.no_plugins:
-        yield "plugins"
-    if options.no_sub_agent:
-        yield "agent"

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from caliban.cli.options import SystemOptions
-from caliban.errors import MissingError, UsageError
-from caliban_common.decoding import decode_text
-from caliban_common.errors import CalibanError, DataError
+from caliban.errors import MissingError
+from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
 from caliban_common.message import Message, system
 
@@ -33,19 +32,17 @@ OWN_BEGINNINGS = (PLAIN, WITH_TOOLS.split("\n", 1)[0])
 
 
 def build_system(options: SystemOptions, workspace: Path, *, has_tools: bool) -> Message | None:
-    """The system message, or `None` for `--no-system`. Raises `MissingError`, `UsageError` for a file."""
+    """The system message, or `None` for `--no-system`. Raises `MissingError` for a file that is not there."""
     if options.no_system:
         return None
     if options.system is not None:
         return system(options.system)
     if options.system_file is not None:
         try:
-            text = decode_text(read_regular(Path(options.system_file), max_bytes=MAX_BYTES))
-        except DataError as error:
-            raise UsageError(f"--system-file: {error.message}", hint=error.hint) from error
+            data = read_regular(Path(options.system_file), max_bytes=MAX_BYTES)
         except CalibanError as error:
             raise MissingError(f"--system-file: {error.message}") from error
-        return system(text)
+        return system(data.decode("utf-8", "replace"))
     return system(WITH_TOOLS.format(workspace=workspace) if has_tools else PLAIN)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from caliban.cli.options import Options
-from caliban.compose.host import Host
 from caliban.compose.permissions import Permissions, roots_of
 from caliban_agent_core.registry import installed_tools
 from caliban_common.tool import FilteredTools, FixedTools, Tool, ToolSource
 from caliban_drive.notice import Notice, Report
+from caliban_process import Runner
 from caliban_settings import Settings
 from caliban_tools_builtin import ToolOptions, builtin_tools
 
@@ -19,7 +19,7 @@ def build_tools(
     settings: Settings,
     workspace: Path,
     permissions: Permissions,
-    host: Host,
+    runner: Runner,
     report: Report,
 ) -> ToolSource:
     """The built-in tools, fenced to the workspace and the further roots of the settings, and installed ones.
@@ -36,10 +36,7 @@ def build_tools(
             extra_roots=roots_of(settings, workspace),
             env=settings.get("env") or {},
             readable=permissions.may_read,
-            host_environment=host.environ,
-            runner=host.runner,
-            strict_environment=settings.get("shell_environment") == "strict",
-            masker=host.masker,
+            runner=runner,
         )
     )
     if not options.settings.bare:

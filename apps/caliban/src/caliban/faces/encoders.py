@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from caliban.cli.options import OutputOptions
@@ -12,12 +11,10 @@ if TYPE_CHECKING:
 
 
 def text(options: OutputOptions) -> OutputEncoder:
-    """The answer: to a person as it comes, to a program or under a schema at the end and alone."""
-    from caliban_headless.text import FinalText, TextEncoder
+    """The answer alone."""
+    from caliban_headless.text import TextEncoder
 
-    if options.json_schema is not None:
-        return FinalText(is_data=True)
-    return TextEncoder() if sys.stdout is not None and sys.stdout.isatty() else FinalText()
+    return TextEncoder()
 
 
 def json(options: OutputOptions) -> OutputEncoder:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import shlex
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -14,12 +13,9 @@ import anyio
 from caliban.cli.formats import OutputFormat, input_format, output_format
 from caliban.cli.options import Options
 from caliban.compose.app import App, open_app
-from caliban.compose.permissions import roots_of
 from caliban.early_signals import EarlySignals
 from caliban.faces.cancel_target import CancelTarget, alone
-from caliban.faces.prompt import PromptInputs, read_prompt
-from caliban.faces.watched import WatchedEncoder
-from caliban.last_words import OutputState
+from caliban.faces.prompt import read_prompt
 from caliban_common.message import Message
 from caliban_drive.session import Session
 from caliban_headless import exit_codes
@@ -31,7 +27,6 @@ from caliban_headless.output import Output
 from caliban_headless.run import Driver
 from caliban_headless.signals import watch_signals
 from caliban_headless.stdin import Stdin
-from caliban_telemetry.as_of import prices_as_of
 
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
@@ -54,12 +49,12 @@ async def _answer(options: Options, signals: EarlySignals) -> int:
     target = CancelTarget()
     async with anyio.create_task_group() as group:
         group.start_soon(watch_signals, target.stop, group.cancel_scope.cancel, signals.numbers)
-        code = await _drive(options, target, signals.state)
+        code = await _drive(options, target)
         group.cancel_scope.cancel()
     return code
 
 
-async def _drive(options: Options, target: CancelTarget, state: OutputState) -> int:
+async def _drive(options: Options, target: CancelTarget) -> int:
     schema = _load_schema(options.output.json_schema)
     async with AsyncExitStack() as stack:
         opening = open_app(options, show_notice)
@@ -69,10 +64,10 @@ async def _drive(options: Options, target: CancelTarget, state: OutputState) -> 
         row = output_format(options.output.output_format)
         driver = Driver(
             session,
-            WatchedEncoder(row.load()(options.output), state),
+            row.load()(options.output),
             Output(),
-            init=_init(app, session, row),
-            notices=_notices(app, row, session),
+            init=_init(app, session),
+            notices=_notices(app, row),
             schema=schema,
         )
         target.stops(driver.cancel)
@@ -95,16 +90,7 @@ async def _prompt(app: App) -> Message | None:
     """The prompt, or `None` where frames bring the prompts."""
     if input_format(app.options.output.input_format).is_framed:
         return None
-    return await read_prompt(
-        PromptInputs(
-            options=app.options.prompt,
-            workspace=app.workspace,
-            permissions=app.permissions,
-            fenced=app.options.workspace.restrict_paths,
-            roots=roots_of(app.settings, app.workspace),
-            report=app.reporter,
-        )
-    )
+    return await read_prompt(app.options.prompt, app.workspace, app.reporter)
 
 
 async def _answer_frames(driver: Driver, session: Session) -> int:
@@ -124,7 +110,7 @@ def _load_schema(argument: str | None) -> AnswerSchema | None:
     return load_schema(argument)
 
 
-def _init(app: App, session: Session, row: OutputFormat) -> Init:
+def _init(app: App, session: Session) -> Init:
     return Init(
         session_id=session.id,
         model=f"{app.model.name}/{app.model.model}",
@@ -133,21 +119,10 @@ def _init(app: App, session: Session, row: OutputFormat) -> Init:
         bare=app.options.settings.bare,
         cwd=str(app.workspace),
         permission_mode=app.permissions.mode,
-        fallback_model=app.model.fallback,
-        prices_as_of=prices_as_of() if row.holds_notices else None,
     )
 
 
-def _notices(app: App, row: OutputFormat, session: Session) -> Notices:
+def _notices(app: App, row: OutputFormat) -> Notices:
     """Words for a person go to standard error, except those that stand in the output."""
     announce = not row.is_data and not app.options.output.quiet and sys.stderr is not None
-    return Notices(announce=announce, framed=row.holds_notices, tools=app.tools, resume=_resume(app, session))
-
-
-def _resume(app: App, session: Session) -> str | None:
-    """The command that goes on with the session, if it is kept."""
-    options = app.options.session
-    if options.no_save:
-        return None
-    place = f" --sessions-dir {shlex.quote(options.sessions_dir)}" if options.sessions_dir is not None else ""
-    return f"caliban -r {shlex.quote(session.id)}{place}"
+    return Notices(announce=announce, framed=row.holds_notices, tools=app.tools)

@@ -4,111 +4,57 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.cli.options import PromptOptions
-from caliban.compose.permissions import Permissions
 from caliban.errors import UsageError
 from caliban_common.message import Message, TextBlock, user
-from caliban_common.paths import expand_user
 from caliban_common.text import one_line
 from caliban_drive.notice import Notice, Report
-from caliban_headless.beside import PATIENCE_S, may_hold_text, read_beside
 from caliban_headless.input import read_text
 from caliban_headless.stdin import Stdin
 
 STDIN = "-"
 HOW = 'caliban -p "…", or pipe text into caliban -p -'
-SLOW = f"waiting up to {PATIENCE_S:g} s for standard input; < /dev/null says that there is none"
-NOTHING = f"nothing came on standard input within {PATIENCE_S:g} s; the prompt goes without it"
 
 
-class PromptInputs(Struct, frozen=True, kw_only=True):
-    """What flags say of the prompt, and what decides which files may come with it.
+async def read_prompt(options: PromptOptions, workspace: Path, report: Report) -> Message:
+    """The prompt. Standard input is read only where it was promised: by `-`, or by no prompt.
 
-    `fenced` keeps them inside the `workspace` and the further `roots`; `permissions` has the Read rules.
+    `-` together with a further prompt gives both: the prompt, then what was piped in. Of several prompts the
+    first counts: that of -p, then --prompt, then the positional one. Files that the typed words name with `@`
+    are attached. Raises `UsageError` for an empty prompt and `AttachmentRefused`.
     """
-
-    options: PromptOptions
-    workspace: Path
-    permissions: Permissions
-    fenced: bool
-    roots: tuple[Path, ...]
-    report: Report
-
-
-async def read_prompt(inputs: PromptInputs) -> Message:
-    """The prompt, then what was piped in.
-
-    Standard input is read to its end where it was promised, by `-` or by no prompt; beside a prompt a file is
-    read, and a pipe whose first byte or end comes in time. Of several prompts the first counts: that of -p,
-    then --prompt, then the positional one. Files that the typed words name with `@` are attached as far as
-    they may be. Raises `UsageError` for an empty prompt and `AttachmentRefused`.
-    """
-    options = inputs.options
     places = (options.print_prompt, options.prompt_flag, options.prompt)
-    given = [text for text in places if text is not None]
-    words = [text for text in given if text != STDIN]
+    said = [text for text in places if text is not None]
+    words = [text for text in said if text != STDIN]
     for ignored in words[1:]:
         shown = one_line(ignored, max_chars=80)
-        ignored_words = f"there are several prompts; this one is not used: {shown}"
-        inputs.report(Notice(subtype="prompt_ignored", message=ignored_words))
+        message = f"there are several prompts; this one is not used: {shown}"
+        report(Notice(subtype="prompt_ignored", message=message))
     typed = words[0] if words else ""
-    is_promised = STDIN in given or not given
-    if words and not typed.strip() and not is_promised:
+    if words and not typed.strip() and STDIN not in said:
         raise UsageError("the prompt is empty", hint=HOW)
-    piped = await read_text(Stdin()) if is_promised else await _beside(inputs.report)
+    piped = await read_text(Stdin()) if STDIN in said or not said else ""
     if not typed.strip() and not piped.strip():
         raise UsageError("the prompt is empty", hint=HOW)
-    message = _with_files(typed, inputs) if typed.strip() else user(piped)
-    if typed.strip() and piped.strip():
-        message = replace(message, content=(TextBlock(text=f"{typed}\n\n{piped}"), *message.content[1:]))
-    return _with_images(message, inputs) if options.images else message
+    if not typed.strip():
+        return user(piped)
+    expanded = _with_files(typed, options, workspace)
+    if not piped.strip():
+        return expanded
+    first = TextBlock(text=f"{typed}\n\n{piped}")
+    return replace(expanded, content=(first, *expanded.content[1:]))
 
 
-async def _beside(report: Report) -> str:
-    """What was piped in beside a prompt; a person is told what is waited for, and what was not."""
-    if not may_hold_text():
-        return ""
-    piped = await read_beside(Stdin(), lambda: report(Notice(subtype="stdin_awaited", message=SLOW)))
-    if piped is None:
-        hint = "- beside the prompt waits for it to the end"
-        report(Notice(subtype="stdin_not_read", message=NOTHING, hint=hint))
-    return piped or ""
-
-
-def _with_files(typed: str, inputs: PromptInputs) -> Message:
+def _with_files(typed: str, options: PromptOptions, workspace: Path) -> Message:
     if "@" not in typed:
         return user(typed)
-    from caliban.faces.attachments import AttachmentPolicy
     from caliban_drive.expand import ExpandOptions, expand
 
-    options = inputs.options
-    policy = AttachmentPolicy(
-        inputs.permissions,
-        inputs.workspace,
-        inputs.roots,
-        fenced=inputs.fenced,
-        expands=options.expand_files,
-    )
     limits = ExpandOptions(
-        workspace=inputs.workspace,
+        workspace=workspace,
         max_file_bytes=options.max_attach_bytes,
         budget_bytes=options.attach_budget_bytes,
-        objection=policy.objection,
-        left_out=lambda message: inputs.report(Notice(subtype="not_attached", message=message)),
     )
     return expand(typed, limits)
-
-
-def _with_images(message: Message, inputs: PromptInputs) -> Message:
-    from caliban_drive.expand import image_block
-
-    blocks = []
-    for name in inputs.options.images:
-        path = inputs.workspace / expand_user(name)
-        if not inputs.permissions.may_read(str(path.resolve())):
-            raise UsageError(f"--image {one_line(name, max_chars=200)}: a rule denies reading it")
-        blocks.append(image_block(name, path, inputs.options.max_attach_bytes))
-    return replace(message, content=(*message.content, *blocks))

@@ -17,26 +17,15 @@ from caliban_agent_core.compact.drop import drop_oldest
 from caliban_agent_core.compact.summary import PREFIX, is_summary
 from caliban_agent_core.compact.transcript import transcript
 from caliban_agent_core.errors import CompactionFailed
-from caliban_agent_core.window import window_after
 from caliban_common.estimate import CHARS_PER_TOKEN, tokens
 from caliban_common.message import Message, NewId, new_id, system, user
 from caliban_common.usage import Usage
 from caliban_provider.assemble import Assembler
-from caliban_provider.errors import ContextTooLong, ProviderError
+from caliban_provider.errors import ProviderError
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
 
 SUMMARY_TOKENS = 1024
-MORE_SUMMARY_TOKENS = 4096
-"""The room of a summary, and that of the second attempt at one that was cut."""
-CUT = ("max_tokens", "context_window")
-MAX_PIECES = 8
-"""How many pieces a record is read in at most: what is longer loses its middle."""
-MAX_REFUSALS = 3
-"""How often a record may be refused as too long, each time for smaller pieces."""
-MIN_PIECE_CHARS = 4000
-MAX_CALLS = MAX_REFUSALS * MAX_PIECES * 2
-"""Calls of a model for one summary in the very worst case; one is usual."""
 KEPT_MESSAGES = (8, 4, 2)
 """How many messages stay word for word: four turns, or fewer when those would not fit."""
 
@@ -71,7 +60,7 @@ class SummaryPlan(Struct, frozen=True, kw_only=True):
 
 
 class Summarizer:
-    """Compacts a history with the model that is at work, or with `model` of `provider` instead."""
+    """Compacts a history with one call of the model that is at work, or of `model` of `provider` instead."""
 
     def __init__(
         self, provider: Provider | None = None, model: str | None = None, *, new_id: NewId = new_id
@@ -92,17 +81,14 @@ class Summarizer:
         """A shorter history that says the same. `spent` is told the usage of the call, failed or not.
 
         The result fits `target_tokens` unless its last turn alone does not. Raises `CompactionFailed` when
-        there is nothing old enough, when the provider fails, says nothing or is cut off, and when the result
-        would not be shorter.
+        there is nothing old enough, when the provider fails or says nothing, and when the result would not be
+        shorter.
         """
         plan = _plan(messages, target_tokens)
         if not plan.older:
             raise CompactionFailed("there is nothing old enough to compact")
         writer, its_model = self._provider or provider, self._model or model
-        window = writer.capabilities(its_model).context_tokens or target_tokens
-        summary = await Writer(provider=writer, model=its_model, spent=spent).summary(
-            plan.older, min(target_tokens, window)
-        )
+        summary = await _ask(plan.older, its_model, writer, target_tokens, spent)
         note = system(f"{PREFIX}\n{summary}", id=self._new_id())
         result = (*plan.lead, note, *plan.request, *plan.recent)
         if tokens(result) >= tokens(messages):
@@ -135,85 +121,31 @@ def _split(messages: tuple[Message, ...], start: int) -> SummaryPlan:
     )
 
 
-class Writer(Struct, frozen=True, kw_only=True):
-    """Who writes summaries. `spent` is told the usage of each call, failed or not."""
-
-    provider: Provider
-    model: str
-    spent: Callable[[Usage], None] | None
-
-    async def summary(self, older: tuple[Message, ...], room_tokens: int) -> str:
-        """The summary of `older`, in pieces of which each fits `room_tokens`. Raises `CompactionFailed`.
-
-        A piece that is refused as too long is a reason to begin again with less room, a few times.
-        """
-        room_chars = room_tokens * CHARS_PER_TOKEN * 3 // 4
-        for _ in range(MAX_REFUSALS):
-            try:
-                return await self._in_pieces(older, max(MIN_PIECE_CHARS, room_chars))
-            except ContextTooLong as error:
-                refusal = error
-                sent_tokens = room_chars // CHARS_PER_TOKEN
-                window = window_after(error.message, estimated_tokens=sent_tokens)
-                room_chars = min(room_chars // 2, window * CHARS_PER_TOKEN * 3 // 4)
-        message = f"the model could not summarise: {refusal.message}"
-        raise CompactionFailed(message, hint=refusal.hint) from refusal
-
-    async def _in_pieces(self, older: tuple[Message, ...], room_chars: int) -> str:
-        """Each piece is read together with the summary of those before it."""
-        record = transcript(older, max_chars=room_chars * MAX_PIECES)
-        summary = ""
-        for piece in pieces(record, room_chars):
-            before = (
-                f"Your summary of the record so far:\n{summary}\n\nThe record goes on:\n" if summary else ""
-            )
-            summary = await self._ask(before + piece)
-        return summary
-
-    async def _ask(self, record: str) -> str:
-        """A summary of `record`, asked for with more room where it was cut."""
-        for max_tokens in (SUMMARY_TOKENS, MORE_SUMMARY_TOKENS):
-            reply = await self._stream(record, max_tokens)
-            if reply.stop_reason not in CUT:
-                break
-        else:
-            raise CompactionFailed("the model's summary was cut off before it was complete")
-        text = reply.message(self.provider.family, self.model).text.strip()
-        if reply.stop_reason in ("refusal", "content_filter"):
-            raise CompactionFailed("the model declined to summarise the conversation")
-        if not text:
-            raise CompactionFailed("the model's summary was empty")
-        if reply.stop_reason in ("other", "malformed_call"):
-            raise CompactionFailed("the model's summary ended for a reason that is not known")
-        return text
-
-    async def _stream(self, record: str, max_tokens: int) -> Assembler:
-        messages = (system(INSTRUCTIONS), user(record))
-        request = CompletionRequest(model=self.model, messages=messages, max_tokens=max_tokens, cache=False)
-        reply = Assembler()
-        try:
-            async with self.provider.stream(request) as events:
-                async for event in events:
-                    reply.add(event)
-        except ContextTooLong:
-            raise
-        except ProviderError as error:
-            message = f"the model could not summarise: {error.message}"
-            raise CompactionFailed(message, hint=error.hint) from error
-        finally:
-            if self.spent is not None:
-                self.spent(reply.usage)
-        if reply.stop_reason is None and not reply.complete:
-            raise CompactionFailed("the model could not summarise: the connection was lost")
-        return reply
-
-
-def pieces(record: str, room_chars: int) -> list[str]:
-    """`record` in few pieces of at most `room_chars`, cut between paragraphs where some are near."""
-    parts = []
-    while len(record) > room_chars:
-        cut = record.rfind("\n\n", room_chars // 2, room_chars)
-        cut = cut if cut > 0 else room_chars
-        parts.append(record[:cut])
-        record = record[cut:].lstrip("\n")
-    return [*parts, record]
+async def _ask(
+    older: tuple[Message, ...],
+    model: str,
+    provider: Provider,
+    target_tokens: int,
+    spent: Callable[[Usage], None] | None,
+) -> str:
+    room = min(target_tokens, provider.capabilities(model).context_tokens or target_tokens)
+    record = transcript(older, max_chars=max(4000, room * CHARS_PER_TOKEN * 3 // 4))
+    request = CompletionRequest(
+        model=model, messages=(system(INSTRUCTIONS), user(record)), max_tokens=SUMMARY_TOKENS, cache=False
+    )
+    reply = Assembler()
+    try:
+        async with provider.stream(request) as events:
+            async for event in events:
+                reply.add(event)
+    except ProviderError as error:
+        raise CompactionFailed(f"the model could not summarise: {error.message}", hint=error.hint) from error
+    finally:
+        if spent is not None:
+            spent(reply.usage)
+    text = reply.message(provider.family, model).text.strip()
+    if reply.stop_reason in ("refusal", "content_filter"):
+        raise CompactionFailed("the model declined to summarise the conversation")
+    if not text:
+        raise CompactionFailed("the model's summary was empty")
+    return text

@@ -1,9 +1,6 @@
-"""When a history should be made shorter: before the window is full, and after it was (A19, A20)."""
+"""When a history should be made shorter: before the window is full, and once after it was (A19, A20)."""
 
 from __future__ import annotations
-
-MAX_REACTIONS = 3
-"""How often one run makes a refused history shorter: an estimate may fall short more than once."""
 
 MAX_FAILURES = 2
 """Failures in a row after which forethought is off for the rest of the run."""
@@ -13,13 +10,13 @@ class Trigger:
     """The memory of one run about its compactions.
 
     `threshold` is the share of the window (0 to 1) from which on compaction is due; `None` or 0 is never.
-    `failures` counts those in a row, `reactions` those of the run to a refused history.
+    `failures` counts those in a row; `reacted` says that the one reaction of the run is used up.
     """
 
     def __init__(self, *, threshold: float | None = 0.75) -> None:
         self.threshold = threshold
         self.failures = 0
-        self.reactions = 0
+        self.reacted = False
 
     def due(self, tokens: int, window_tokens: int) -> bool:
         """Whether a history of `tokens` should be made shorter before it is sent."""
@@ -28,9 +25,10 @@ class Trigger:
         return tokens >= self.threshold * window_tokens
 
     def react(self) -> bool:
-        """Whether a history that the provider refused as too long may be made shorter (again)."""
-        self.reactions += 1
-        return self.reactions <= MAX_REACTIONS
+        """Whether a history that the provider refused as too long may be made shorter: true once per run."""
+        first = not self.reacted
+        self.reacted = True
+        return first
 
     def failed(self) -> None:
         """A compaction did not work."""

@@ -21,7 +21,6 @@ from caliban_permissions.shell import (
     SimpleCommand,
     loose_commands,
     parse_line,
-    print_line,
 )
 from caliban_permissions.shell.loose import dequoted
 
@@ -29,7 +28,6 @@ _BLANKS = re.compile(r"[ \t]+")
 _WORD_START = re.compile(" ")
 _NETWORK = ("/dev/tcp/", "/dev/udp/")
 _MAX_COMMANDS = 128
-_MOVES = (("cd",), ("pushd",), ("popd",))
 _MAX_BASES = 4
 
 
@@ -52,9 +50,8 @@ class ShellCommand:
         """The simple commands in order. A `cd` adds a directory in which later simple commands may run."""
         subjects = []
         bases: tuple[str, ...] = (self.cwd,)
-        commands = self.line.simple_commands[:_MAX_COMMANDS]
-        known = not any(simple.repeated and simple.argv[:1] in _MOVES for simple in commands)
-        for simple in commands:
+        known = True
+        for simple in self.line.simple_commands[:_MAX_COMMANDS]:
             subjects.append(SimpleSubject(self, simple, bases, known))
             moves = simple.argv[0] if simple.argv else ""
             if moves in ("pushd", "popd") or (moves == "cd" and not _cd_target(simple)):
@@ -63,11 +60,6 @@ class ShellCommand:
                 bases = tuple(dict.fromkeys((*bases, *self._moved(simple, bases))))
                 known = len(bases) <= _MAX_BASES
         return tuple(subjects)
-
-    @cached_property
-    def printed(self) -> str | None:
-        """The form in which the command runs once a rule allowed it; `None` where none has one reading."""
-        return print_line(self.line)
 
     @cached_property
     def opaque(self) -> tuple[Opacity, ...]:
@@ -82,16 +74,9 @@ class ShellCommand:
             for redirect in self.redirects
             if redirect.target.text.startswith(_NETWORK)
         )
-        if self.printed is None and all(opacity.value_only for opacity in doubts):
-            doubts.append(Opacity("more than one reading", runs=True))
         if not self.place.inside(self.cwd):
             doubts.append(Opacity("working directory outside the workspace", self.cwd))
         return tuple(doubts)
-
-    @cached_property
-    def obscure(self) -> bool:
-        """Whether more of the command is unknown than the values of words."""
-        return any(not opacity.value_only for opacity in self.opaque)
 
     @cached_property
     def doubtful(self) -> bool:
@@ -104,22 +89,10 @@ class ShellCommand:
         return bool(self.opaque) or any(forms.unknown for forms in self.forms)
 
     @cached_property
-    def unbounded(self) -> bool:
-        """Whether anything at all may run: what runs stands neither in the text nor in a rule about it."""
-        unread = (
-            item for item in self.opaque if item.runs or (item.script is not None and not item.value_only)
-        )
-        return next(unread, None) is not None or any(forms.unknown for forms in self.forms)
-
-    @cached_property
     def forms(self) -> tuple[Forms, ...]:
         """Every form of every simple command, of doubts about the line, and of what that may run."""
-        return (*(simple.forms for simple in self.simple_commands), *self.other_forms)
-
-    @cached_property
-    def other_forms(self) -> tuple[Forms, ...]:
-        """The forms of what no simple command shows: of doubts about the line, and of what that may run."""
-        return (doubt_forms(self.line.opaque, self.cwd, self.place.home), *self.loose)
+        own = tuple(simple.forms for simple in self.simple_commands)
+        return (*own, doubt_forms(self.line.opaque, self.cwd, self.place.home), *self.loose)
 
     @cached_property
     def redirects(self) -> tuple[Redirect, ...]:
@@ -146,8 +119,7 @@ class ShellCommand:
 
     def patterns(self, settled: frozenset[str]) -> tuple[str, ...]:
         """The rules that "always allow" would write for what is not `settled`; none for an opaque command."""
-        unclear = self.obscure or not all(simple.only_values for simple in self.simple_commands)
-        return () if unclear else simple_patterns(self.tools[0], self.simple_commands, settled)
+        return () if self.opaque else simple_patterns(self.tools[0], self.simple_commands, settled)
 
     def may_match(self, rule: CompiledRule) -> bool:
         """Whether the command, of which one is unsure, may do what the rule is about when it runs."""
@@ -194,9 +166,7 @@ class LineSubject:
 def _cd_target(simple: SimpleCommand) -> str:
     """The literal directory of a `cd`; empty when it has none or several readings."""
     operands = [word for word in simple.argv[1:] if word not in ("-P", "-L", "--", "-e", "-@")]
-    if not operands and not simple.opaque:
-        return "~"
-    plain = len(operands) == 1 and operands[0][:1] not in ("-", "+", "") and not simple.opaque
+    plain = len(operands) == 1 and operands[0] not in ("-", "") and not simple.opaque
     return operands[0] if plain and simple.words[-1].glob is None else ""
 
 

@@ -13,13 +13,11 @@ from typing import NamedTuple
 from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.commands.files import operands_of
 from caliban_permissions.commands.forms import Forms, text_forms
-from caliban_permissions.commands.wrappers import SHELLS, WRAPPERS, program
+from caliban_permissions.commands.wrappers import program
 from caliban_permissions.paths import PathContext, split
 from caliban_permissions.shell import HOLE
 
-_DELETERS = frozenset(
-    "rm mv find gfind chmod chown chgrp dd tee shred cp fdisk sfdisk parted sgdisk wipefs xargs".split()
-)
+_DELETERS = frozenset("rm find chmod chown chgrp dd tee shred cp fdisk sfdisk parted sgdisk wipefs".split())
 _FORMATTERS = ("mkfs", "mke2fs", "mkswap", "wipefs", "fdisk", "sfdisk", "parted", "sgdisk", "blkdiscard")
 _BLOCK_DEVICES = (
     "/dev/sd",
@@ -31,12 +29,7 @@ _BLOCK_DEVICES = (
     "/dev/disk",
     "/dev/dm-",
 )
-_SELECTING = frozenset(
-    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname".split()
-)
-_INVERTS = frozenset("! -not -o -or ,".split())
-_ACTS_ON_ALL = frozenset("-delete -exec -execdir -ok -okdir".split())
-_REMOVES = frozenset("rm rmdir unlink shred mv truncate dd chmod chown chgrp srm wipe trash".split())
+_SELECTS_NOTHING = frozenset("-delete -depth -mindepth -maxdepth -xdev -mount -type -print -P -H -L".split())
 _HOME = re.compile(r"\$HOME(?![A-Za-z0-9_])|\$\{HOME\}")
 _MAX_LOOKED_UP = 64
 
@@ -51,19 +44,17 @@ class Danger(NamedTuple):
 
 def dangers(command: ShellCommand) -> Iterator[Danger]:
     """The destructive commands in a command, under any wrapper."""
-    place = command.place
-    fed = _fed_by_find(command)
-    for text, bases in _commands(command):
-        argv = tuple(text.split(" "))
-        if argv[0] not in _DELETERS and not argv[0].startswith(_FORMATTERS):
-            continue
-        why = next(filter(None, (catastrophic(argv, place, base) for base in bases)), None)
-        if why is None and fed and argv[0] == "xargs" and _REMOVES.intersection(map(program, argv[1:])):
-            why = fed
-        if why is not None:
-            yield Danger(text.replace(HOLE, "?"), why, True)
-        elif _unknown_delete(argv):
-            yield Danger(text.replace(HOLE, "?"), "what it deletes is known only when it runs", False)
+    place, base = command.place, command.cwd
+    for forms in (*command.forms, *_with_home(command)):
+        for text in forms.texts:
+            argv = tuple(text.split(" "))
+            if argv[0] not in _DELETERS and not argv[0].startswith(_FORMATTERS):
+                continue
+            why = catastrophic(argv, place, base)
+            if why is not None:
+                yield Danger(text.replace(HOLE, "?"), why, True)
+            elif _unknown_delete(argv):
+                yield Danger(text.replace(HOLE, "?"), "what it deletes is known only when it runs", False)
     for redirect in command.redirects:
         if redirect.writes and redirect.target.text.startswith(_BLOCK_DEVICES):
             yield Danger(redirect.target.text, "it overwrites a device", True)
@@ -80,10 +71,8 @@ def catastrophic(argv: tuple[str, ...], place: PathContext, base: str) -> str | 
         return None if device is None else f"it overwrites the device {device}"
     recursive = any(_is_recursive(word) for word in argv[1:])
     operands = [word for _, word in operands_of(argv)]
-    if name in ("find", "gfind") and _changes_all(argv):
-        roots = _find_roots(argv)
-    elif name == "mv":
-        roots = operands if _into_option(argv) else operands[:-1]
+    if name == "find" and "-delete" in argv and not _selects(argv):
+        roots = operands[:1] or ["."]
     elif name == "rm" and (recursive or "--no-preserve-root" in argv):
         roots = operands
     elif name in ("chmod", "chown", "chgrp") and recursive:
@@ -96,57 +85,6 @@ def catastrophic(argv: tuple[str, ...], place: PathContext, base: str) -> str | 
     return None
 
 
-def _commands(command: ShellCommand) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The forms of everything that may run, each with the directories it may run in."""
-    for simple in command.simple_commands:
-        for text in simple.forms.texts:
-            yield text, simple.bases
-    for forms in (*command.other_forms, *_with_home(command)):
-        for text in forms.texts:
-            yield text, (command.cwd,)
-
-
-def _fed_by_find(command: ShellCommand) -> str | None:
-    """Why the names that one command of the line prints are all of something vital."""
-    for simple in command.simple_commands:
-        argv = simple.parsed.argv
-        if argv and program(argv[0]) in ("find", "gfind", "fd", "fdfind") and not _selects(argv):
-            for root in _find_roots(argv):
-                if any(_vital(root, command.place, base, on_disk=True) for base in simple.bases):
-                    return f"it changes all of {root.replace(HOLE, '?')}"
-    return None
-
-
-def _find_roots(argv: tuple[str, ...]) -> list[str]:
-    """The directories that a find expression starts from."""
-    roots: list[str] = []
-    for word in argv[1:]:
-        if word in ("-H", "-L", "-P") or word.startswith(("-O", "-D")):
-            continue
-        if word.startswith(("-", "(", "!")):
-            break
-        roots.append(word)
-    return roots or ["."]
-
-
-def _changes_all(argv: tuple[str, ...]) -> bool:
-    """Whether a find expression acts on all files that it meets, by deleting or changing them."""
-    if "-delete" not in argv:
-        runs = [argv[index + 1] for index, word in enumerate(argv[:-1]) if word in _ACTS_ON_ALL]
-        inner = [program(word) for word in runs]
-        if not any(name in _REMOVES or name in WRAPPERS or name in SHELLS or HOLE in name for name in inner):
-            return False
-    return not _selects(argv)
-
-
-def _into_option(argv: tuple[str, ...]) -> bool:
-    return any(
-        (word.startswith("--t") and "--target-directory".startswith(word.partition("=")[0]))
-        or (word.startswith("-") and not word.startswith("--") and "t" in word)
-        for word in argv[1:]
-    )
-
-
 def _with_home(command: ShellCommand) -> Iterator[Forms]:
     """The forms of simple commands that name the home by its variable, with the home in its place."""
     for simple in command.simple_commands:
@@ -156,13 +94,8 @@ def _with_home(command: ShellCommand) -> Iterator[Forms]:
 
 
 def _selects(argv: tuple[str, ...]) -> bool:
-    """Whether a find expression surely picks some files only: by a part of their names."""
-    if _INVERTS.intersection(argv):
-        return False
-    if "-empty" in argv:
-        return True
-    values = (argv[index + 1] for index, word in enumerate(argv[:-1]) if word in _SELECTING)
-    return any(set(value) - set("*?./[]^$+\\()|") for value in values)
+    """Whether a find expression picks some files only."""
+    return any(word.startswith("-") and word not in _SELECTS_NOTHING for word in argv[1:])
 
 
 def _unknown_delete(argv: tuple[str, ...]) -> bool:
@@ -185,8 +118,6 @@ def _vital(word: str, place: PathContext, base: str, *, on_disk: bool) -> bool:
     parts = split(os.path.realpath(joined) if on_disk else joined)
     while parts and set(parts[-1]) <= set("*.?"):
         parts = parts[:-1]
-    if parts == (*split(place.workspace), ".git"):
-        return True
     return len(parts) <= 1 or any(
         split(root)[: len(parts)] == parts for root in (place.home, place.workspace)
     )

@@ -5,11 +5,9 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterator, Mapping
 
 from caliban_permissions.commands.wrappers import program
-from caliban_permissions.side_effects.bundles import unbundled
 
 _READS_NOTHING = frozenset(
     "echo printf true false : mkdir rmdir rm unlink touch ls dir stat test [ cd pwd basename dirname "
@@ -31,8 +29,6 @@ _OUTPUT_OPTIONS: Mapping[str, str] = {
     **dict.fromkeys("sort shuf curl base64 iconv tree gcc cc g++ c++ clang clang++ rustc gpg".split(), "-o"),
     "wget": "-O",
 }
-_TAR_WRITES = ("--create", "--append", "--update", "--delete", "--concatenate", "--catenate")
-_CLUSTER = re.compile(r"-[A-Za-eg-z]*f")
 _GIT_WRITES = frozenset("checkout restore rm mv".split())
 _SHARED = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
 
@@ -68,11 +64,9 @@ def write_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
     if name == "dd":
         yield from ((index, word[3:]) for index, word in enumerate(argv) if word.startswith("of="))
         return
-    if name == "unzip":
-        yield from _option_values(argv, "-d", ())
-        return
-    if name in ("tar", "gtar", "bsdtar", "star"):
-        yield from _tar_targets(argv)
+    if name in ("tar", "gtar", "bsdtar", "unzip"):
+        option = "-C" if name != "unzip" else "-d"
+        yield from _option_values(argv, option, ("--directory", "--one-top-level"))
         return
     if name in _OUTPUT_OPTIONS:
         yield from _option_values(argv, _OUTPUT_OPTIONS[name], ("--output", "--output-document"))
@@ -109,11 +103,8 @@ def _option_values(argv: tuple[str, ...], option: str, names: tuple[str, ...]) -
     for index, word in enumerate(argv):
         if word in (option, *names) and index + 1 < len(argv):
             yield index + 1, argv[index + 1]
-        elif word.startswith("--") and len(word) > 3 and _abbreviates(word.partition("=")[0], names):
-            if "=" in word:
-                yield index, word.partition("=")[2]
-            elif index + 1 < len(argv):
-                yield index + 1, argv[index + 1]
+        elif word.partition("=")[0] in names:
+            yield index, word.partition("=")[2]
         elif word.startswith(option) and len(word) > len(option):
             yield index, word[len(option) :]
 
@@ -122,49 +113,17 @@ def _into_directory(argv: tuple[str, ...], operands: list[tuple[int, str]]) -> I
     """The last operand or the target directory, and the names that the sources get in it."""
     targets = operands[-1:] if len(operands) > 1 else []
     for index, word in enumerate(argv):
-        if word == "--":
-            break
-        value = _target_directory(word)
-        if value:
-            targets = [(index, value)]
-        elif value is not None and index + 1 < len(argv):
+        if word.startswith("--target-directory="):
+            targets = [(index, word.partition("=")[2])]
+        elif word in ("-t", "--target-directory") and index + 1 < len(argv):
             targets = [(index + 1, argv[index + 1])]
+        elif word.startswith("-t") and len(word) > 2:
+            targets = [(index, word[2:])]
     for index, target in targets:
         yield index, target
         for _, source in operands:
             if source != target:
                 yield index, posixpath.join(target, posixpath.basename(source.rstrip("/")) or ".")
-
-
-def _tar_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """Where a tar command extracts to, and the archive that it writes."""
-    words = unbundled(argv)
-    last = len(argv) - 1
-    values = [*_option_values(words, "-C", ("--directory", "--one-top-level"))]
-    writes = any(word in _TAR_WRITES or _abbreviates(word, _TAR_WRITES) for word in words[1:])
-    if writes or any(re.match(r"-[A-Za-z]*[cruA]", word) for word in words[1:]):
-        values += _option_values(words, "--file", ("--file",))
-        for index, word in enumerate(words):
-            cluster = _CLUSTER.match(word)
-            if cluster is not None and (cluster.end() < len(word) or index < len(words) - 1):
-                glued = word[cluster.end() :]
-                values.append((index, glued) if glued else (index + 1, words[index + 1]))
-    yield from ((min(index, last), value) for index, value in values if value != "-")
-
-
-def _abbreviates(word: str, names: tuple[str, ...]) -> bool:
-    return word.startswith("--") and len(word) > 3 and any(name.startswith(word) for name in names)
-
-
-def _target_directory(word: str) -> str | None:
-    """The value of the target directory in an option; empty where the next word is it."""
-    if word.startswith("--"):
-        name, _, value = word.partition("=")
-        return value if len(name) > 2 and "--target-directory".startswith(name) else None
-    if not word.startswith("-"):
-        return None
-    cluster = word[1:].partition("S")[0]
-    return cluster.partition("t")[2] if "t" in cluster else None
 
 
 def _in_place(word: str) -> bool:

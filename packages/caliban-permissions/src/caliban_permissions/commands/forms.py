@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import os
 import posixpath
-import re
 from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from caliban_permissions.commands.wildcards import Directories, expand
 from caliban_permissions.commands.wrappers import (
     SHELLS,
     WRAPPERS,
     evaluated,
     inner_commands,
-    may_run_input,
     program,
     reads_commands,
     scripts,
-    splits_text,
     without_leading_options,
 )
 from caliban_permissions.shell import (
@@ -35,11 +31,7 @@ from caliban_permissions.shell import (
     names_a_loader,
     parse_line,
 )
-from caliban_permissions.side_effects import side_effects
-from caliban_permissions.side_effects.bundles import unbundled
-from caliban_permissions.side_effects.row import FETCHES, READS, WRITES
 
-_RUNS_NEXT = ("-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch")
 _REBINDS = frozenset({"hash", "alias", "enable", "bind"})
 _DECLARES = frozenset({"export", "declare", "typeset", "readonly", "local"})
 _MAX_FORMS = 128
@@ -47,12 +39,6 @@ _MAX_INNER = 64
 _MAX_SCRIPTS = 64
 _MAX_DEPTH = 8
 _MAX_CHARS = 40_000
-_MAX_STARTS = 48
-_COMMAND_START = re.compile(r"(?<![A-Za-z0-9_./~-])[A-Za-z0-9_./~][A-Za-z0-9_./-]*")
-_ANYWHERE = re.compile(r"[A-Za-z0-9_./~][A-Za-z0-9_./-]*")
-_CLOSING = re.compile(r"[\"'`)\]};|&\n]")
-_SCRIPTED = frozenset({"sed", "gsed", "awk", "gawk", "mawk", "nawk", "original-awk"})
-_HARMLESS = (READS, WRITES, FETCHES)
 
 
 class Forms(NamedTuple):
@@ -91,7 +77,6 @@ class _Explorer:
         self.home = home
         self.queue: deque[tuple[tuple[str, ...], int]] = deque()
         self.texts: dict[str, None] = {}
-        self.directories = Directories()
         self.scripts = self.spent = 0
         self.unknown = False
 
@@ -115,7 +100,6 @@ class _Explorer:
         argv = simple.argv
         if argv:
             self.queue.append((argv, depth))
-            self._expanded(simple, depth)
             if program(argv[0]) in SHELLS or program(argv[0]) in WRAPPERS:
                 for redirect in simple.redirects:
                     script = redirect.target.text if redirect.op == "<<<" else redirect.body
@@ -123,38 +107,6 @@ class _Explorer:
                         self._script(script, depth + 1)
         self.unknown = self.unknown or _fed_from_outside(simple)
         self.add_doubts(simple.opaque, depth)
-
-    def _expanded(self, simple: SimpleCommand, depth: int) -> None:
-        """The programs that a wildcard after a wrapper may name."""
-        name = program(simple.argv[0])
-        if name not in WRAPPERS and name not in SHELLS:
-            return
-        for index, word in enumerate(simple.words):
-            if word.glob is None or not index or not _may_be_program(name, simple.argv, index):
-                continue
-            pattern = self.home + word.glob[1:] if word.at_home else word.glob
-            names = expand(pattern, self.base, self.directories)
-            self.unknown = self.unknown or names is None
-            for found in names or ():
-                self.queue.append(((found, *simple.argv[index + 1 :]), depth))
-
-    def _delegated(self, words: tuple[str, ...], depth: int) -> None:
-        """What an option or a script in the arguments runs: a command may begin anywhere in it."""
-        words = unbundled(words)
-        for item in side_effects(words)[:_MAX_INNER]:
-            if item.why in _HARMLESS or item.word == 0:
-                continue
-            self.unknown = self.unknown or program(words[0]) in _SCRIPTED
-            for index in range(item.word, min(item.word + 2, len(words))):
-                rest = " ".join(words[index + 1 :])
-                starts = _command_starts(words, index)
-                self.unknown = self.unknown or len(starts) > _MAX_STARTS
-                for start in starts[:_MAX_STARTS]:
-                    tail = words[index][start.start() :]
-                    quoted = _CLOSING.split(tail, maxsplit=1)[0]
-                    for text in dict.fromkeys((f"{tail} {rest}".strip(), quoted)):
-                        self.texts.setdefault(text)
-                        self.texts.setdefault(posixpath.basename(start.group()) + text[len(start.group()) :])
 
     def _line(self, line: ParsedLine, depth: int) -> None:
         for simple in line.simple_commands[:_MAX_FORMS]:
@@ -185,8 +137,6 @@ class _Explorer:
         name = program(words[0])
         for script in evaluated(words):
             self._script(script, depth + 1)
-        self.unknown = self.unknown or splits_text(words)
-        self._delegated(words, depth)
         if name not in WRAPPERS and name not in SHELLS:
             return
         inner = inner_commands(words, _MAX_INNER + 1)
@@ -203,25 +153,13 @@ def _fed_from_outside(simple: SimpleCommand) -> bool:
         return False
     if argv[0] in _REBINDS or (argv[0] in _DECLARES and any(names_a_loader(word) for word in argv[1:])):
         return True
-    given = any(redirect.op == "<<<" or redirect.body is not None for redirect in simple.redirects)
-    wraps = program(argv[0]) in WRAPPERS
-    tails = (argv, *inner_commands(argv, _MAX_INNER)) if wraps else (argv,)
-    return any((reads_commands(tail) and not given) or may_run_input(tail) for tail in tails)
-
-
-def _command_starts(words: tuple[str, ...], index: int) -> list[re.Match[str]]:
-    """Where in an argument a command may begin; in a script of sed right after any letter."""
-    if program(words[0]) not in ("sed", "gsed"):
-        return list(_COMMAND_START.finditer(words[index]))
-    places = (
-        _ANYWHERE.match(words[index], place) for place in range(min(len(words[index]), _MAX_STARTS + 1))
-    )
-    return [place for place in places if place is not None]
-
-
-def _may_be_program(name: str, argv: tuple[str, ...], index: int) -> bool:
-    """Whether the word at `index` may be the program that a wrapper runs: for `find` only after `-exec`."""
-    return name not in ("find", "fd", "fdfind") or argv[index - 1] in _RUNS_NEXT
+    if reads_commands(argv):
+        return not any(redirect.op == "<<<" or redirect.body is not None for redirect in simple.redirects)
+    if program(argv[0]) not in ("xargs", "gxargs", "parallel"):
+        return False
+    replaces = any(word.startswith(("-I", "-i", "--replace")) or "{" in word for word in argv[1:])
+    named = any(not word.startswith("-") for word in argv[1:])
+    return replaces or not named or any(program(word) in SHELLS for word in argv[1:])
 
 
 def _spellings(words: tuple[str, ...], base: str, home: str) -> list[str]:

@@ -8,24 +8,21 @@ from datetime import datetime
 from caliban_permissions.characters import refused_command
 from caliban_permissions.commands.command import LineSubject, ShellCommand
 from caliban_permissions.commands.destruction import dangers
-from caliban_permissions.commands.reading import ONLY_READS, ReadOnlyCommands
 from caliban_permissions.commands.simple import SimpleSubject
 from caliban_permissions.judge import conclude, guarded, judge_path, unreadable
 from caliban_permissions.judgement import HumanOnly, JudgedPart, Judgement, refusal
-from caliban_permissions.names import EDITORS, READER, names_for
+from caliban_permissions.names import EDITORS, names_for
 from caliban_permissions.paths import PathContext, resolve
 from caliban_permissions.protected import protection
 from caliban_permissions.rules.chain import RuleChain, Ruling, means, raised_to
 from caliban_permissions.rules.compiled import CompiledRule
-from caliban_permissions.shell.line import HOLE, excerpt
+from caliban_permissions.shell.line import excerpt
 from caliban_permissions.subjects import PathSubject
 
 
-def judge_bash(
-    command: ShellCommand, chain: RuleChain, now: datetime, *, reads_free: bool = False
-) -> Judgement:
-    """The judgement for one shell command; with `reads_free` what only reads the workspace needs no rule."""
-    return _CommandJudge(command, chain, now, reads_free=reads_free).judgement()
+def judge_bash(command: ShellCommand, chain: RuleChain, now: datetime) -> Judgement:
+    """The judgement for one shell command."""
+    return _CommandJudge(command, chain, now).judgement()
 
 
 def read_command(text: str, cwd: str, place: PathContext, tool: str) -> ShellCommand | Judgement:
@@ -37,8 +34,7 @@ def read_command(text: str, cwd: str, place: PathContext, tool: str) -> ShellCom
 
 
 class _CommandJudge:
-    def __init__(self, command: ShellCommand, chain: RuleChain, now: datetime, *, reads_free: bool) -> None:
-        self.readers = ReadOnlyCommands(command, chain, now) if reads_free else None
+    def __init__(self, command: ShellCommand, chain: RuleChain, now: datetime) -> None:
         self.command = command
         self.chain = chain
         self.now = now
@@ -58,15 +54,11 @@ class _CommandJudge:
         parts = [*commands]
         if not simple_commands or line.rule is not None:
             parts.append(
-                JudgedPart(
-                    "line", self.command.text, line.action, line, self._doubts(simple_commands), (), self.line
-                )
+                JudgedPart("line", self.command.text, line.action, line, self._doubts(simple_commands))
             )
         parts += self._destruction()
         exact = all(self._exact(ruling) for ruling in rulings) if simple_commands else self._exact(line)
         parts += self._writes(blanket=blanket, exact=exact)
-        if not exact:
-            parts += self._protected()
         parts += self._reads()
         parts = [unreadable(self.command.tools, part, self.chain) for part in parts]
         parts = self._with_may_match(parts)
@@ -106,15 +98,9 @@ class _CommandJudge:
         return rule is not None and (rule.bare or rule.spells_out(self.command.text))
 
     def _command_part(self, simple: SimpleSubject, ruling: Ruling) -> JudgedPart:
+        notes = self._why_uncovered(simple) if ruling.action == "ask" else ()
         text = simple.parsed.raw if simple.parsed.words else simple.parsed.raw or self.command.text
-        if ruling.action != "ask":
-            return JudgedPart("command", text, ruling.action, ruling, subject=simple)
-        problem = "" if self.readers is None or ruling.explicit else self.readers.problem(simple)
-        if problem is None:
-            free = Ruling("allow", None, len(self.chain.all))
-            return JudgedPart("command", text, "allow", free, (ONLY_READS,), subject=simple)
-        notes = (*self._why_uncovered(simple), *filter(None, (problem,)))
-        return JudgedPart("command", text, ruling.action, ruling, notes, subject=simple)
+        return JudgedPart("command", text, ruling.action, ruling, notes)
 
     def _why_uncovered(self, simple: SimpleSubject) -> tuple[str, ...]:
         """What keeps an allow rule that matches the words from covering the simple command."""
@@ -169,18 +155,10 @@ class _CommandJudge:
             ruling = self.chain.decide(subject, self.now)
             text = subject.names.given
             if ruling.explicit and ruling.action != "allow":
-                yield JudgedPart("write", text, ruling.action, ruling, subject=subject)
+                yield JudgedPart("write", text, ruling.action, ruling)
             elif any(protection(name, self.place) == "authority" for name in subject.names.canonicals):
                 free = Ruling("allow", None, len(self.chain.all))
                 yield guarded(JudgedPart("write", text, "allow", free), subject.names, self.place)
-
-    def _protected(self) -> Iterator[JudgedPart]:
-        """What may change a protected file is asked about, whichever program does it."""
-        free = Ruling("allow", None, len(self.chain.all))
-        for subject in (path for simple in self.command.simple_commands for path in simple.perhaps_written()):
-            if any(protection(name, self.place) == "authority" for name in subject.names.canonicals):
-                part = JudgedPart("write", subject.names.given, "allow", free)
-                yield guarded(part, subject.names, self.place)
 
     def _redirect_targets(self) -> Iterator[PathSubject]:
         for simple in self.command.simple_commands:
@@ -195,39 +173,10 @@ class _CommandJudge:
         """Deny and ask rules for Read bind the arguments of commands."""
         if not self.chain.guards_reads:
             return
-        for subject in (*self._read_by_groups(), *self._read_by_commands()):
+        for subject in (path for simple in self.command.simple_commands for path in simple.reads()):
             ruling = self.chain.decide(subject, self.now)
             if ruling.explicit and ruling.action != "allow":
-                yield JudgedPart("read", subject.names.given, ruling.action, ruling, subject=subject)
-            elif subject.names.uncertain is not None:
-                yield from self._perhaps_read(subject)
-
-    def _read_by_commands(self) -> Iterator[PathSubject]:
-        for simple in self.command.simple_commands:
-            yield from simple.reads()
-
-    def _read_by_groups(self) -> Iterator[PathSubject]:
-        """The files that groups and loops are given as input."""
-        bases = (
-            self.command.simple_commands[-1].bases if self.command.simple_commands else (self.command.cwd,)
-        )
-        for redirect in self.command.line.redirects:
-            if redirect.op in ("<", "<>"):
-                for base in bases:
-                    yield PathSubject(
-                        (READER,), resolve(redirect.target.text.replace(HOLE, "?"), self.place, base)
-                    )
-
-    def _perhaps_read(self, subject: PathSubject) -> Iterator[JudgedPart]:
-        """A file whose name is known only when the command runs may be one that a rule denies."""
-        for rule in self.chain.written:
-            denies = rule.action == "deny" and any(rule.names(tool) for tool in subject.tools)
-            if denies and (not subject.names.names or subject.may_be_touched_by(rule)):
-                text = f"it may read what the rule {rule.rule.pattern} denies"
-                free = Ruling("allow", None, len(self.chain.all))
-                only = HumanOnly("may match", text)
-                yield JudgedPart("read", subject.names.given, "ask", free, (text,), (only,))
-                return
+                yield JudgedPart("read", subject.names.given, ruling.action, ruling)
 
     def _with_may_match(self, parts: list[JudgedPart]) -> list[JudgedPart]:
         """A command that is not clear is not waved on past a deny rule that it may match."""

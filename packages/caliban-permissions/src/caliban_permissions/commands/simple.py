@@ -10,13 +10,9 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from caliban_permissions.commands.effects import possible_targets
 from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
 from caliban_permissions.commands.forms import Forms, simple_forms
-from caliban_permissions.commands.installed import planted
-from caliban_permissions.commands.unknown import names_after, only_values
 from caliban_permissions.commands.wildcards import Directories, expand
-from caliban_permissions.commands.wrappers import WRAPPERS, program
 from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND
 from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, resolve
 from caliban_permissions.rules.compiled import CompiledRule
@@ -26,12 +22,11 @@ from caliban_permissions.shell import HOLE, Opacity, SimpleCommand
 from caliban_permissions.shell.loose import dequoted
 from caliban_permissions.side_effects import Evidence, side_effects
 from caliban_permissions.side_effects.git import ELSEWHERE
-from caliban_permissions.side_effects.row import RUNS, WRITES, everything, whole
+from caliban_permissions.side_effects.row import RUNS, WRITES, whole
 from caliban_permissions.subjects import PathSubject
 
 _BLANKS = re.compile(r"[ \t]+")
 _FUSED = str.maketrans({" ": "\x01", "\t": "\x01", "\n": "\x01"})
-_ESCAPED = re.compile(r"[*?\[\]\\]")
 _MAX_PATHS = 64
 _INSTALLED = frozenset("usr bin sbin opt nix gnu snap Applications Library System".split())
 
@@ -45,8 +40,8 @@ class CommandContext(Protocol):
     directories: Directories
 
     @property
-    def obscure(self) -> bool:
-        """Whether more of the whole command is unknown than values."""
+    def opaque(self) -> tuple[Opacity, ...]:
+        """The doubts about the whole command."""
         ...
 
 
@@ -83,8 +78,7 @@ class SimpleSubject:
             return False
         if isinstance(argument, Bare):
             return True
-        settled = not self.command.obscure and self.only_values
-        return settled and self.textually_covered_by(rule) and not self.unnamed(rule)
+        return not self.command.opaque and self.textually_covered_by(rule) and not self.unnamed(rule)
 
     def textually_covered_by(self, rule: CompiledRule) -> bool:
         """Whether the words match, whatever they may hide."""
@@ -154,12 +148,8 @@ class SimpleSubject:
             if word.glob is None:
                 words.append((index, word.text))
                 continue
-            pattern = word.glob
-            if word.at_home:
-                pattern = _ESCAPED.sub(r"\\\g<0>", self.command.place.home) + pattern[1:]
             for base in self.bases:
-                known = self.known or pattern.startswith("/")
-                names = expand(pattern, base, self.command.directories) if known else None
+                names = expand(word.glob, base, self.command.directories) if self.known else None
                 if names is None:
                     return None
                 words += ((index, name) for name in names)
@@ -175,26 +165,17 @@ class SimpleSubject:
             doubts += (
                 Opacity("file name that reads as an option", name)
                 for index, name in self.expanded
-                if name.startswith("-")
-                and self.parsed.words[index].glob is not None
-                and index < names_after(self.parsed.argv)
+                if name.startswith("-") and self.parsed.words[index].glob is not None
             )
         doubts += (
             Opacity("file name that reads as an option", redirect.target.text)
             for redirect in self.parsed.redirects
             if redirect.writes and _like_an_option(redirect.target.text)
         )
-        if not self.known and self.parsed.argv[:1] != ("cd",):
-            doubts.append(Opacity("change to a directory that is not known"))
         away = next((base for base in self.bases[1:] if not self.command.place.inside(base)), None)
         if away is not None and self.parsed.argv[:1] != ("cd",):
             doubts.append(Opacity("change to a directory outside the workspace", away))
         return tuple(doubts)
-
-    @cached_property
-    def only_values(self) -> bool:
-        """Whether what is unknown of it is nothing but the value of arguments."""
-        return not self.opaque or only_values(self.parsed.words)
 
     @cached_property
     def evidence(self) -> tuple[Evidence, ...]:
@@ -203,32 +184,17 @@ class SimpleSubject:
         if not self.parsed.words or expanded is None:
             return ()
         argv = self._arguments
+        place = self.command.place
         items = []
         for item in (*side_effects(argv), *self._outside(argv), *self._local_program(argv)):
             index = expanded[item.word][0]
             globbed = self.parsed.words[index].glob is not None
             size = max(item.size, len(self.parsed.words[index].text)) if globbed else item.size
-            if item.why != ELSEWHERE or not self._stays_inside(item.text):
+            if item.why != ELSEWHERE or resolve(item.text, place, self.bases[0]).canonicals != (
+                place.workspace,
+            ):
                 items.append(Evidence(index, size, item.why, item.text))
         return tuple(items)
-
-    def _stays_inside(self, directory: str) -> bool:
-        """Whether a directory is in the workspace wherever the command runs."""
-        names = [resolve(directory, self.command.place, base) for base in self.bases]
-        inside = self.command.place.inside
-        return self.known and all(
-            each.uncertain is None and each.canonicals and all(map(inside, each.canonicals)) for each in names
-        )
-
-    @cached_property
-    def planted(self) -> bool:
-        """Whether a program that it names may be one that somebody put into the search path."""
-        argv = self._arguments
-        if not argv or not self.command.place.search_path:
-            return False
-        names = argv if program(argv[0]) in WRAPPERS else argv[:1]
-        place = self.command.place
-        return any("/" not in name and planted(name, place, self.bases) for name in names if name)
 
     def reads(self) -> Iterator[PathSubject]:
         """The files that the simple command may read, by its arguments and its input redirects."""
@@ -243,11 +209,6 @@ class SimpleSubject:
         if self._arguments:
             yield from self._subjects((target for _, target in write_targets(self._arguments)), EDITORS)
 
-    def perhaps_written(self) -> Iterator[PathSubject]:
-        """The files in the arguments of a command that may change them, for all that is known of it."""
-        if self._arguments:
-            yield from self._subjects(possible_targets(self._arguments), EDITORS)
-
     def redirected(self) -> Iterator[PathSubject]:
         """The files that the simple command's redirects write."""
         targets = (item.target.text for item in self.parsed.redirects if item.writes)
@@ -261,7 +222,7 @@ class SimpleSubject:
             if number == _MAX_PATHS:
                 yield PathSubject(tools, ANY_PATH)
                 return
-            names = self.names_of(path)
+            names = self._names(path)
             if names.refused is None:
                 yield PathSubject(tools, names)
             elif tools[0] != READER:
@@ -272,8 +233,7 @@ class SimpleSubject:
         """The arguments after file-name expansion, as far as it is known."""
         return self.parsed.argv if self.expanded is None else tuple(text for _, text in self.expanded)
 
-    def names_of(self, text: str) -> PathNames:
-        """The names of a path as the simple command means it."""
+    def _names(self, text: str) -> PathNames:
         if HOLE in text:
             return PathNames(text.replace(HOLE, "?"), uncertain="its name is known only when it runs")
         readings = [resolve(text, self.command.place, base) for base in self.bases]
@@ -292,9 +252,7 @@ class SimpleSubject:
             if number == _MAX_PATHS:
                 yield whole(argv, len(argv) - 1, WRITES)
                 return
-            if shared_device(target):
-                continue
-            names = self.names_of(target)
+            names = self._names(target)
             if any(not self.command.place.inside(canonical) for canonical in names.canonicals):
                 yield whole(argv, index, WRITES + " outside the workspace")
             elif _like_an_option(target):
@@ -302,11 +260,7 @@ class SimpleSubject:
 
     def _local_program(self, argv: tuple[str, ...]) -> Iterator[Evidence]:
         """A program given by a path that is not where programs are installed."""
-        if HOLE in argv[0]:
-            return
-        if self.planted:
-            yield everything(argv, RUNS + " of the workspace")
-        if "/" not in argv[0]:
+        if "/" not in argv[0] or HOLE in argv[0]:
             return
         real = os.path.realpath(f"{self.bases[0]}/{argv[0]}" if argv[0][0] != "/" else argv[0])
         if real.split("/")[1] not in _INSTALLED or self.command.place.inside(real):

@@ -51,7 +51,7 @@ def _for_simple(tool: str, simple: SimpleSubject) -> str | None:
     """A prefix rule for the program and its sub-command, or the exact text where a prefix would delegate."""
     words = simple.parsed.words
     argv = simple.parsed.argv
-    if not argv or any(item.size > len(argv[item.word]) for item in simple.evidence):
+    if any(item.size > len(argv[item.word]) for item in simple.evidence):
         return None
     name = program(argv[0])
     size = 1

@@ -11,7 +11,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 SHELLS = frozenset(
@@ -58,7 +57,6 @@ _VERSIONED = frozenset(
     "scala gradle cargo go".split()
 )
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_INPUT = re.compile(r"-$|/dev/(?:stdin|fd/)|/proc/[^/]+/(?:task/[^/]+/)?fd/")
 _SHELL_TEXT = re.compile(r"[ \t\n;|&<>()$`\\'\"]")
 _DURATION = re.compile(r"[0-9.]+[smhd]?")
 
@@ -92,7 +90,6 @@ GRAMMARS: Mapping[str, WrapperGrammar] = {
 """The wrappers of which an allow rule may name the inner program; all others must be named whole."""
 
 
-@lru_cache(maxsize=4_096)
 def program(word: str) -> str:
     """The name by which tables know a program: without directory, version and `.exe`, in lower case."""
     name = posixpath.basename(word.replace("\\", "/")).lower()
@@ -172,39 +169,6 @@ def evaluated(argv: tuple[str, ...]) -> tuple[str, ...]:
     if argv[0] not in _EVALUATORS:
         return ()
     return tuple(word for word in argv[1:] if "$(" in word or "`" in word)
-
-
-def splits_text(argv: tuple[str, ...]) -> bool:
-    """Whether `env` is told to make words of a text, by escapes of its own."""
-    if program(argv[0]) != "env":
-        return False
-    for word in argv[1:]:
-        if word.startswith("--"):
-            if len(word) > 2 and "--split-string".startswith(word.partition("=")[0]):
-                return True
-        elif word.startswith("-"):
-            if "S" in word:
-                return True
-        elif not _ASSIGNMENT.match(word):
-            return False
-    return False
-
-
-def may_run_input(argv: tuple[str, ...]) -> bool:
-    """Whether a program runs what it reads: its input names the program, or is the script."""
-    name = program(argv[0])
-    if name in ("at", "batch", "parallel", "sem"):
-        return True
-    if name in (".", "source"):
-        return any(_INPUT.match(word) or "\0" in word for word in argv[1:2])
-    if name in SHELLS:
-        return any(_INPUT.match(word) for word in argv[1:])
-    if name not in ("xargs", "gxargs"):
-        return False
-    replaces = any(word.startswith(("-I", "-i", "-J", "--rep")) or "{" in word for word in argv[1:])
-    named = any(not word.startswith("-") for word in argv[1:])
-    runners = SHELLS | WRAPPERS
-    return replaces or not named or any(program(word) in runners for word in argv[1:])
 
 
 def reads_commands(argv: tuple[str, ...]) -> bool:

@@ -99,19 +99,6 @@ class RuleChain:
         """The ruling for a subject: the first match, made stricter by the floors above its scope."""
         return self.raised(self.first(self.all, subject, now), subject, now)
 
-    def matching(self, subject: Subject) -> tuple[CompiledRule, ...]:
-        """Every rule that matches a subject, in the order of evaluation, in force or not."""
-        tools = subject.tools
-        return tuple(
-            rule
-            for rule in self.all
-            if (
-                rule.names(tools[0]) and subject.covered_by(rule)
-                if rule.action == "allow"
-                else means(rule, tools) and subject.touched_by(rule)
-            )
-        )
-
     def raised(self, ruling: Ruling, subject: Subject, now: datetime) -> Ruling:
         """The ruling after the floors: managed rules always, user rules against the project."""
         if ruling.scope == "project" and self.user:

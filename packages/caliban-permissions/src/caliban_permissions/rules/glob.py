@@ -13,7 +13,6 @@ from typing import NamedTuple, TypeAlias
 _ESCAPABLE = frozenset("*?[]{}\\")
 _UNSUPPORTED = frozenset("[]{}")
 _WILD = re.compile(r"[*?\[\]{}]")
-_MEANS_MORE = re.compile(r"[*?\[\]{}\\]")
 _WORD_CHARACTER = re.compile(r"[A-Za-z0-9_]")
 
 Piece: TypeAlias = "str | re.Pattern[str]"
@@ -95,7 +94,7 @@ _NOTHING = TextGlob((), (), "", False)
 
 def escaped(text: str) -> str:
     """The text as a pattern that means only itself."""
-    return _MEANS_MORE.sub(r"\\\g<0>", text)
+    return _WILD.sub(r"\\\g<0>", text)
 
 
 class PathGlob(NamedTuple):

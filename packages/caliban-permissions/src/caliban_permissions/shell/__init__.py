@@ -2,9 +2,7 @@
 
 from caliban_permissions.shell.line import HOLE, Opacity, ParsedLine, Redirect, SimpleCommand, Word
 from caliban_permissions.shell.loose import loose_commands
-from caliban_permissions.shell.parse import parse_line
-from caliban_permissions.shell.print import print_line
-from caliban_permissions.shell.variables import names_a_loader
+from caliban_permissions.shell.parse import names_a_loader, parse_line
 
 __all__ = [
     "HOLE",
@@ -16,5 +14,4 @@ __all__ = [
     "loose_commands",
     "names_a_loader",
     "parse_line",
-    "print_line",
 ]

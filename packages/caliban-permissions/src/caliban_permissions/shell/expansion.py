@@ -19,11 +19,6 @@ _PLAIN_PARAMETER = re.compile(
     r"\$\{#?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+)"
     r"(?:(?::?[-+=?]|[%#/^,])[^$`()\[\]{}@!\\'\"]*|:[ ]?-?[0-9]+(?::-?[0-9]+)?)?\}"
 )
-_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_DOCUMENT = re.compile(
-    r"\$\([ \t\n]*cat[ \t]*<<(-?)[ \t]*(?:'([A-Za-z0-9_]+)'|\"([A-Za-z0-9_]+)\"|([A-Za-z0-9_]+))[ \t]*\n"
-)
-_TABS = re.compile(r"^\t+", re.MULTILINE)
 _NUMBERS = re.compile(r"\$\(\([0-9 +*/%-]+\)\)")
 _BRACKETS: Mapping[str, re.Pattern[str]] = {
     "()": re.compile(r"[\\'\"()]"),
@@ -71,35 +66,6 @@ def dollar(text: str, index: int) -> tuple[int, Opacity] | None:
     if text.startswith("\\\n", index + 1):
         return index + 1, Opacity("line continuation after $", text[index : index + 4], runs=True)
     return None
-
-
-def variable_name(opacity: Opacity) -> str:
-    """The name of the variable that is all of an expansion, or nothing."""
-    match = _VARIABLE.fullmatch(opacity.text) if opacity.what == "variable" else None
-    return "" if match is None else match.group(1) or match.group(2)
-
-
-def is_number(opacity: Opacity) -> bool:
-    """Whether an expansion can only become digits with a sign."""
-    return opacity.text in ("$?", "$#", "$$") or (opacity.what == "arithmetic" and not opacity.runs)
-
-
-def document(text: str, index: int) -> tuple[int, str] | None:
-    """The end and the data of `$(cat <<'E' ... E)` at `index`: text that a command spells in lines."""
-    opening = _DOCUMENT.match(text, index)
-    if opening is None:
-        return None
-    tabs, *delimiters = opening.groups()
-    delimiter = next(filter(None, delimiters))
-    blanks = "\t*" if tabs else ""
-    # The first line that begins with the delimiter must be it: shells differ in whether another ends it, too.
-    end = re.compile(rf"^{blanks}{delimiter}(\n[ \t\n]*\))?", re.MULTILINE).search(text, opening.end())
-    if end is None or end.group(1) is None:
-        return None
-    data = text[opening.end() : end.start()]
-    if delimiters[2] and any(char in data for char in "$`\\"):
-        return None
-    return end.end(), (_TABS.sub("", data) if tabs else data).rstrip("\n")
 
 
 def backtick(text: str, index: int) -> tuple[int, Opacity] | None:

@@ -1,48 +1,39 @@
-"""The grammar: lists, pipelines, groups, conditions and loops of simple commands with redirects.
+"""The grammar: lists, pipelines, subshells and groups of simple commands with redirects.
 
-Functions, `case`, `[[`, arithmetic commands and whatever else bash knows are doubts about the whole line. The
+Loops, conditions, functions, arithmetic and whatever else bash knows are doubts about the whole line. The
 simple commands of a doubtful line are a best guess, good enough for deny rules only.
 """
+
+# ruff: noqa: SIM905 - a table of words reads best as words
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from caliban_permissions.characters import MAX_CHECKED_CHARS, hidden_character
-from caliban_permissions.shell.draft import Draft, target_opacity
 from caliban_permissions.shell.lex import Lexer, LexToken
-from caliban_permissions.shell.line import Opacity, ParsedLine, Piece, Redirect, Word
-from caliban_permissions.shell.reserved import RESERVED
-from caliban_permissions.shell.values import MAX_DEPTH, Bindings, settle
-from caliban_permissions.shell.variables import ASSIGNMENT, harmless
+from caliban_permissions.shell.line import HOLE, Opacity, ParsedLine, Redirect, SimpleCommand, Word
 
 _SEPARATORS = frozenset({";", "&", "&&", "||", "|", "|&", "\n"})
 _NEED_A_COMMAND = frozenset({"&&", "||", "|", "|&"})
-_PIPES = ("|", "|&")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LOOPS = ("while", "until")
-_STEPS: Mapping[str, tuple[tuple[str, str], str]] = {
-    "then": (("if", "condition"), "body"),
-    "elif": (("if", "body"), "condition"),
-    "else": (("if", "body"), "last"),
-    "do": (("loop", "condition"), "body"),
-}
-"""For each word inside a construct: where it may stand, and what follows it."""
+_CONTROL = frozenset(
+    "if then elif else fi for while until do done case esac select function time coproc [[ ]]".split()
+)
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]]*\])?\+?=")
+_INERT_VALUE = re.compile(r"[A-Za-z0-9_.,@+-]*")
+_TIME_ZONE = re.compile(r"[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*")
 
-_ENDS: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "fi": (("if", "body"), ("if", "last")),
-    "done": (("loop", "body"),),
-    "}": (("{", ""),),
-    ")": (("(", ""),),
-}
+INERT_VARIABLES = frozenset(
+    "LANG LANGUAGE TZ TERM COLORTERM COLUMNS LINES NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE CI "
+    "RUST_BACKTRACE PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONHASHSEED "
+    "LC_ALL LC_ADDRESS LC_COLLATE LC_CTYPE LC_IDENTIFICATION LC_MEASUREMENT LC_MESSAGES LC_MONETARY "
+    "LC_NAME LC_NUMERIC LC_PAPER LC_TELEPHONE LC_TIME".split()
+)
+"""Variables that may stand before an allowed command: they change looks, not what runs."""
 
 
-def parse_line(text: str, depth: int = 0, known: Bindings | None = None) -> ParsedLine:
-    """Read a command. Total and linear: it raises nothing and looks at each character a few times.
-
-    A substitution is read at its own `depth`, with the variables that are `known` where it stands.
-    """
+def parse_line(text: str) -> ParsedLine:
+    """Read a command. Total and linear: it raises nothing and looks at each character a few times."""
     doubts: list[Opacity] = []
     hidden = hidden_character(text)
     if hidden is not None:
@@ -50,32 +41,21 @@ def parse_line(text: str, depth: int = 0, known: Bindings | None = None) -> Pars
     if len(text) > MAX_CHECKED_CHARS:
         doubts.append(Opacity(f"length above {MAX_CHECKED_CHARS} characters", runs=True))
         return ParsedLine(text, (), (), tuple(doubts))
-    return _Parser(Lexer(text).run(), doubts, depth, known or {}).parse()
+    return _Parser(Lexer(text).run(), doubts).parse()
 
 
 class _Parser:
-    """`_required` is the operator that still waits for a command; `_closed` holds right after a group.
+    """`_required` is the operator that still waits for a command; `_closed` holds right after a group."""
 
-    `_header` says what of `for NAME in WORDS` comes next; `_timed` holds right after `time`.
-    """
-
-    def __init__(self, lexer: Lexer, doubts: list[Opacity], depth: int, known: Bindings) -> None:
+    def __init__(self, lexer: Lexer, doubts: list[Opacity]) -> None:
         self.lexer = lexer
         self.doubts = doubts + lexer.doubts
-        self.depth = depth
-        self.pieces: list[Piece | Draft] = []
+        self.simple_commands: list[SimpleCommand] = []
         self.group_redirects: list[Redirect] = []
-        self.groups: list[_Group] = []
-        self.known = dict(known)
-        self.assigned: list[str] = list(known)
+        self.groups: list[str] = []
         self._required: str | None = None
         self._closed = False
-        self._timed = False
-        self._separated = ";"
-        self._header = ""
-        self._variable = ""
-        self._values: list[Word] = []
-        self._draft = Draft()
+        self._draft = _Draft()
 
     def parse(self) -> ParsedLine:
         tokens = self.lexer.tokens
@@ -94,188 +74,84 @@ class _Parser:
         self._finish()
         if self._required is not None:
             self._doubt("nothing follows", self._required)
-        if self._header:
-            self._doubt("control flow", "for")
         if self.groups:
-            self._doubt("unclosed group", self.groups[-1].opener)
-        return self._settled()
-
-    def _settled(self) -> ParsedLine:
-        text = self.lexer.text
-        settled = settle(self.pieces, self.assigned, self._inner, text)
-        simple_commands, pieces, more = settled
-        if not simple_commands and not self.doubts:
+            self._doubt("unclosed group", self.groups[-1])
+        if not self.simple_commands and not self.doubts:
             self._doubt("no command")
-        doubts = (*self.doubts, *more)
-        return ParsedLine(text, simple_commands, tuple(self.group_redirects), doubts, pieces)
-
-    def _inner(self, script: str, known: Bindings) -> ParsedLine | None:
-        return None if self.depth >= MAX_DEPTH else parse_line(script, self.depth + 1, known)
+        return ParsedLine(
+            self.lexer.text, tuple(self.simple_commands), tuple(self.group_redirects), tuple(self.doubts)
+        )
 
     def _doubt(self, what: str, text: str = "", *, runs: bool = True) -> None:
         self.doubts.append(Opacity(what, text, runs))
 
     def _word(self, word: Word) -> None:
-        if self._header:
-            self._header_word(word)
-            return
         if self._closed:
             self._doubt("a word after a group", word.raw)
             self._closed = False
-        if self._draft.empty and (self._option_of_time(word) or self._reserved(word)):
+        if self._draft.empty and self._reserved(word):
             return
-        if not self._draft.words and ASSIGNMENT.match(word.raw):
+        assignment = None if self._draft.words else _ASSIGNMENT.match(word.raw)
+        if assignment is not None:
             self._draft.assigns.append(word)
         else:
             self._draft.words.append(word)
         self._draft.extend(word.start, word.end)
 
-    def _option_of_time(self, word: Word) -> bool:
-        """Take `-p` and `--` after the reserved word `time`; another option there has two readings."""
-        if not self._timed:
-            return False
-        option = word.raw in ("-p", "--")
-        self._timed = word.raw == "-p"
-        if option:
-            self.pieces.append(word.raw)
-        elif word.text.startswith("-"):
-            self._doubt("control flow", f"time {word.raw}")
-        return option
-
     def _reserved(self, word: Word) -> bool:
         """Take a reserved word at the start of a command; false for an ordinary word."""
-        raw = word.raw
-        if raw == "!":
-            if self._required in _PIPES:
+        if word.raw == "!":
+            if self._required in ("|", "|&"):
                 self._doubt("unexpected operator", "!")
-            self._begin("!")
-        elif raw == "time" and self._required not in _PIPES:
-            self._begin("time")
-            self._timed = True
-        elif raw == "{":
-            self._begin("{", _Group("{", "{"))
-        elif raw == "if":
-            self._begin("if", _Group("if", "if", "condition"))
-        elif raw in _LOOPS:
-            self._begin(raw, _Group("loop", raw, "condition"))
-        elif raw == "for":
-            self._header = "name"
-            self.pieces.append("for")
-        elif raw in _STEPS:
-            self._step(raw)
-        elif raw in _ENDS:
-            self._close(raw)
-        elif raw in RESERVED and raw != "in" and not (raw == "time" and self._required in _PIPES):
-            self._doubt("control flow", raw, runs=raw == "function")
+            self._required = "!"
+        elif word.raw == "{":
+            self.groups.append("{")
+            self._required = "{"
+        elif word.raw == "}":
+            self._close("{", "}")
+        elif word.raw in _CONTROL:
+            self._doubt("control flow", word.raw, runs=word.raw == "function")
             self._required = None
         else:
             return False
         return True
 
-    def _begin(self, word: str, group: _Group | None = None) -> None:
-        """Note a word after which a command must come, and the construct that it opens."""
-        self.pieces.append(word)
-        self._required = word
-        if group is not None:
-            self.groups.append(group)
-
-    def _step(self, word: str) -> None:
-        place, following = _STEPS[word]
-        group = self.groups[-1] if self.groups else None
-        if group is None or (group.kind, group.state) != place or self._required is not None:
-            self._doubt("control flow", word)
-        else:
-            group.state = following
-        self._begin(word)
-
-    def _header_word(self, word: Word) -> None:
-        raw = word.raw
-        match self._header:
-            case "name" if _NAME.fullmatch(raw) and harmless(raw, None):
-                self._variable, self._header = raw, "in"
-                self.pieces.append(raw)
-            case "in" if raw == "in":
-                self._values, self._header = [], "values"
-                self.pieces.append("in")
-            case "values":
-                self._values.append(word)
-                self.pieces.append(word)
-            case "do" if raw == "do":
-                values = tuple(self._values)
-                self.groups.append(_Group("loop", "for", "body", self._variable, values))
-                self.assigned.append(self._variable)
-                self._header = ""
-                self._begin("do")
-            case _:
-                self._broken_header()
-                self._word(word)
-
-    def _broken_header(self) -> None:
-        self._doubt("control flow", "for")
-        self._header = ""
-
     def _redirect(self, token: LexToken, index: int, target: Word | None) -> None:
-        if self._header:
-            self._broken_header()
         if target is None:
             self._doubt("a redirect without a target", token.text)
             return
         redirect = Redirect(token.text, target, token.descriptor, self.lexer.bodies.get(index))
         if self._closed:
             self.group_redirects.append(redirect)
-            self.pieces.append(redirect)
-            self.doubts.extend(target_opacity(redirect))
+            self.doubts.extend(_target_opacity(redirect))
             return
         self._draft.redirects.append(redirect)
         self._draft.extend(token.start - len(token.descriptor), target.end)
 
     def _operator(self, token: LexToken, following: LexToken | None) -> None:
-        if self._header:
-            self._header_operator(token.text)
-            if self._header:
-                return
         if token.text == "(":
             self._open(token, following)
         elif token.text == ")":
             self._finish()
-            self._close(")")
+            self._close("(", ")")
         elif token.text in _SEPARATORS:
             self._separator(token.text)
         else:
             self._finish()
             self._doubt("unexpected operator", token.text)
 
-    def _header_operator(self, operator: str) -> None:
-        if operator in (";", "\n") and self._header == "values":
-            self._header = "do"
-            self.pieces.append(operator)
-        elif operator == "\n" and self._header == "do":
-            self.pieces.append(operator)
-        else:
-            self._broken_header()
-
     def _separator(self, operator: str) -> None:
-        draft = self._draft
         complete = self._finish() or self._closed
-        if complete:
-            self._learn(draft, operator)
         self._closed = False
-        self.pieces.append(operator)
         if operator == "\n":
             if complete:
                 self._required = None
-                self._separated = operator
             return
         if not complete:
             self._doubt("nothing stands before", operator)
+        if operator == "&":
+            self._doubt("background job", "&", runs=False)
         self._required = operator if operator in _NEED_A_COMMAND else None
-        self._separated = operator
-
-    def _learn(self, draft: Draft, operator: str) -> None:
-        """Know the variable of an assignment that surely happens before what follows."""
-        sure = not self.groups and self._separated in (";", "\n", "&") and operator in (";", "\n", "&&")
-        if sure and draft.only_assigns and not draft.marked:
-            self.known.update((name, (value,)) for name, value in draft.values())
 
     def _open(self, token: LexToken, following: LexToken | None) -> None:
         if not self._draft.empty or self._closed:
@@ -283,39 +159,99 @@ class _Parser:
             self._doubt("function or pattern", "(")
         elif following is not None and following.text == "(" and following.start == token.start + 1:
             self._doubt("arithmetic", "((")
-        self._begin("(", _Group("(", "("))
+        self.groups.append("(")
+        self._required = "("
 
-    def _close(self, closer: str) -> None:
-        group = self.groups[-1] if self.groups else None
-        if group is not None and (group.kind, group.state) in _ENDS[closer] and self._required is None:
+    def _close(self, opener: str, closer: str) -> None:
+        if self.groups and self.groups[-1] == opener and self._required is None:
             self.groups.pop()
         else:
-            self._doubt("unexpected operator" if closer in ")}" else "control flow", closer)
+            self._doubt("unexpected operator", closer)
             self._required = None
-        self.pieces.append(closer)
         self._closed = True
 
     def _finish(self) -> bool:
         """End the simple command, if there is one."""
-        self._timed = False
         if self._draft.empty:
             return False
-        self._draft.place(self.known, self.groups, marked=self._required in ("!", "time"))
-        self.assigned += (name for name in self._draft.names())
-        self.pieces.append(self._draft)
-        self._draft = Draft()
+        self.simple_commands.append(self._draft.simple(self.lexer.text))
+        self._draft = _Draft()
         self._required = None
         return True
 
 
-class _Group:
-    """A construct that is open: its kind, the word that opened it, and which part of it is being read."""
+class _Draft:
+    """A simple command while it is read."""
 
-    def __init__(
-        self, kind: str, opener: str, state: str = "", variable: str = "", values: tuple[Word, ...] = ()
-    ) -> None:
-        self.kind = kind
-        self.opener = opener
-        self.state = state
-        self.variable = variable
-        self.values = values
+    def __init__(self) -> None:
+        self.words: list[Word] = []
+        self.assigns: list[Word] = []
+        self.redirects: list[Redirect] = []
+        self.start = self.end = -1
+
+    @property
+    def empty(self) -> bool:
+        return self.end < 0
+
+    def extend(self, start: int, end: int) -> None:
+        self.start = start if self.start < 0 else min(self.start, start)
+        self.end = end
+
+    def simple(self, text: str) -> SimpleCommand:
+        opaque = [opacity for word in (*self.assigns, *self.words) for opacity in word.opaque]
+        opaque += [opacity for redirect in self.redirects for opacity in _target_opacity(redirect)]
+        opaque += [
+            Opacity("assignment", word.raw, names_a_loader(word.raw))
+            for word in self.assigns
+            if not _inert(word)
+        ]
+        if self.words:
+            opaque += _program_opacity(self.words[0])
+        elif not self.assigns:
+            opaque.append(Opacity("redirect without a command"))
+        else:
+            opaque += [Opacity("assignment", word.raw) for word in self.assigns if _inert(word)]
+        raw = text[self.start : self.end]
+        return SimpleCommand(
+            tuple(self.words), tuple(self.assigns), tuple(self.redirects), raw, tuple(opaque)
+        )
+
+
+def _program_opacity(word: Word) -> list[Opacity]:
+    if (
+        HOLE in word.text
+        or word.glob is not None
+        or (word.opaque and word.opaque[0].what != "ANSI-C quoting")
+    ):
+        return [Opacity("command name that is not literal", word.raw, runs=True)]
+    if not word.text:
+        return [Opacity("empty command name", word.raw, runs=True)]
+    return []
+
+
+def _target_opacity(redirect: Redirect) -> tuple[Opacity, ...]:
+    if redirect.op in ("<<", "<<-"):
+        broken = "\n" in redirect.target.text
+        return (
+            (*redirect.target.opaque, Opacity("here-document delimiter of two lines"))
+            if broken
+            else (redirect.target.opaque)
+        )
+    if redirect.target.glob is not None and redirect.op != "<<<":
+        return (*redirect.target.opaque, Opacity("wildcard in a redirect target", redirect.target.raw))
+    return redirect.target.opaque
+
+
+def _inert(word: Word) -> bool:
+    assignment = _ASSIGNMENT.match(word.raw)
+    if assignment is None or assignment.group(1) not in INERT_VARIABLES or assignment.group(0)[-2:] == "+=":
+        return False
+    value = word.text[assignment.end() :]
+    allowed = _TIME_ZONE if assignment.group(1) == "TZ" else _INERT_VALUE
+    return "[" not in assignment.group(0) and not word.opaque and allowed.fullmatch(value) is not None
+
+
+def names_a_loader(assignment: str) -> bool:
+    """Whether the variable decides which code a program loads, so that anything may run."""
+    name = assignment.partition("=")[0].rstrip("+").upper()
+    return name in ("PATH", "ENV", "BASH_ENV", "IFS", "PS4", "SHELL") or name.startswith(("LD_", "DYLD_"))

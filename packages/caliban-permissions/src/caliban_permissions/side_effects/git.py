@@ -60,7 +60,6 @@ _LONG: Mapping[str, str] = {
     "pathspec-from-file": READS,
     "edit-description": RUNS,
     "no-index": READS,
-    "index-output": WRITES,
     "contents": READS,
 }
 _LONG_SAFE = frozenset({"exec-path", "no-ext-diff", "re", "ref", "reflog", "refs"})
@@ -105,9 +104,6 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
     "update-index": {"--index-info": WRITES, "--fsmonitor": RUNS},
     "rebase": {"-i": RUNS, "--interactive": RUNS},
 }
-_PATCH_ASKS = frozenset("--check --stat --numstat --summary".split())
-_PATCH_ENDS = (("--abort",), ("--skip",), ("--quit",), ("--show-current-patch",))
-_PATCHES = "changes the files that a patch names"
 _CONFIG_READS = frozenset(
     "--get --get-all --get-regexp --get-urlmatch --list -l list get --show-origin --show-scope --name-only "
     "--global --local --system --worktree --type --bool --int --path --null -z --default --includes "
@@ -133,8 +129,6 @@ def git_evidence(argv: tuple[str, ...]) -> list[Evidence]:
     ]
     if sub in ("init", "clone"):
         items += _elsewhere(argv, index)
-    elif sub in ("apply", "am"):
-        items += _patched(argv, index)
     return items
 
 
@@ -213,15 +207,11 @@ def _remote_helper(word: str) -> bool:
 
 
 def _elsewhere(argv: tuple[str, ...], index: int) -> list[Evidence]:
-    """Whatever may be the directory of `init`, `clone` and `worktree`; one in the workspace is none."""
+    """`init` and `clone` with a directory of their own outside the current one."""
+    operands = [place for place in range(index + 1, len(argv)) if not argv[place].startswith("-")]
+    target = operands[0:1] if argv[index] == "init" else operands[1:2]
     return [
-        whole(argv, place, ELSEWHERE)
-        for place in range(index + 1, len(argv))
-        if not argv[place].startswith("-") and ":" not in argv[place]
+        whole(argv, place, WRITES)
+        for place in target
+        if argv[place].startswith(("/", "~", "..")) or "/../" in argv[place]
     ]
-
-
-def _patched(argv: tuple[str, ...], index: int) -> list[Evidence]:
-    """A patch says itself which files it changes."""
-    asks = any(word in _PATCH_ASKS for word in argv[index + 1 :]) and "--apply" not in argv
-    return [] if asks or argv[index + 1 : index + 2] in _PATCH_ENDS else [whole(argv, index, _PATCHES)]

@@ -89,7 +89,7 @@ ROWS: tuple[ArgumentRule, ...] = (
     ArgumentRule(
         "curl",
         LOADS,
-        short="KEqn",
+        short="KEq",
         long="config engine netrc netrc-file netrc-optional cert key proto-default unix-socket "
         "abstract-unix-socket resolve connect-to doh-url preproxy socks5 disable",
         hits=("curl -K k", "curl -sK k", "curl --config k u", "curl --engine x u", "curl --unix-socket s u"),
@@ -99,17 +99,9 @@ ROWS: tuple[ArgumentRule, ...] = (
         "curl",
         READS,
         short="T",
-        long="upload-file data-urlencode url-query variable",
-        match=r"^(?:-[A-Za-z]*[dFbHw])?@|=[@<]|%output\{|^(?i:file|dict|gopher|ldaps?|tftp|scp|sftp|smb|telnet|ftps?):",
-        hits=(
-            "curl --data-urlencode x@.env u",
-            "curl -w '%output{x}' u",
-            "curl -d @.env u",
-            "curl -d@.env u",
-            "curl -F a=@.env u",
-            "curl -T x u",
-            "curl file:///etc/x",
-        ),
+        long="upload-file",
+        match=r"^(?:-[A-Za-z]*[dFbHw])?@|=[@<]|^(?i:file|dict|gopher|ldaps?|tftp|scp|sftp|smb|telnet|ftps?):",
+        hits=("curl -d @.env u", "curl -d@.env u", "curl -F a=@.env u", "curl -T x u", "curl file:///etc/x"),
         misses=("curl -d a=1 u", "curl https://u/", "curl -F a=b u"),
     ),
     ArgumentRule(
@@ -177,7 +169,7 @@ ROWS: tuple[ArgumentRule, ...] = (
         hits=(
             "docker run -v /:/h x",
             "docker exec c id",
-            "docker build -f x .",
+            "docker build .",
             "docker cp a b:c",
             "podman run x",
         ),
@@ -219,16 +211,8 @@ ROWS: tuple[ArgumentRule, ...] = (
     ArgumentRule(
         "kubectl oc helm",
         LOADS,
-        short="s",
-        long="kubeconfig plugin-dir post-renderer cache-dir server token user cluster as as-group as-uid "
-        "certificate-authority client-certificate client-key insecure-skip-tls-verify "
-        "tls-server-name username password",
-        hits=(
-            "kubectl --server=http://x get pods",
-            "kubectl -s x get pods",
-            "kubectl --kubeconfig=x get pods",
-            "helm template --post-renderer ./p a",
-        ),
+        long="kubeconfig plugin-dir post-renderer cache-dir",
+        hits=("kubectl --kubeconfig=x get pods", "helm template --post-renderer ./p a"),
         misses=("kubectl get pods -o wide",),
     ),
     ArgumentRule(
@@ -264,14 +248,8 @@ ROWS: tuple[ArgumentRule, ...] = (
     ArgumentRule(
         "aws gcloud az gsutil rclone s3cmd",
         LOADS,
-        long="endpoint-url cli-input-json config flags-file impersonate-service-account plugin ca-bundle "
-        "cli-input-yaml",
-        match=r"^(?:configure|config)$|^(?:file|fileb)://|^--[a-z-]+=(?:file|fileb)://",
-        hits=(
-            "aws --endpoint-url x s3 ls",
-            "aws configure set credential_process x",
-            "gcloud config set a b",
-        ),
+        long="endpoint-url cli-input-json config flags-file impersonate-service-account plugin",
+        hits=("aws --endpoint-url x s3 ls",),
         misses=("aws s3 ls",),
     ),
     ArgumentRule(
@@ -284,18 +262,9 @@ ROWS: tuple[ArgumentRule, ...] = (
     ArgumentRule(
         "gh glab hub",
         RUNS,
-        short="XFf",
-        long="method field raw-field input hostname",
         subs="alias extension ext codespace cs api auth config repo gist secret ssh-key workflow",
         match=r"^(?:alias|extension|ext|codespace|cs|auth|config|gist|secret|ssh-key|clone|create|delete|edit|run)$|^-[XFf]",
-        hits=(
-            "gh api --method DELETE /x",
-            "gh api --field a=b /x",
-            "gh alias set x '!id'",
-            "gh extension install x",
-            "gh auth token",
-            "gh api -X POST x",
-        ),
+        hits=("gh alias set x '!id'", "gh extension install x", "gh auth token", "gh api -X POST x"),
         misses=("gh pr list", "gh pr view 1", "gh api repos/a/b", "gh run list"),
     ),
     ArgumentRule(

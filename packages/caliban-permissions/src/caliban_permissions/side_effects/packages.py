@@ -18,13 +18,6 @@ TAKES_LONG: Mapping[str, str] = {
 }
 
 _NODE_MANAGERS = "npm pnpm yarn bun cnpm"
-_NPM_SUBCOMMANDS = (
-    "test t tst run run-script rum urn start stop restart ci clean-install install i ls list la ll "
-    "outdated audit view info "
-    "show v explain why fund help help-search root prefix ping pack prune dedupe ddp rebuild rb "
-    "search s find doctor "
-    "diff docs home bugs issues repo query sbom version whoami bin uninstall remove rm un update up upgrade"
-)
 
 ROWS: tuple[ArgumentRule, ...] = (
     ArgumentRule(
@@ -36,18 +29,11 @@ ROWS: tuple[ArgumentRule, ...] = (
         misses=("npm test", "npm run build", "yarn build"),
     ),
     ArgumentRule(
-        "npm cnpm",
-        RUNS,
-        unless=_NPM_SUBCOMMANDS,
-        hits=("npm exe a", "npm ex a", "npm pkg set a=b", "npm trust x"),
-        misses=("npm test", "npm run build", "npm ci", "npm ls"),
-    ),
-    ArgumentRule(
         _NODE_MANAGERS,
         RUNS,
         short="c",
         long="script-shell shell call node-options init-module shell-emulator scripts-prepend-node-path "
-        "git editor viewer browser userconfig globalconfig onload-script dir cwd config "
+        "git editor viewer browser userconfig globalconfig onload-script prefix dir cwd config "
         "use-yarnrc preload require modules-folder virtual-store-dir",
         hits=("npm test --script-shell=./p.sh", "npm --node-options=x test", "npm -c x", "yarn --cwd ../x"),
         misses=("npm test", "npm run lint -- --fix", "npm ci --silent"),

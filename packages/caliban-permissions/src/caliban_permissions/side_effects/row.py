@@ -136,7 +136,6 @@ def everything(argv: tuple[str, ...], why: str) -> Evidence:
 
 
 def _names(name: str, long: str) -> bool:
-    name = name.lower()
     return bool(name) and any(
         name == full[:-1] if full.endswith("!") else full.startswith(name) for full in long.split()
     )

@@ -4,30 +4,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from caliban_permissions.commands.wrappers import program
 from caliban_permissions.side_effects import development, network, packages, text_tools
 from caliban_permissions.side_effects.awk import awk_evidence
 from caliban_permissions.side_effects.builtins import builtin_evidence
-from caliban_permissions.side_effects.bundles import unbundled
-from caliban_permissions.side_effects.git import ELSEWHERE, git_evidence
+from caliban_permissions.side_effects.git import git_evidence
 from caliban_permissions.side_effects.interpreters import interpreter_evidence, wrapper_start
-from caliban_permissions.side_effects.known import unknown_options
 from caliban_permissions.side_effects.row import (
     RUNS,
     WRITES,
     ArgumentRule,
     Evidence,
     Option,
-    Scanned,
-    everything,
     evidence,
     scan,
     whole,
 )
 from caliban_permissions.side_effects.sed import sed_evidence
-from caliban_permissions.side_effects.unsurprising import unsurprising
 
 ROWS: tuple[ArgumentRule, ...] = (*text_tools.ROWS, *network.ROWS, *development.ROWS, *packages.ROWS)
 """Every row; the readers of git, sed, awk, interpreters and builtins are code."""
@@ -39,10 +34,6 @@ _TAKES_LONG: Mapping[str, frozenset[str]] = {
     name: frozenset(long.split())
     for table in (network, development, packages)
     for name, long in table.TAKES_LONG.items()
-}
-_DIRECTORIES: Mapping[str, tuple[str, str]] = {
-    **dict.fromkeys(("make", "gmake"), ("C", "directory")),
-    **dict.fromkeys(("npm", "pnpm"), ("C", "prefix")),
 }
 _GENERIC: Mapping[str, str] = {
     **dict.fromkeys(
@@ -82,17 +73,9 @@ def side_effects(argv: tuple[str, ...]) -> tuple[Evidence, ...]:
 
 
 def _own(argv: tuple[str, ...]) -> list[Evidence]:
-    return unsurprising(program(argv[0]), argv, _all(argv))
-
-
-def _all(argv: tuple[str, ...]) -> list[Evidence]:
     items = builtin_evidence(argv) or interpreter_evidence(argv)
     if items:
         return items
-    plain = unbundled(argv)
-    if plain != argv:
-        why = [item.why for item in _own(plain)]
-        return [everything(argv, why[0])] if why else []
     name = program(argv[0])
     if name == "git":
         return git_evidence(argv)
@@ -103,8 +86,6 @@ def _all(argv: tuple[str, ...]) -> list[Evidence]:
     scanned = scan(argv, _TAKES.get(name, ""), _TAKES_LONG.get(name, frozenset()))
     for row in _INDEX.get(name, ()):
         items += evidence(row, scanned)
-    items += _elsewhere(name, scanned)
-    items += unknown_options(name, Scanned(argv, tuple(_unnoted(scanned, items)), scanned.operands))
     items += [item for option in scanned.options if (item := _generic(argv, option)) is not None]
     return items
 
@@ -112,27 +93,6 @@ def _all(argv: tuple[str, ...]) -> list[Evidence]:
 def _generic(argv: tuple[str, ...], option: Option) -> Evidence | None:
     why = _GENERIC.get(option.name) if option.long else None
     return Evidence(option.word, option.size, why, argv[option.word]) if why else None
-
-
-def _unnoted(scanned: Scanned, items: list[Evidence]) -> Iterator[Option]:
-    """The options that no row has found."""
-    noted = {(item.word, item.size) for item in items}
-    return (option for option in scanned.options if (option.word, option.size) not in noted)
-
-
-def _elsewhere(name: str, scanned: Scanned) -> list[Evidence]:
-    """Options that make a program work in another directory; one in the workspace is none."""
-    short, long = _DIRECTORIES.get(name, ("", ""))
-    items = []
-    for option in scanned.options:
-        if option.name == long if option.long else option.name == short:
-            index = option.word + (
-                option.word + 1 < len(scanned.argv) and option.size == len(scanned.argv[option.word])
-            )
-            joined = scanned.argv[option.word][option.size :].removeprefix("=")
-            text = scanned.argv[index] if index != option.word else joined
-            items.append(Evidence(index, len(scanned.argv[index]), ELSEWHERE, text))
-    return items
 
 
 def _moved(item: Evidence, offset: int) -> Evidence:

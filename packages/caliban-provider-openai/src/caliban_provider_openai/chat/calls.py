@@ -1,8 +1,7 @@
 """The tool calls of one streamed reply, told apart whatever a server leaves out.
 
 The wire promises an index with every piece, and id and name with the first. Servers forget the index, give
-every call the same one, forget the id, make up another id for every piece, repeat id and name with every
-piece, or add entries that are empty.
+every call the same one, forget the id, repeat id and name with every piece, or add entries that are empty.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from msgspec import Struct, field
 
 from caliban_provider.json_fields import maybe_count, member, string
 from caliban_provider.stream import BlockStart, BlockStop, InputDelta, StreamEvent
-from caliban_provider_openai.chat.kept import EXTRA, extra_payload
 
 
 class _Call(Struct, kw_only=True):
@@ -25,7 +23,6 @@ class _Call(Struct, kw_only=True):
     id: str = ""
     name: str = ""
     pieces: list[str] = field(default_factory=list)
-    extra: Mapping[str, Any] = field(default_factory=dict)
     block: int | None = None
 
 
@@ -69,7 +66,6 @@ class Calls:
             self._by_index[index] = call
         self._last = call
         call.id = call.id or id
-        call.extra = member(piece, EXTRA) or call.extra
         if call.block is not None:
             return self._input(call, text)
         call.name = name
@@ -90,10 +86,6 @@ class Calls:
                 out += self._begin(call)
             if call.block is not None:
                 out.append(BlockStop(call.block))
-                if call.extra:
-                    kept = self._number()
-                    out.append(BlockStart(kept, "opaque", payload=extra_payload(call.id, call.extra)))
-                    out.append(BlockStop(kept))
         self._by_index, self._last = {}, None
         self._calls = []
         return out
@@ -106,10 +98,8 @@ class Calls:
             if same is not None:
                 return None if elsewhere and name and _is_whole(same.pieces) else same
         call = self._last if index is None else self._by_index.get(index)
-        if not name and call is None and self._last is not None and not _is_whole(self._last.pieces):
-            call = self._last  # only a name begins a call while another is being written
-        if call is None or not name:
-            return call
+        if call is None:
+            return None
         if id and call.id:
             return None
         if name and call.name and (call.name != name or _is_whole(call.pieces)):

@@ -15,17 +15,8 @@ from msgspec import Struct
 from caliban_common.history import is_same_model
 from caliban_common.stop import StopReason
 from caliban_common.usage import Usage
-from caliban_provider.errors import BadResponse, ProviderError, StreamInterrupted
-from caliban_provider.json_fields import (
-    count,
-    is_comment,
-    maybe_count,
-    member,
-    objects,
-    parse,
-    parse_error,
-    string,
-)
+from caliban_provider.errors import BadResponse, StreamInterrupted
+from caliban_provider.json_fields import count, maybe_count, member, objects, parse, string
 from caliban_provider.sse import SSEEvent
 from caliban_provider.stream import (
     BlockStart,
@@ -40,7 +31,6 @@ from caliban_provider.stream import (
     ThinkingDelta,
 )
 from caliban_provider_openai.chat.calls import Calls
-from caliban_provider_openai.chat.kept import DETAILS, Details
 from caliban_provider_openai.stream_error import stream_error
 from caliban_provider_openai.template import DeltaTemplate
 
@@ -51,28 +41,14 @@ STOP_REASONS: Mapping[str, StopReason] = MappingProxyType(
         "end_turn": "end_turn",
         "tool_calls": "tool_use",
         "function_call": "tool_use",
-        "stop_sequence": "end_turn",
         "length": "max_tokens",
         "max_tokens": "max_tokens",
-        "max_output_reached": "max_tokens",
         "model_length": "context_window",
-        "model_context_window_exceeded": "context_window",
         "content_filter": "content_filter",
-        "sensitive": "content_filter",
         "refusal": "refusal",
     }
 )
 """The wire's finish reasons; any other is `other`."""
-
-FAILURES: Mapping[str, str] = MappingProxyType(
-    {
-        "error": "server_error",
-        "abort": "server_error",
-        "network_error": "server_error",
-        "insufficient_system_resource": "overloaded",
-    }
-)
-"""Finish reasons of a server that gave up in the middle, and the type of error that each is."""
 
 _Piece: TypeAlias = type[TextDelta] | type[ThinkingDelta] | type[InputDelta]
 _REASONING = ("reasoning_content", "reasoning")
@@ -119,7 +95,6 @@ class ChatDecoder:
         self._keeps_reasoning = style.keeps_reasoning
         self._blocks = 0
         self._calls = Calls(self._number, names=names or {}, salt=style.salt)
-        self._details = Details()
         self._called = False
         self._open: tuple[_Piece, int] | None = None
         self._finish: str | None = None
@@ -142,10 +117,9 @@ class ChatDecoder:
         stripped = data.strip()
         if stripped == b"[DONE]":
             return self._stop()
-        if not stripped or is_comment(stripped):
+        if not stripped:
             return []
-        error = event.event == "error"
-        return self._take(event.event, parse_error(data) if error else parse(data), data)
+        return self._take(event.event, parse(data), data)
 
     def finish(self, fault: BadResponse | None = None) -> list[StreamEvent]:
         """Say that the stream has ended: a reply that gave its reason has ended too.
@@ -178,8 +152,8 @@ class ChatDecoder:
             delta = member(choice, "delta") or member(choice, "message")
             out += self._delta(delta, raw)
             why = string(choice, "finish_reason")
-            if why in FAILURES:
-                raise self._given_up(choice, why)
+            if why == "error":
+                raise stream_error(choice, provider=self._provider, secrets=self._secrets)
             if why:
                 self._finish = why
         usage = _usage(data, choice or {})
@@ -187,13 +161,6 @@ class ChatDecoder:
             self._usage = self._usage.then(usage)
             out.append(MessageDelta(None, self._usage))
         return out
-
-    def _given_up(self, choice: dict[str, Any], why: str) -> ProviderError:
-        """The error of a reply that its server did not finish."""
-        if not choice.get("error"):
-            words = f"the server ended the reply before it was complete ({why})"
-            choice = {"error": {"type": FAILURES[why], "message": words}}
-        return stream_error(choice, provider=self._provider, secrets=self._secrets)
 
     def _start(self, data: dict[str, Any]) -> list[StreamEvent]:
         if self._started:
@@ -206,9 +173,6 @@ class ChatDecoder:
     def _delta(self, delta: dict[str, Any], raw: bytes) -> list[StreamEvent]:
         out: list[StreamEvent] = []
         kinds = 0
-        if DETAILS in delta:
-            self._details.grow(delta)
-            kinds += 2
         for name in _REASONING:
             if text := string(delta, name):
                 out += self._grow(ThinkingDelta, text)
@@ -300,9 +264,6 @@ class ChatDecoder:
         out = [*self._close(), *self._calls.end()]
         self._shape.forget()
         called = any(isinstance(event, BlockStart) for event in out) or self._called
-        if kept := self._details.payload():
-            index = self._number()
-            out += [BlockStart(index, "opaque", payload=kept), BlockStop(index)]
         stop = STOP_REASONS.get(self._finish or "stop", "other")
         if called and stop in ("end_turn", "tool_use"):
             stop = "tool_use"

@@ -20,11 +20,11 @@ from caliban_provider_openai.body import (
     instructions,
     nothing_to_send,
 )
-from caliban_provider_openai.chat.messages import id_rule, message_json, spaced
+from caliban_provider_openai.chat.messages import message_json
 from caliban_provider_openai.models import FAMILY, Level, ModelFacts, facts
 from caliban_provider_openai.names import wire_name
 from caliban_provider_openai.parameters import effort, output_tokens, reply_format, temperature
-from caliban_provider_openai.quirks import Quirks, for_model
+from caliban_provider_openai.quirks import Quirks
 from caliban_provider_openai.schema import tool_schema
 
 _OURS = frozenset({"model", "stream", "messages"})
@@ -48,7 +48,6 @@ class ChatEncoder:
     ) -> None:
         self._base_model = base_model
         self._quirks = quirks
-        self._ids = id_rule(quirks)
         self._cache_key = cache_key
         self._messages: Memo[list[bytes]] = Memo(max_bytes=memo_bytes)
         self._tools: Memo[bytes] = Memo(max_bytes=memo_bytes // 8)
@@ -60,14 +59,8 @@ class ChatEncoder:
         """
         leading = count_leading(request.messages)
         items: list[bytes] = []
-        issued: set[str] = set()
-        quirks = for_model(self._quirks, self._base_model or request.model)
-        after_tool = False
         for message in request.messages[leading:]:
-            made = self._items(message, request.model, issued)
-            if quirks.assistant_after_tool:
-                made, after_tool = spaced(made, after_tool=after_tool)
-            items += made
+            items += self._items(message, request.model)
         if not items:
             raise nothing_to_send()
         first = items[0]
@@ -90,13 +83,12 @@ class ChatEncoder:
             names=names,
         )
 
-    def _items(self, message: Message, model: str, issued: set[str]) -> list[bytes]:
+    def _items(self, message: Message, model: str) -> list[bytes]:
         own = message.family == FAMILY and message.model is not None and is_same_model(message.model, model)
-        own_ids = self._ids.own_ids(message, issued, own=own)
-        items = self._messages.get(message, (own, own_ids))
+        items = self._messages.get(message, own)
         if items is None:
-            items = message_json(message, self._quirks, own=own, own_ids=own_ids)
-            self._messages.put(message, items, sum(map(len, items)), (own, own_ids))
+            items = message_json(message, self._quirks, own=own)
+            self._messages.put(message, items, sum(map(len, items)), own)
         return items
 
     def _tool_list(self, request: CompletionRequest, names: dict[str, str]) -> bytes:

@@ -1,7 +1,7 @@
 """From the events of Responses to stream events: a state machine that holds one reply.
 
-Unknown events are skipped; `Places` finds the item that an event speaks of. A kind of item that has no form
-of ours (encrypted reasoning, a hosted tool) is given out as `opaque` at its end, so that it can be sent back.
+Unknown events are skipped. A kind of item that has no form of ours (encrypted reasoning, a hosted tool) is
+given out as `opaque` at its end, so that it can be sent back.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 from caliban_common.history import is_same_model
 from caliban_common.stop import StopReason
 from caliban_common.usage import Usage
-from caliban_provider.errors import BadResponse, ProviderError, StreamInterrupted
-from caliban_provider.json_fields import count, is_comment, member, objects, parse, parse_error, string
+from caliban_provider.errors import BadResponse, StreamInterrupted
+from caliban_provider.json_fields import count, member, objects, parse, string
 from caliban_provider.sse import SSEEvent
 from caliban_provider.stream import (
     InputDelta,
@@ -26,7 +26,6 @@ from caliban_provider.stream import (
     ThinkingDelta,
 )
 from caliban_provider_openai.responses.output import Numbers, OutputItem
-from caliban_provider_openai.responses.places import Places
 from caliban_provider_openai.stream_error import stream_error
 from caliban_provider_openai.template import DeltaTemplate
 
@@ -66,7 +65,8 @@ class ResponsesDecoder:
         self._names = names or {}
         self._secrets = secrets
         self._numbers = Numbers()
-        self._places = Places()
+        self._items: dict[int, OutputItem] = {}
+        self._done: set[int] = set()
         self._called = False
         self._refused = False
         self._shape = DeltaTemplate()
@@ -81,10 +81,8 @@ class ResponsesDecoder:
         if text is not None and self._note is not None:
             self._note(text)
             return [self._piece(self._index, text)]
-        if self.stopped or not data.strip() or data.strip() == b"[DONE]" or is_comment(data):
+        if self.stopped or not data.strip() or data.strip() == b"[DONE]":
             return []
-        if event.event == "error":
-            raise stream_error(parse_error(data), provider=self._provider, secrets=self._secrets)
         return self._take(event.event, parse(data), data)
 
     def finish(self, fault: BadResponse | None = None) -> list[StreamEvent]:
@@ -105,17 +103,15 @@ class ResponsesDecoder:
             case "response.created" | "response.in_progress" | "response.queued":
                 return self._start(member(data, "response"))
             case "response.output_item.added":
-                return self._begin(data)
+                return self._begin(_place(data, "output_index"), member(data, "item"))
             case "response.output_item.done":
-                return self._end(data)
-            case "response.function_call_arguments.done":
-                item = self._places.find(data)
-                whole = string(data, "arguments")
-                return item.input_rest(whole) if item is not None and item.kind == "function_call" else []
-            case "response.completed" | "response.incomplete" | "response.done":
-                return self._finished(kind, member(data, "response"), data)
-            case "response.failed" | "response.cancelled":
-                raise self._failed(member(data, "response"), data)
+                return self._end(_place(data, "output_index"), member(data, "item"))
+            case "response.completed" | "response.incomplete":
+                return self._stop(member(data, "response"))
+            case "response.failed":
+                failed = member(data, "response")
+                report = failed if isinstance(failed.get("error"), dict) else data
+                raise stream_error(report, provider=self._provider, secrets=self._secrets)
             case "error":
                 raise stream_error(data, provider=self._provider, secrets=self._secrets)
             case _:
@@ -131,32 +127,19 @@ class ResponsesDecoder:
         known = not answered_as or self._aliased or is_same_model(answered_as, self._model)
         return [MessageStart(string(response, "id"), self._model if known else answered_as)]
 
-    def _finished(self, kind: str, response: dict[str, Any], data: dict[str, Any]) -> list[StreamEvent]:
-        """The end of a reply, by what its status says more than by the name of the event."""
-        status = string(response, "status")
-        if status in ("failed", "cancelled") or isinstance(response.get("error"), dict):
-            raise self._failed(response, data)
-        why = string(member(response, "incomplete_details"), "reason")
-        if kind == "response.incomplete" or status not in ("", "completed"):
-            why = why or (status if status != "completed" else "") or "incomplete"
-        return self._stop(response, why)
-
-    def _failed(self, response: dict[str, Any], data: dict[str, Any]) -> ProviderError:
-        report = response if isinstance(response.get("error"), dict) else data
-        return stream_error(report, provider=self._provider, secrets=self._secrets)
-
-    def _begin(self, event: dict[str, Any]) -> list[StreamEvent]:
+    def _begin(self, place: int, item: dict[str, Any]) -> list[StreamEvent]:
         if not self._started:
             raise BadResponse("the reply has content before its start")
-        item = member(event, "item")
-        made = OutputItem(string(item, "type"), self._numbers)
-        if not self._places.begin(event, made) or made.kind != "function_call":
+        if place in self._items or place in self._done:
+            return []
+        made = self._items[place] = OutputItem(string(item, "type"), self._numbers)
+        if made.kind != "function_call":
             return []
         self._called = True
         return made.start_call(string(item, "call_id"), self._ours(string(item, "name")))
 
     def _delta(self, kind: str, data: dict[str, Any], raw: bytes) -> list[StreamEvent]:
-        item = self._places.find(data)
+        item = self._items.get(_place(data, "output_index"))
         text = string(data, "delta")
         if item is None or not text:
             return []
@@ -184,16 +167,14 @@ class ResponsesDecoder:
             self._note = item.noted(part)
             self._shape.learn(raw, "delta", text)
 
-    def _end(self, event: dict[str, Any]) -> list[StreamEvent]:
+    def _end(self, place: int, item: dict[str, Any]) -> list[StreamEvent]:
         if not self._started:
             raise BadResponse("the reply has content before its start")
-        item = member(event, "item")
-        made = self._places.find(event)
-        if made is None and self._places.is_over(event):
+        if place in self._done:
             return []
         self._shape.forget()
-        self._places.end(event)
-        made = made or OutputItem(string(item, "type"), self._numbers)
+        self._done.add(place)
+        made = self._items.pop(place, None) or OutputItem(string(item, "type"), self._numbers)
         self._called = self._called or made.kind == "function_call"
         if made.kind == "function_call":
             item = {**item, "name": self._ours(string(item, "name"))}
@@ -201,16 +182,17 @@ class ResponsesDecoder:
         self._refused = self._refused or made.refused
         return out
 
-    def _stop(self, response: dict[str, Any], why: str) -> list[StreamEvent]:
+    def _stop(self, response: dict[str, Any]) -> list[StreamEvent]:
         out = self._start(response)
         for place, item in enumerate(objects(response, "output")):
-            event = {"output_index": place, "item": item}
-            if not self._places.is_over(event, at_last=True):
-                out += self._end(event)
-        for left in self._places:
+            if place in self._items or place not in self._done:
+                out += self._end(place, item)
+        for left in self._items.values():
             out += left.close()
+        self._items = {}
         self._shape.forget()
         self.stopped = True
+        why = string(member(response, "incomplete_details"), "reason")
         stop: StopReason = "end_turn"
         if why:
             stop = INCOMPLETE.get(why, "other")
@@ -226,7 +208,7 @@ class ResponsesDecoder:
 
 
 def _place(data: Mapping[str, Any], name: str) -> int:
-    """Which part an event speaks of; the first where it does not say."""
+    """Which item or part an event speaks of; the first where it does not say."""
     return count(data, name)
 
 

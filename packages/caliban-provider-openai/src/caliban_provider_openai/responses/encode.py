@@ -22,8 +22,7 @@ from caliban_provider_openai.body import (
 from caliban_provider_openai.models import FAMILY, ModelFacts, facts
 from caliban_provider_openai.names import wire_name
 from caliban_provider_openai.parameters import effort, output_tokens, reply_format, temperature
-from caliban_provider_openai.quirks import Quirks
-from caliban_provider_openai.responses.items import IDS, message_items
+from caliban_provider_openai.responses.items import message_items
 from caliban_provider_openai.schema import tool_schema
 
 MIN_OUTPUT_TOKENS = 16
@@ -42,19 +41,10 @@ class ResponsesEncoder:
     """Makes bodies and remembers the bytes of messages and tools between them.
 
     `cache_key` groups requests in the vendor's prompt cache; empty is one per conversation. `base_model` is
-    the model behind whatever name is asked for, where that name says nothing. Of `quirks` counts whether the
-    server takes such a key.
+    the model behind whatever name is asked for, where that name says nothing.
     """
 
-    def __init__(
-        self,
-        *,
-        cache_key: str = "",
-        base_model: str = "",
-        quirks: Quirks | None = None,
-        memo_bytes: int = MEMO_BYTES,
-    ) -> None:
-        self._takes_key = quirks is None or quirks.cache_key
+    def __init__(self, *, cache_key: str = "", base_model: str = "", memo_bytes: int = MEMO_BYTES) -> None:
         self._base_model = base_model
         self._cache_key = cache_key
         self._messages: Memo[list[bytes]] = Memo(max_bytes=memo_bytes)
@@ -65,13 +55,12 @@ class ResponsesEncoder:
         row = facts(self._base_model or request.model)
         leading = count_leading(request.messages)
         items: list[bytes] = []
-        issued: set[str] = set()
         for message in request.messages[leading:]:
-            items += self._items(message, request.model, issued)
+            items += self._items(message, request.model)
         if not items:
             raise nothing_to_send()
         small = _parameters(request, row)
-        if request.cache and (self._takes_key or self._cache_key):
+        if request.cache:
             small["prompt_cache_key"] = self._cache_key or conversation_key(items[0])
         if system_text := instructions(request.messages[:leading]):
             small["instructions"] = system_text
@@ -89,13 +78,12 @@ class ResponsesEncoder:
             names=names,
         )
 
-    def _items(self, message: Message, model: str, issued: set[str]) -> list[bytes]:
+    def _items(self, message: Message, model: str) -> list[bytes]:
         own = message.family == FAMILY and message.model is not None and is_same_model(message.model, model)
-        own_ids = IDS.own_ids(message, issued, own=own)
-        items = self._messages.get(message, (own, own_ids))
+        items = self._messages.get(message, own)
         if items is None:
-            items = message_items(message, own=own, own_ids=own_ids)
-            self._messages.put(message, items, sum(map(len, items)), (own, own_ids))
+            items = message_items(message, own=own)
+            self._messages.put(message, items, sum(map(len, items)), own)
         return items
 
     def _tool_list(self, request: CompletionRequest, names: dict[str, str]) -> bytes:

@@ -38,18 +38,15 @@ IDS = IdRule(chars=64)
 """What a call's id looks like on this wire."""
 
 
-def message_items(message: Message, *, own: bool, own_ids: frozenset[str] = frozenset()) -> list[bytes]:
-    """The items of one message, in order.
-
-    `own` says that the model that reads wrote it; ids that are in `own_ids` are its own and stay as they are.
-    """
+def message_items(message: Message, *, own: bool) -> list[bytes]:
+    """The items of one message, in order; `own` says that the model that reads wrote it."""
     if message.role == "assistant":
-        return _assistant_items(message.content, own=own, own_ids=own_ids)
+        return _assistant_items(message.content, own=own)
     items: list[bytes] = []
     parts: list[dict[str, Any]] = []
     for block in message.content:
         if isinstance(block, ToolResultBlock):
-            items.append(dumps(_result(block, own_ids)))
+            items.append(dumps(_result(block)))
         elif (part := _user_part(block)) is not None:
             parts.append(part)
     if parts:
@@ -57,7 +54,7 @@ def message_items(message: Message, *, own: bool, own_ids: frozenset[str] = froz
     return items
 
 
-def _assistant_items(content: Iterable[Block], *, own: bool, own_ids: frozenset[str]) -> list[bytes]:
+def _assistant_items(content: Iterable[Block], *, own: bool) -> list[bytes]:
     items: list[dict[str, Any]] = []
     held: list[dict[str, Any]] = []
     for block in content:
@@ -67,7 +64,7 @@ def _assistant_items(content: Iterable[Block], *, own: bool, own_ids: frozenset[
                 if block.text.strip():
                     item = {"type": "message", "role": "assistant", "content": block.text}
             case ToolUseBlock():
-                item = _call(block, own_ids)
+                item = _call(block)
             case OpaqueBlock():
                 if not own or block.family != FAMILY:
                     continue
@@ -95,16 +92,16 @@ def _phase(items: list[dict[str, Any]], phase: object) -> None:
         items[-1]["phase"] = phase
 
 
-def _call(block: ToolUseBlock, own_ids: frozenset[str]) -> dict[str, Any]:
+def _call(block: ToolUseBlock) -> dict[str, Any]:
     return {
         "type": "function_call",
-        "call_id": IDS.apply(block.id, own_ids),
+        "call_id": IDS.apply(block.id),
         "name": wire_name(block.name),
         "arguments": dumps(dict(block.input)).decode(),
     }
 
 
-def _result(block: ToolResultBlock, own_ids: frozenset[str]) -> dict[str, Any]:
+def _result(block: ToolResultBlock) -> dict[str, Any]:
     texts = [part.text for part in block.content if isinstance(part, TextBlock) and part.text.strip()]
     text = result_text("\n".join(texts), is_error=block.is_error)
     images = [_image(part) for part in block.content if isinstance(part, ImageBlock)]
@@ -112,11 +109,7 @@ def _result(block: ToolResultBlock, own_ids: frozenset[str]) -> dict[str, Any]:
     if images:
         spoken = [{"type": "input_text", "text": text}] if texts or block.is_error else []
         output = [*spoken, *images]
-    return {
-        "type": "function_call_output",
-        "call_id": IDS.apply(block.tool_use_id, own_ids),
-        "output": output,
-    }
+    return {"type": "function_call_output", "call_id": IDS.apply(block.tool_use_id), "output": output}
 
 
 def _user_part(block: Block) -> dict[str, Any] | None:

@@ -86,10 +86,6 @@ class OutputItem:
         self._texts[0].append(text)
         return [InputDelta(self._blocks[0], text)]
 
-    def input_rest(self, whole: str) -> list[StreamEvent]:
-        """What of a call's `whole` arguments was not told in pieces."""
-        return self.input(self._rest(0, whole))
-
     def block(self, part: int = 0) -> int | None:
         """The number of the block that `part` has become."""
         return self._blocks.get(part)

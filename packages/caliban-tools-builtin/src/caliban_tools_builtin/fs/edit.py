@@ -12,7 +12,6 @@ from caliban_tools_builtin.answer import off_loop
 from caliban_tools_builtin.errors import EditRefused, FileMissing
 from caliban_tools_builtin.fence import AdmittedPath, Fence
 from caliban_tools_builtin.fs.file import Snapshot, load, store
-from caliban_tools_builtin.fs.guess import check_added, check_whole
 from caliban_tools_builtin.fs.match import Matches, TooMany, apply, find, line_range
 from caliban_tools_builtin.fs.nearmiss import nearest
 from caliban_tools_builtin.fs.text import decode, encode
@@ -92,10 +91,7 @@ def edited(
     several = len(matches.spans) > 1 or matches.overlapping
     if matches.mixed or (several and not replace_all):
         raise _ambiguous(place, decoded.text, matches)
-    for span in matches.spans[:1]:
-        check_added(decoded.text, span.new, decoded.format, place.shown)
     result = encode(apply(decoded.text, matches.spans), decoded.format, place.shown)
-    check_whole(data, result, decoded.text, decoded.format, place.shown)
     if len(result) > MAX_RESULT_BYTES:
         raise EditRefused(f"the result would be above {MAX_RESULT_BYTES:,} bytes; nothing was changed")
     return result, matches

@@ -165,13 +165,12 @@ def _but_for_line_ends(text: str, old: str, new: str) -> Matches | None:
     _bound(count, new)
     ends = LineEnds(text)
     spans: list[Span] = []
-    at = first = plain.text.find(wanted)
+    at = plain.text.find(wanted)
     while at >= 0:
         start, end = plain.origin(at), plain.origin(at + len(wanted))
         spans.append(Span(start=start, end=end, new=ends.give(with_line_end(new, "\n"), start, end)))
         at = plain.text.find(wanted, at + len(wanted))
-    overlapping = len(spans) == 1 and plain.text.find(wanted, first + 1) >= 0
-    return Matches(tier="whitespace", spans=tuple(spans), overlapping=overlapping)
+    return Matches(tier="whitespace", spans=tuple(spans))
 
 
 class Plain:
@@ -197,22 +196,13 @@ def _but_for_blanks(text: str, old: str, new: str) -> Matches | None:
     if text.count("\n") > MAX_LINES:
         return None
     wanted = [line.rstrip(BLANKS) for line in wanted]
-    lines = split_lines(text)
-    hits = list(_windows(lines, wanted))
+    hits = list(_windows(split_lines(text), wanted))
     if not hits:
         return None
-    overlapping = len(hits) == 1 and _fits_again(lines, wanted, hits[0][0])
     _bound(len(hits), new)
     ends = LineEnds(text)
     spans = tuple(_shifted(ends, window, shift, new, closed=closed) for window, shift in hits)
-    mixed = len({shift for _, shift in hits}) > 1
-    return Matches(tier="whitespace", spans=spans, overlapping=overlapping, mixed=mixed)
-
-
-def _fits_again(lines: list[TextLine], wanted: list[str], window: list[TextLine]) -> bool:
-    """Whether `wanted` also begins within `window`, the first run of lines that equals it."""
-    first = bisect_left(lines, window[0].start, key=lambda line: line.start)
-    return any(_windows(lines[first + 1 : first + 2 * len(wanted) - 1], wanted))
+    return Matches(tier="whitespace", spans=spans, mixed=len({shift for _, shift in hits}) > 1)
 
 
 class Shift(Struct, frozen=True, kw_only=True):

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from caliban_common.arguments import Arguments
-from caliban_common.errors import DataError
-from caliban_common.images import check_image, image_type
 from caliban_common.message import ImageBlock, TextBlock
 from caliban_common.text import clean
 from caliban_common.tool import ToolContext, ToolOutput
@@ -73,33 +71,17 @@ def _size(place: AdmittedPath) -> int:
 def _picture(place: AdmittedPath, snapshot: Snapshot) -> ToolOutput | None:
     """The file as an image block if it is an image that providers take."""
     data = snapshot.data
-    media = image_type(data)
+    media = image.media_type(data)
     if media is None:
         return None
     if len(data) > image.MAX_BYTES:
         hint = "make a smaller copy of it with a command and read that"
         raise FileRefused(too_large(place, len(data), image.MAX_BYTES).message, hint=hint)
-    try:
-        facts = check_image(data)
-    except DataError as error:
-        if _is_plain(data):
-            return None  # text that happens to begin like an image
-        raise FileRefused(f"{place.shown} cannot be shown: {error.message}") from error
     from base64 import b64encode
 
-    size = f"{facts.width}×{facts.height} pixels, {len(data)} bytes"
-    title = TextBlock(text=f"→ Read {place.shown}, {media}, {size}")
+    title = TextBlock(text=f"→ Read {place.shown}, {media}, {len(data)} bytes")
     picture = ImageBlock.of(media_type=media, data=b64encode(data).decode("ascii"))
     return ToolOutput(content=(title, picture), details={"path": str(place.path), "media_type": media})
-
-
-def _is_plain(data: bytes) -> bool:
-    """Whether some bytes are text beyond doubt."""
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return not any(char < " " and char not in "\t\n\r\f\x1b" for char in text)
 
 
 def _page(place: AdmittedPath, data: bytes, offset: int, limit: int) -> ToolOutput:

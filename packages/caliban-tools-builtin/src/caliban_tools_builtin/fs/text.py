@@ -76,19 +76,6 @@ def encode(text: str, form: TextFormat, shown: str) -> bytes:
         ) from error
 
 
-def windows_1252(data: bytes) -> str:
-    """`data` as windows-1252, in which every byte has a character."""
-    return codecs.charmap_decode(data, "strict", _WINDOWS_1252)[0]
-
-
-def from_windows_1252(text: str) -> bytes | None:
-    """The bytes of `text` in windows-1252; `None` where it has a character that is not in there."""
-    try:
-        return _encode(text, "windows-1252")
-    except UnicodeEncodeError:
-        return None
-
-
 def line_end(text: str) -> tuple[LineEnd, bool]:
     """The most frequent line end of `text` and whether it is the only one; LF for a single line.
 
@@ -150,7 +137,7 @@ def _decode(data: bytes, encoding: Encoding) -> str | None:
         case "utf-16-le" | "utf-16-be":
             return data.decode(encoding, "surrogatepass") if len(data) % 2 == 0 else None
         case "windows-1252":
-            return windows_1252(data)
+            return codecs.charmap_decode(data, "strict", _WINDOWS_1252)[0]
         case _:
             assert_never(encoding)
 

@@ -11,8 +11,7 @@ from caliban_tools_builtin.answer import off_loop
 from caliban_tools_builtin.errors import FileRefused, PathRefused
 from caliban_tools_builtin.fence import AdmittedPath, Fence
 from caliban_tools_builtin.fs.file import Snapshot, load, store
-from caliban_tools_builtin.fs.guess import check_added
-from caliban_tools_builtin.fs.text import Decoded, decode, encode, with_line_end
+from caliban_tools_builtin.fs.text import Decoded, TextFormat, decode, encode, with_line_end
 from caliban_tools_builtin.fs.tracker import ReadTracker
 
 MAX_BYTES = 10_000_000
@@ -46,9 +45,8 @@ class Write:
             raise FileRefused(f"the content has {len(data):,} bytes, the limit is {MAX_BYTES:,}")
         store(place, data, old=old)
         self._ledger.saw(place, data)
-        replaced = "" if old is None else f", replacing {len(old.data)} bytes that were there"
         return ToolOutput.of(
-            f"→ Wrote {place.shown} ({len(data)} bytes){replaced}",
+            f"→ Wrote {place.shown} ({len(data)} bytes)",
             details={"path": str(place.path), "created": old is None, "size_bytes": len(data)},
         )
 
@@ -77,11 +75,9 @@ def unicode_text(given: Arguments, name: str) -> str:
 
 def in_format_of(old: Snapshot | None, content: str, place: AdmittedPath) -> bytes:
     """`content` as bytes, in the format of the file that it replaces; UTF-8 as it stands without one."""
-    decoded = None if old is None or not old.data else _decoded(old, place)
-    if decoded is None:
+    form = None if old is None or not old.data else _format_of(old, place)
+    if form is None:
         return content.encode("utf-8")
-    form = decoded.format
-    check_added(decoded.text, content, form, place.shown)
     if form.bom:
         content = content.removeprefix("\ufeff")
     if form.uniform and form.eol != "\n":
@@ -89,8 +85,9 @@ def in_format_of(old: Snapshot | None, content: str, place: AdmittedPath) -> byt
     return encode(content, form, place.shown)
 
 
-def _decoded(old: Snapshot, place: AdmittedPath) -> Decoded | None:
+def _format_of(old: Snapshot, place: AdmittedPath) -> TextFormat | None:
     try:
-        return decode(old.data, place.shown)
+        decoded: Decoded = decode(old.data, place.shown)
     except FileRefused:
         return None  # not text: there is no format to keep
+    return decoded.format

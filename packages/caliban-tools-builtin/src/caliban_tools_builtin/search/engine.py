@@ -32,8 +32,7 @@ class Query(Struct, frozen=True, kw_only=True):
     Without a `pattern` files are listed, each name followed by NUL; with one, each matching line comes as
     `path NUL number:text LF`. `target` is a path relative to the working directory. `name` is a file name
     glob. `parents` says whether ignore files above the working directory count. `probe` lists the first file
-    only. `lines_per_file` and `columns` bound the output. `legacy` reads files without a byte order mark as
-    windows-1252.
+    only. `lines_per_file` and `columns` bound the output.
     """
 
     target: str = "./"
@@ -45,7 +44,6 @@ class Query(Struct, frozen=True, kw_only=True):
     probe: bool = False
     lines_per_file: int = 500
     columns: int = 500
-    legacy: bool = False
 
 
 class SearchEngine:
@@ -125,8 +123,6 @@ def ripgrep(program: str, query: Query) -> tuple[str, ...]:
         "--crlf",
         f"--max-count={query.lines_per_file}",
     ]
-    if query.legacy:
-        argv.append("--encoding=windows-1252")
     argv += [f"--max-columns={query.columns}", "--max-columns-preview", f"--regexp={query.pattern}"]
     return (*argv, "--", query.target)
 

@@ -7,8 +7,6 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import anyio
-import anyio.to_thread
 from msgspec.structs import replace
 
 from caliban_common.arguments import Arguments
@@ -20,9 +18,7 @@ from caliban_tools_builtin.answer import answered
 from caliban_tools_builtin.errors import FileRefused, SearchFailed
 from caliban_tools_builtin.fence import AdmittedPath, Fence
 from caliban_tools_builtin.search.engine import Query, SearchEngine
-from caliban_tools_builtin.search.globs import GlobPlan, compiled, literals, plan
-from caliban_tools_builtin.search.inside import below, is_there
-from caliban_tools_builtin.search.links import linked_files
+from caliban_tools_builtin.search.globs import GlobPlan, compiled, plan
 
 MAX_FILES = 200
 DEADLINE_S = 4.0
@@ -48,57 +44,26 @@ class Glob:
     async def _glob(self, args: Mapping[str, Any]) -> ToolOutput:
         given = Arguments(args, known=("pattern", "path"))
         pattern, path = given.string("pattern"), given.string("path", ".")
-        pattern = pattern.replace(os.sep, "/") if os.sep == "\\" else pattern
+        order = plan(pattern.replace(os.sep, "/") if os.sep == "\\" else pattern)
         start = self._fence.admit(path)
+        base = self._fence.admit(str(expand_user(path) / expand_user(order.base)))
         if not start.path.is_dir():
             raise FileRefused(f"{start.shown} is not a directory")
-        order = plan(pattern)
-        listing = await self._files(path, order)
-        for literal in literals(pattern):
-            if listing.is_empty:
-                listing = await self._files(path, plan(literal))
-        note = ""
-        if listing.is_empty and not order.hidden:
-            listing = await self._files(path, replace(order, hidden=True))
-            note = "" if listing.is_empty else "[only hidden files match]"
-        return await anyio.to_thread.run_sync(self._report, pattern, listing, note)
+        root = str(base.path).rstrip(os.sep) + os.sep
+        listing = Listing(root, order, self._readable)
+        if base.path.is_dir():
+            listing = await self._list(base, order, listing)
+        first = heapq.nsmallest(MAX_FILES, listing.paths)
+        return _report(pattern, [self._fence.show(root + path) for path in first], listing)
 
-    async def _files(self, path: str, order: GlobPlan) -> Listing:
-        """The files that match below `path`."""
-        base = self._fence.admit(str(expand_user(path) / expand_user(order.base)))
-        listing = Listing(base, order, self._readable)
-        if not base.path.is_dir():
-            return listing
+    async def _list(self, base: AdmittedPath, order: GlobPlan, listing: Listing) -> Listing:
         query = Query(name=order.name, depth=order.depth, hidden=order.hidden)
         with handles.directory(base) as handle:
             cwd = handles.working_directory(base, handle)
             await self._fill(query, cwd, listing)
             if not listing.size_bytes and listing.complete and await all_ignored(self._engine, query, cwd):
-                query = replace(query, parents=False)
-                await self._fill(query, cwd, listing)
-            links = await anyio.to_thread.run_sync(linked_files, cwd, query, listing.paths, listing.fits)
-            listing.add(links)
+                await self._fill(replace(query, parents=False), cwd, listing)
         return listing
-
-    def _report(self, pattern: str, listing: Listing, note: str) -> ToolOutput:
-        """What the model reads; names that handles do not reach any more are left out."""
-        total = len(listing.paths)
-        first = heapq.nsmallest(2 * MAX_FILES, listing.paths)
-        there = [path for path in first if is_there(below(listing.base, path))]
-        total -= len(first) - len(there)
-        shown = there[:MAX_FILES]
-        lines = [f"→ Glob '{pattern}' matched {plural(total, 'file')}" + (":" if total else "")]
-        lines += (f"  {self._fence.show(listing.root + path)}" for path in shown)
-        if note:
-            lines.append(note)
-        if total > len(shown):
-            lines.append(f"[{total - len(shown)} more are not shown: give a narrower pattern or path]")
-        if listing.unreadable:
-            lines.append(f"[{plural(listing.unreadable, 'file')} hidden by rules]")
-        if not listing.complete:
-            lines.append("[the search was stopped, there may be more: give a narrower pattern or path]")
-        details = {"total": total, "complete": listing.complete}
-        return ToolOutput.of(clean("\n".join(lines)), details=details)
 
     async def _fill(self, query: Query, cwd: str, listing: Listing) -> None:
         completed = await self._engine.search(query, cwd=cwd, deadline_s=DEADLINE_S, feed=listing.feed)
@@ -109,18 +74,12 @@ class Glob:
 
 
 class Listing:
-    """The listed files that fit a pattern, relative to `base`, taken piece by piece while the search runs.
+    """The listed files that fit a pattern, relative to `root`, taken piece by piece while the search runs."""
 
-    `unreadable` counts those that rules hide.
-    """
-
-    def __init__(self, base: AdmittedPath, order: GlobPlan, readable: Callable[[str], bool] | None) -> None:
-        self.base = base
-        self.root = str(base.path).rstrip(os.sep) + os.sep
-        self._order = order
+    def __init__(self, root: str, order: GlobPlan, readable: Callable[[str], bool] | None) -> None:
+        self._root = root
         self._fits = None if order.exact else compiled(order.rest).fullmatch
         self._readable = readable
-        self.unreadable = 0
         self._pending = b""
         self.paths: list[str] = []
         self.size_bytes = 0
@@ -133,25 +92,10 @@ class Listing:
         paths = [path[2:] for path in os.fsdecode(whole).split("\0")] if whole else []
         if self._fits is not None:
             paths = list(filter(self._fits, paths))
-        self.add(paths)
-        return self.size_bytes < MAX_LISTING_BYTES
-
-    def add(self, paths: list[str]) -> None:
-        """Take paths that fit."""
-        shown = paths
         if self._readable is not None:
-            shown = [path for path in paths if self._readable(self.root + path)]
-            self.unreadable += len(paths) - len(shown)
-        self.paths += shown
-
-    def fits(self, path: str) -> object:
-        """Whether a path is what the pattern means."""
-        return (self._fits or compiled(self._order.rest).fullmatch)(path)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing matched, hidden by rules or not."""
-        return self.complete and not self.paths and not self.unreadable
+            paths = [path for path in paths if self._readable(self._root + path)]
+        self.paths += paths
+        return self.size_bytes < MAX_LISTING_BYTES
 
 
 async def all_ignored(engine: SearchEngine, query: Query, cwd: str) -> bool:
@@ -163,3 +107,14 @@ async def all_ignored(engine: SearchEngine, query: Query, cwd: str) -> bool:
     probe = replace(query, pattern=None, name=None, depth=None, probe=True)
     completed = await engine.search(probe, cwd=cwd, deadline_s=DEADLINE_S, feed=lambda _: True)
     return completed.exit_code == 1
+
+
+def _report(pattern: str, shown: list[str], listing: Listing) -> ToolOutput:
+    total = len(listing.paths)
+    lines = [f"→ Glob '{pattern}' matched {plural(total, 'file')}" + (":" if total else "")]
+    lines += (f"  {path}" for path in shown)
+    if total > len(shown):
+        lines.append(f"[{total - len(shown)} more are not shown: give a narrower pattern or path]")
+    if not listing.complete:
+        lines.append("[the search was stopped, there may be more: give a narrower pattern or path]")
+    return ToolOutput.of(clean("\n".join(lines)), details={"total": total, "complete": listing.complete})

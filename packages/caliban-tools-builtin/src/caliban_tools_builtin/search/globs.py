@@ -7,7 +7,6 @@ any, so the expression that a glob becomes never goes back behind one (atomic gr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 
 from msgspec import Struct
@@ -16,8 +15,6 @@ from caliban_tools_builtin.errors import SearchFailed
 
 MAX_CHARS = 4096
 MAX_ALTERNATIVES = 64
-MAX_CLASSES = 3
-"""So many `[…]` of a pattern that matches nothing are tried as names."""
 _MAGIC = re.compile(r"[*?\[{\\]")
 _DOT_NAME = re.compile(r"(?:^|[/{,])\.(?!\.?(?:/|$))")
 _NAME_FOR_RG = re.compile(r"(?:[\w.+@ ~#%=,*?{}-]|\[!?[\w.+-]+\])+", re.ASCII)
@@ -85,17 +82,6 @@ def checked(pattern: str) -> None:
     if "\0" in pattern or "\n" in pattern:
         raise SearchFailed("invalid pattern: it holds a control character")
     expand(pattern)
-
-
-def literals(pattern: str) -> Iterator[str]:
-    """The pattern with some of its `[…]` meant as names, as frameworks give them to directories of routes."""
-    places = [match.start() for match in re.finditer(r"(?<!\\)\[", pattern)][:MAX_CLASSES]
-    for chosen in range(2 ** len(places) - 1, 0, -1):
-        text = pattern
-        for number in reversed(range(len(places))):
-            if chosen >> number & 1:
-                text = f"{text[: places[number]]}\\{text[places[number] :]}"
-        yield text
 
 
 def compiled(pattern: str) -> re.Pattern[str]:

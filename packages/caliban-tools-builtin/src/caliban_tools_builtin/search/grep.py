@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from itertools import groupby
 from typing import Any
 
-import anyio.to_thread
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from caliban_common.arguments import Arguments
-from caliban_common.text import clean, plural
+from caliban_common.text import clean
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin import handles
 from caliban_tools_builtin.answer import answered
@@ -21,13 +20,12 @@ from caliban_tools_builtin.fence import AdmittedPath, Fence
 from caliban_tools_builtin.fs.text import readable
 from caliban_tools_builtin.search.engine import Query, SearchEngine
 from caliban_tools_builtin.search.glob import all_ignored
-from caliban_tools_builtin.search.globs import checked, compiled, literals, name_for_rg
-from caliban_tools_builtin.search.inside import below, found_file, in_windows_1252
-from caliban_tools_builtin.search.matches import Fits, MatchCollector
+from caliban_tools_builtin.search.globs import checked, compiled, name_for_rg
 
 DEFAULT_MATCHES = 100
 MAX_MATCHES = 500
 MAX_PATTERN_CHARS = 10_000
+_MAX_PENDING_BYTES = 1 << 20
 
 
 class Grep:
@@ -52,58 +50,20 @@ class Grep:
         place = self._fence.admit(given.string("path", "."))
         include = given.optional_string("include")
         wanted = given.integer("max_matches", DEFAULT_MATCHES, low=1, high=MAX_MATCHES)
-        matches = await self._matches(place, pattern, include, wanted)
-        for literal in () if include is None else literals(include):
-            if matches.is_empty:
-                matches = await self._matches(place, pattern, literal, wanted)
-        lines = _report(pattern, matches, wanted)
-        if matches.is_empty and include is not None and not await self._fits_any(place, include):
-            hint = ": write {*.md,*.sh} for several" if "," in include or "|" in include else ""
-            lines.append(f"[no file there fits include {include!r}{hint}]")
-        details = {
-            "matches": min(len(matches.rows), wanted),
-            "complete": matches.complete and not matches.has_more,
-        }
-        return ToolOutput.of(clean("\n".join(lines)), details=details)
-
-    async def _matches(
-        self, place: AdmittedPath, pattern: str, include: str | None, wanted: int
-    ) -> MatchCollector:
         query, fits = _narrowed(Query(pattern=pattern, hidden=True, lines_per_file=wanted + 1), include)
-        matches = await self._look(place, query, fits, wanted)
-        if _may_be_legacy(pattern, matches) and matches.complete and not matches.has_more:
-            matches.join(await self._look(place, replace(query, legacy=True), fits, wanted))
-        return matches
-
-    async def _look(self, place: AdmittedPath, query: Query, fits: Fits, wanted: int) -> MatchCollector:
         if place.path.is_dir():
-            return await self._below(place, query, fits, wanted)
-        if place.path.exists():
-            return await self._within(place, query, fits, wanted)
-        raise FileMissing(f"{place.shown} does not exist")
-
-    async def _fits_any(self, place: AdmittedPath, include: str) -> bool:
-        """Whether there is a file at all that `include` means."""
-        if not place.path.is_dir():
-            return True
-        query, fits = _narrowed(Query(hidden=True), include)
-        paths: list[bytes] = []
-
-        def feed(chunk: bytes) -> bool:
-            listed = (path.removeprefix(b"./") for path in chunk.split(b"\0"))
-            paths.extend(path for path in listed if path and (fits is None or fits(os.fsdecode(path))))
-            return not paths
-
-        with handles.directory(place) as handle:
-            cwd = handles.working_directory(place, handle)
-            await self._engine.search(query, cwd=cwd, deadline_s=self._engine.deadline_s, feed=feed)
-        return bool(paths)
+            matches = await self._below(place, query, fits, wanted)
+        elif place.path.exists():
+            matches = await self._within(place, query, fits, wanted)
+        else:
+            raise FileMissing(f"{place.shown} does not exist")
+        return _report(pattern, matches, wanted)
 
     async def _below(self, place: AdmittedPath, query: Query, fits: Fits, wanted: int) -> MatchCollector:
         with handles.directory(place) as handle:
             cwd = handles.working_directory(place, handle)
             matches = await self._search(query, cwd, place, fits, wanted)
-            if matches.is_empty and matches.complete and await all_ignored(self._engine, query, cwd):
+            if not matches.rows and matches.complete and await all_ignored(self._engine, query, cwd):
                 return await self._search(replace(query, parents=False), cwd, place, fits, wanted)
             return matches
 
@@ -120,40 +80,69 @@ class Grep:
     ) -> MatchCollector:
         root = str(base.path).rstrip(os.sep) + os.sep
 
-        def readable(path: str) -> bool:
-            return self._readable is None or self._readable(root + path)
+        def shown(path: str) -> str | None:
+            whole_path = root + path
+            if self._readable is not None and not self._readable(whole_path):
+                return None
+            return self._fence.show(whole_path) if fits is None or fits(path) else None
 
-        matches = MatchCollector(wanted=wanted, fits=fits, readable=readable)
+        matches = MatchCollector(wanted=wanted, shown=shown)
         completed = await self._engine.search(
             query, cwd=cwd, deadline_s=self._engine.deadline_s, feed=matches.feed
         )
-        matches.finish()
         errors = completed.stderr.text()
-        if completed.exit_code not in (None, 0, 1) and not matches.lines and errors:
+        if completed.exit_code not in (None, 0, 1) and not matches.rows and errors:
             raise SearchFailed(_explained(errors))
         matches.complete = not completed.timed_out
-        if matches.lines:
-            await anyio.to_thread.run_sync(self._confirm, matches, base, query)
         return matches
 
-    def _confirm(self, matches: MatchCollector, base: AdmittedPath, query: Query) -> None:
-        """Make rows of the lines that stand in the files which handles reach."""
-        for path, lines in groupby(matches.lines, key=lambda line: line[0]):
-            place = below(base, path)
-            name = self._fence.show(str(place.path))
-            with found_file(place) as file:
-                if file is not None and query.legacy and file.is_utf8:
-                    continue  # the first look has read it as what it is
-                for _, number, content in lines:
-                    line = in_windows_1252(content) if query.legacy else content
-                    if file is None or line is None or not (number == 0 or file.holds(line)):
-                        matches.changed += 1
-                        continue
-                    shown = f"{name}: binary file matches"
-                    if number:
-                        shown = readable(content.removesuffix(b"\r")).replace("\0", "\u2400")
-                        shown = f"{name}:{number}:{shown}"
-                    matches.rows.append((name, number, shown))
+
+Fits = Callable[[str], object] | None
+
+
+class MatchCollector(Struct, kw_only=True):
+    """Matching lines as they come in: `path NUL number:text LF`. One more than `wanted` is enough."""
+
+    wanted: int
+    shown: Callable[[str], str | None]
+    rows: list[tuple[str, int, str]] = field(default_factory=list)
+    complete: bool = True
+    _names: dict[bytes, str | None] = field(default_factory=dict)
+    _pending: bytes = b""
+
+    def feed(self, chunk: bytes) -> bool:
+        """Take the next piece of output; False once there are enough lines."""
+        *lines, self._pending = (self._pending + chunk).split(b"\n")
+        if len(self._pending) > _MAX_PENDING_BYTES:
+            self._pending = b""
+        for line in lines:
+            self._take(line)
+            if len(self.rows) > self.wanted:
+                return False
+        return True
+
+    def _take(self, line: bytes) -> None:
+        path, mark, rest = line.partition(b"\0")
+        number, colon, content = rest.partition(b":")
+        if not mark or not colon or not number.isdigit():
+            self._take_note(line)
+            return
+        name = self._name(path)
+        if name is not None:
+            text = readable(content.removesuffix(b"\r")).replace("\0", "\u2400")
+            self.rows.append((name, int(number), f"{name}:{int(number)}:{text}"))
+
+    def _take_note(self, line: bytes) -> None:
+        """A file that was named outright, has a match and is binary."""
+        path, mark, _ = line.partition(b": binary file matches")
+        name = self._name(path) if mark else None
+        if name is not None:
+            self.rows.append((name, 0, f"{name}: binary file matches"))
+
+    def _name(self, path: bytes) -> str | None:
+        if path not in self._names:
+            self._names[path] = self.shown(os.fsdecode(path.removeprefix(b"./")))
+        return self._names[path]
 
 
 def _checked_pattern(pattern: str) -> str:
@@ -191,22 +180,18 @@ def _explained(errors: str) -> str:
     return kept.removeprefix("rg: ")
 
 
-def _may_be_legacy(pattern: str, matches: MatchCollector) -> bool:
-    """Whether files in windows-1252 are worth a second look, which costs as much as the first."""
-    return not pattern.isascii() or (matches.is_empty and re.search(r"[.\[\\]", pattern) is not None)
-
-
-def _report(pattern: str, matches: MatchCollector, wanted: int) -> list[str]:
-    rows = sorted(matches.rows)[:wanted]
+def _report(pattern: str, matches: MatchCollector, wanted: int) -> ToolOutput:
+    rows = sorted(matches.rows[:wanted])
+    more = len(matches.rows) > wanted
     if not rows:
         lines = [f"→ Grep '{pattern}': no matches"]
     else:
         lines = [f"→ Grep '{pattern}': {len(rows)} {'match' if len(rows) == 1 else 'matches'}"]
         lines += (row[2] for row in rows)
-    if matches.has_more:
+    if more:
         lines.append(f"[stopped at {wanted} matches, there are more: narrow the pattern, path or include]")
-    if matches.changed:
-        lines.append(f"[{plural(matches.changed, 'line')} left out: their files changed meanwhile]")
     if not matches.complete:
         lines.append("[the search was stopped at its deadline: give a narrower path or include]")
-    return lines
+    return ToolOutput.of(
+        clean("\n".join(lines)), details={"matches": len(rows), "complete": matches.complete and not more}
+    )

@@ -63,7 +63,6 @@ def _grep(
     write: Callable[[bytes], object],
 ) -> int:
     explicit = not arguments["target"].endswith("/")
-    decode = _decoder(legacy=arguments["legacy"])
     exit_code = 1
     for path in files:
         data = _data(path)
@@ -74,7 +73,7 @@ def _grep(
             continue
         count = 0
         for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
-            text = decode(line.removesuffix(b"\r"))
+            text = line.removesuffix(b"\r").decode("utf-8", "surrogateescape")
             if not expression.search(text):
                 continue
             if len(text) > arguments["columns"]:
@@ -84,14 +83,6 @@ def _grep(
             if count >= arguments["lines_per_file"]:
                 break
     return exit_code
-
-
-def _decoder(*, legacy: bool) -> Callable[[bytes], str]:
-    if legacy:
-        from caliban_tools_builtin.fs.text import windows_1252
-
-        return windows_1252
-    return lambda line: line.decode("utf-8", "surrogateescape")
 
 
 def _targets(arguments: dict[str, Any]) -> Iterator[str]:
@@ -114,7 +105,7 @@ def _walk(
     except OSError:
         return
     here = arguments["here"]
-    rules = (*rules, ignore_rules(os.path.normpath(f"{here}/{directory}")))
+    rules = (*rules, _rules(os.path.normpath(f"{here}/{directory}")))
     below: list[str] = []
     for entry in entries:
         if entry.name == ".git" or (entry.name.startswith(".") and not arguments["hidden"]):
@@ -123,7 +114,7 @@ def _walk(
         is_directory = entry.is_dir(follow_symlinks=False)
         if not is_directory and not entry.is_file(follow_symlinks=False):
             continue
-        if is_ignored(os.path.normpath(f"{here}/{path}"), is_directory, rules):
+        if _ignored(os.path.normpath(f"{here}/{path}"), is_directory, rules):
             continue
         if is_directory:
             below.append(path)
@@ -133,7 +124,7 @@ def _walk(
         yield from _walk(path, rules, arguments, depth + 1)
 
 
-def is_ignored(path: str, is_directory: bool, rules: tuple[IgnoreRules, ...]) -> bool:
+def _ignored(path: str, is_directory: bool, rules: tuple[IgnoreRules, ...]) -> bool:
     """Whether the nearest rule that speaks of `path` ignores it; plain ignore files beat git's."""
     verdict: bool | None = None
     for rule in reversed(rules):
@@ -159,11 +150,10 @@ def _verdict(specs: tuple[GitIgnoreSpec, ...], directory: str, path: str, is_dir
 def _parent_rules() -> Iterator[IgnoreRules]:
     """The rules of the directories above the working directory, the outermost first."""
     for directory in reversed(Path.cwd().parents):
-        yield ignore_rules(str(directory))
+        yield _rules(str(directory))
 
 
-def ignore_rules(directory: str) -> IgnoreRules:
-    """What the ignore files of one directory say."""
+def _rules(directory: str) -> IgnoreRules:
     return IgnoreRules(
         directory=directory,
         plain=_specs(directory, IGNORE_FILES),
@@ -186,7 +176,7 @@ def _specs(directory: str, names: tuple[str, ...]) -> tuple[GitIgnoreSpec, ...]:
 def _data(path: str) -> bytes:
     """The bytes of a regular file, UTF-16 turned into UTF-8; empty if they cannot be had."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError:
         return b""
     with os.fdopen(descriptor, "rb") as stream:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from caliban_common.arguments import ArgumentError, Arguments
 from caliban_common.text import clean
 from caliban_common.tool import ToolContext, ToolOutput
-from caliban_process import CapturedOutput, Command, Completed, NotStarted, OutputLimit, ProcessError, Runner
+from caliban_process import CapturedOutput, Command, Completed, NotStarted, ProcessError, Runner
+from caliban_process.environ import shell_environment
 from caliban_tools_builtin import handles
 from caliban_tools_builtin.answer import answered
 from caliban_tools_builtin.errors import FileRefused, ShellFailed
-from caliban_tools_builtin.fence import AdmittedPath, Fence
+from caliban_tools_builtin.fence import Fence
 
 DEFAULT_TIMEOUT_S = 60
 MAX_TIMEOUT_S = 600
@@ -23,7 +24,6 @@ MAX_COMMAND_BYTES = 131_071
 MAX_PROCESSES = 2048
 """How many processes and threads one command may have, roughly."""
 MARKER = "CALIBAN_SHELL"
-OUTPUT = OutputLimit(last_frames=True)
 _SHELLS = (
     ("/bin/bash", ("--noprofile", "--norc", "-c", "--")),
     ("/usr/bin/bash", ("--noprofile", "--norc", "-c", "--")),
@@ -33,12 +33,18 @@ _SHOWN_COMMAND_CHARS = 1000
 
 
 class Bash:
-    """The tool Bash; `environment` gives that of a command, asked at each call."""
+    """The tool Bash.
 
-    def __init__(self, fence: Fence, runner: Runner, environment: Callable[[], Mapping[str, str]]) -> None:
+    `host` is the environment from which a command's is built, read at each call; `overrides` are added.
+    """
+
+    def __init__(
+        self, fence: Fence, runner: Runner, host: Mapping[str, str], overrides: Mapping[str, str]
+    ) -> None:
         self._fence = fence
         self._runner = runner
-        self._environment = environment
+        self._host = host
+        self._overrides = overrides
 
     def conflict_key(self, args: Mapping[str, Any]) -> str | None:
         """None: commands run in parallel, as in a terminal."""
@@ -54,16 +60,15 @@ class Bash:
         given = Arguments(args, known=("command", "timeout_seconds", "cwd"))
         command = checked_command(given.string("command"))
         timeout_s = given.integer("timeout_seconds", DEFAULT_TIMEOUT_S, low=1, high=MAX_TIMEOUT_S)
-        place, note = self._place(given.optional_string("cwd"))
+        place = self._fence.admit(given.string("cwd", "."))
         try:
             with handles.directory(place) as handle:
                 completed = await self._runner.run(
                     Command(
                         argv=(*shell(), command),
                         cwd=handles.working_directory(place, handle),
-                        env=self._environment(),
+                        env=shell_environment(self._host, self._overrides),
                         timeout_s=timeout_s,
-                        output=OUTPUT,
                         marker=MARKER,
                         max_processes=MAX_PROCESSES,
                     )
@@ -72,16 +77,7 @@ class Bash:
             raise ShellFailed(f"cwd {error.message}", hint="give a directory of the workspace") from error
         except ProcessError as error:
             raise _not_run(error) from error
-        return _report(command, timeout_s, completed, note)
-
-    def _place(self, cwd: str | None) -> tuple[AdmittedPath, str]:
-        """Where to run, and what to say of it: a workspace that is gone must not end all commands."""
-        place = self._fence.admit(cwd or ".")
-        if cwd is not None or place.path.is_dir():
-            return place, ""
-        there = next(path for path in place.path.parents if path.is_dir())
-        note = f"→ The workspace {place.path} does not exist any more: the command ran in {there}"
-        return AdmittedPath(path=there, root=there, shown=str(there)), note
+        return _report(command, timeout_s, completed)
 
 
 def checked_command(command: str) -> str:
@@ -116,7 +112,7 @@ def _not_run(error: ProcessError) -> ShellFailed:
     return ShellFailed(error.message, hint=error.hint)
 
 
-def _report(command: str, timeout_s: int, completed: Completed, note: str) -> ToolOutput:
+def _report(command: str, timeout_s: int, completed: Completed) -> ToolOutput:
     code = completed.exit_code
     if code is not None and code < 0:
         code = 128 - code  # a signal, as shells count it
@@ -129,8 +125,6 @@ def _report(command: str, timeout_s: int, completed: Completed, note: str) -> To
     if completed.stopped and code is not None:
         left = "1 process" if completed.stopped == 1 else f"{completed.stopped} processes"
         parts.append(f"→ Stopped {left} that the command had left running")
-    if note:
-        parts.append(note)
     return ToolOutput.of(
         clean("\n".join(parts)),
         is_error=code != 0,

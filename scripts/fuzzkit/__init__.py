@@ -1,1 +1,0 @@
-"""Generated input against an oracle, with the misses made as small as they get."""
