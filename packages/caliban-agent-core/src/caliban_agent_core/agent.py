@@ -172,11 +172,11 @@ class Agent:
             messages = (self.system, *messages)
         if output_type is None:
             return messages
-        told = system_message(output_type.instruction(), id=self._new_id())
+        instruction = system_message(output_type.instruction(), id=self._new_id())
         lead = lead_length(messages)
-        if told.text in (message.text for message in messages[:lead]):
+        if instruction.text in (message.text for message in messages[:lead]):
             return messages
-        return (*messages[:lead], told, *messages[lead:])
+        return (*messages[:lead], instruction, *messages[lead:])
 
     async def run_to_end(
         self,

@@ -24,9 +24,9 @@ MAX_REPAIRS = 2
 """How often an answer that does not fit is asked for again."""
 
 TAGS = "think|thinking|reasoning|reason|thought|scratchpad|analysis"
-MARKS = re.compile(rf"```[^\n`]*\n\s*|<(?P<tag>{TAGS})>|[{{\[]", re.IGNORECASE)
-MARKS_OPEN = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
-CLOSING = re.compile(r"(?:\A|\n)\s*</think(?:ing)?>|</think(?:ing)?>\s*\n", re.IGNORECASE)
+MARKS = rf"(?i)```[^\n`]*\n\s*|<(?P<tag>{TAGS})>|[{{\[]"
+MARKS_OPEN = r"(?i)<think(?:ing)?>"
+CLOSING = r"(?i)(?:\A|\n)\s*</think(?:ing)?>|</think(?:ing)?>\s*\n"
 _DECODER = json.JSONDecoder()
 
 
@@ -49,7 +49,7 @@ def _scan(reply: str) -> tuple[list[Any], list[Any]]:
     others: list[Any] = []
     place = _after_unopened(reply)
     for _ in range(MAX_TRIES):
-        mark = MARKS.search(reply, place)
+        mark = re.compile(MARKS).search(reply, place)
         if mark is None:
             break
         if mark["tag"] is not None:
@@ -68,8 +68,8 @@ def _scan(reply: str) -> tuple[list[Any], list[Any]]:
 
 def _after_unopened(reply: str) -> int:
     """Where reasoning ends that nothing opens: servers put the opening tag into the prompt."""
-    closing = CLOSING.search(reply)
-    if closing is None or MARKS_OPEN.search(reply, 0, closing.start()) is not None:
+    closing = re.search(CLOSING, reply)
+    if closing is None or re.compile(MARKS_OPEN).search(reply, 0, closing.start()) is not None:
         return 0
     return closing.end()
 

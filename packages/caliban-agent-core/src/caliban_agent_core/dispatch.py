@@ -303,8 +303,8 @@ async def invoke(tool: Tool, call: ToolUseBlock, context: ToolContext) -> tuple[
         text = f"Error: invalid input: {call.name}: {error.message}"
         return ToolOutput.of(text, is_error=True), "invalid"
     except (Exception, SystemExit) as error:
-        said = one_line(str(error), max_chars=2000)
-        text = f"Error: execution failed: {type(error).__name__}: {said}"
+        reason = one_line(str(error), max_chars=2000)
+        text = f"Error: execution failed: {type(error).__name__}: {reason}"
         return ToolOutput.of(text, is_error=True), "ran"
 
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-GOOGLE = re.compile(r"(?:Args|Arguments|Parameters|Params):\s*")
-SECTION = re.compile(r"[A-Z][A-Za-z ]*:\s*")
-GOOGLE_ENTRY = re.compile(r"\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)")
-UNDERLINE = re.compile(r"-{3,}\s*")
-NUMPY_ENTRY = re.compile(r"(\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?")
-SPHINX = re.compile(r":(?:param|parameter|arg|argument)\s+(?:[^:]*\s)?\*{0,2}(\w+)\s*:\s*(.*)")
-FIELD = re.compile(r":\w+[^:]*:")
+GOOGLE = r"(?:Args|Arguments|Parameters|Params):\s*"
+SECTION = r"[A-Z][A-Za-z ]*:\s*"
+GOOGLE_ENTRY = r"\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)"
+UNDERLINE = r"-{3,}\s*"
+NUMPY_ENTRY = r"(\*{0,2}\w+(?:\s*,\s*\*{0,2}\w+)*)\s*(?::.*)?"
+SPHINX = r":(?:param|parameter|arg|argument)\s+(?:[^:]*\s)?\*{0,2}(\w+)\s*:\s*(.*)"
+FIELD = r":\w+[^:]*:"
 
 
 class Docs(Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ def read_docstring(text: str) -> Docs:
     arguments = {**_google(lines), **_numpy(lines), **_sphinx(lines)}
     summary: list[str] = []
     for line in lines:
-        if not line.strip() or GOOGLE.fullmatch(line) or SPHINX.match(line.strip()):
+        if not line.strip() or re.fullmatch(GOOGLE, line) or re.match(SPHINX, line.strip()):
             break
         summary.append(line.strip())
     return Docs(
@@ -41,7 +41,7 @@ def read_docstring(text: str) -> Docs:
 def _google(lines: list[str]) -> dict[str, str]:
     """Entries below `Args:`, each deeper than it; what is deeper than an entry goes on with it."""
     found: dict[str, str] = {}
-    start = next((n for n, line in enumerate(lines) if GOOGLE.fullmatch(line.strip())), None)
+    start = next((n for n, line in enumerate(lines) if re.fullmatch(GOOGLE, line.strip())), None)
     if start is None:
         return found
     depth, outer, name = None, _depth(lines[start]), ""
@@ -52,7 +52,7 @@ def _google(lines: list[str]) -> dict[str, str]:
         if here <= outer:
             break
         depth = here if depth is None else depth
-        entry = GOOGLE_ENTRY.fullmatch(line.strip()) if here <= depth else None
+        entry = re.fullmatch(GOOGLE_ENTRY, line.strip()) if here <= depth else None
         if entry is not None:
             name = entry[1]
             found[name] = entry[2]
@@ -65,7 +65,7 @@ def _numpy(lines: list[str]) -> dict[str, str]:
     """Entries below `Parameters` and its line of dashes; what is deeper than an entry describes it."""
     found: dict[str, str] = {}
     heads = (n for n in range(len(lines) - 1) if lines[n].strip() in ("Parameters", "Other Parameters"))
-    start = next((n for n in heads if UNDERLINE.fullmatch(lines[n + 1].strip())), None)
+    start = next((n for n in heads if re.fullmatch(UNDERLINE, lines[n + 1].strip())), None)
     if start is None:
         return found
     outer, names = _depth(lines[start]), list[str]()
@@ -73,9 +73,9 @@ def _numpy(lines: list[str]) -> dict[str, str]:
     for number, line in enumerate(rest):
         if not line.strip():
             continue
-        if number + 1 < len(rest) and UNDERLINE.fullmatch(rest[number + 1].strip()):
+        if number + 1 < len(rest) and re.fullmatch(UNDERLINE, rest[number + 1].strip()):
             break
-        entry = NUMPY_ENTRY.fullmatch(line.strip()) if _depth(line) <= outer else None
+        entry = re.fullmatch(NUMPY_ENTRY, line.strip()) if _depth(line) <= outer else None
         if entry is not None:
             names = [name.strip().lstrip("*") for name in entry[1].split(",")]
             found.update(dict.fromkeys(names, ""))
@@ -92,11 +92,11 @@ def _sphinx(lines: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     name = ""
     for line in lines:
-        entry = SPHINX.fullmatch(line.strip())
+        entry = re.fullmatch(SPHINX, line.strip())
         if entry is not None:
             name = entry[1]
             found[name] = entry[2]
-        elif not line.strip() or FIELD.match(line.strip()):
+        elif not line.strip() or re.match(FIELD, line.strip()):
             name = ""
         elif name:
             found[name] += f" {line.strip()}"

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 ConflictKey = Callable[[Mapping[str, Any]], str | None]
-NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+NAME = r"[A-Za-z0-9_-]{1,64}"
 SHOWN_ERRORS = 5
 
 
@@ -125,8 +125,8 @@ class Parameters:
             )
             self.schema: Mapping[str, Any] = untitled(self._model.model_json_schema())
         except PydanticUserError as error:
-            said = f"{_name(function)} has a parameter without a JSON form: {error.message}"
-            raise ToolDefinitionError(said) from error
+            message = f"{_name(function)} has a parameter without a JSON form: {error.message}"
+            raise ToolDefinitionError(message) from error
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -204,7 +204,7 @@ def _tool(
     conflict_key: ConflictKey | None,
 ) -> FunctionTool[P, R]:
     name = name or _name(function)
-    if NAME.fullmatch(name) is None:
+    if re.fullmatch(NAME, name) is None:
         hint = "use 1 to 64 letters, digits, _ and -; say tool(name=...) where the function's name has others"
         raise ToolDefinitionError(f"{name!r} is no name for a tool", hint=hint)
     docs = read_docstring(inspect.getdoc(function) or "")
@@ -230,15 +230,17 @@ def _parameters(function: Callable[..., object]) -> list[tuple[str, Any, Any]]:
         hints = get_type_hints(function, include_extras=True)
     except (NameError, TypeError, ValueError) as error:
         raise ToolDefinitionError(f"the annotations of {_name(function)} cannot be read: {error}") from error
-    found = []
+    parameters = []
     for name, parameter in signature.parameters.items():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            said = f"the parameter {parameter} of {_name(function)} cannot be given by name"
-            raise ToolDefinitionError(said, hint="a model names every argument: take each by its name")
+            message = f"the parameter {parameter} of {_name(function)} cannot be given by name"
+            raise ToolDefinitionError(message, hint="a model names every argument: take each by its name")
         if name not in hints:
             raise ToolDefinitionError(f"the parameter {name!r} of {_name(function)} has no annotation")
-        found.append((name, hints[name], ... if parameter.default is parameter.empty else parameter.default))
-    return found
+        parameters.append(
+            (name, hints[name], ... if parameter.default is parameter.empty else parameter.default)
+        )
+    return parameters
 
 
 def _name(function: Callable[..., object]) -> str:

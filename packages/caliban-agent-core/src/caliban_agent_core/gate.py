@@ -98,5 +98,5 @@ async def _ruled(gate: Gate, call: ToolUseBlock, tool: Tool) -> Decision:
 
 
 def _failed(what: str, error: Exception) -> Decision:
-    said = one_line(f"{type(error).__name__}: {error}")
-    return Decision(action="deny", reason=f"{what}: {said}")
+    reason = one_line(f"{type(error).__name__}: {error}")
+    return Decision(action="deny", reason=f"{what}: {reason}")

@@ -40,9 +40,9 @@ async def ask_hooks(hooks: Hooks, event: HookEvent) -> HookVerdict:
     try:
         return await hooks.fire(event)
     except Exception as error:
-        said = one_line(f"{type(error).__name__}: {error}")
+        reason = one_line(f"{type(error).__name__}: {error}")
         decision: Literal["continue", "deny"] = "continue" if isinstance(event, RunStop) else "deny"
-        return HookVerdict(decision=decision, reason=f"a hook failed: {said}")
+        return HookVerdict(decision=decision, reason=f"a hook failed: {reason}")
 
 
 def hook_fired(event: HookEvent, verdict: HookVerdict) -> HookFired:

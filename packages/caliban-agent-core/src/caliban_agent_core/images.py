@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from caliban_common.message import Block, ImageBlock, Message, TextBlock, ToolResultBlock
 
-ABOUT_IMAGES = re.compile(r"\b(?:image|picture|png|jpe?g|gif|webp)", re.IGNORECASE)
+ABOUT_IMAGES = r"(?i)\b(?:image|picture|png|jpe?g|gif|webp)"
 
 
 def names_image(text: str) -> bool:
     """Whether a refusal speaks of an image."""
-    return ABOUT_IMAGES.search(text) is not None
+    return re.search(ABOUT_IMAGES, text) is not None
 
 
 def without_images(messages: tuple[Message, ...], reason: str) -> tuple[Message, ...] | None:

@@ -158,8 +158,8 @@ class _MeteredStream:
             return await self._call.__aexit__(kind, error, traceback)
         finally:
             usage = self._usage or NOTHING
-            told = self._complete and usage.output_tokens > 0
-            seen = 0 if told else -(-self._size // CHARS_PER_TOKEN)
+            is_reported = self._complete and usage.output_tokens > 0
+            seen = 0 if is_reported else -(-self._size // CHARS_PER_TOKEN)
             self._meter._end(self._number, usage, seen)
 
     def __aiter__(self) -> AsyncIterator[StreamEvent]:

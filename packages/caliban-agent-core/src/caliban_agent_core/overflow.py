@@ -18,8 +18,8 @@ KEPT_CHARS = 2048
 """How much of the beginning, and of the end, stays with the model at most."""
 
 NAME_CHARS = 80
-UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
-DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
+UNSAFE = r"[^A-Za-z0-9_-]"
+DEVICES = r"(?i)(con|prn|aux|nul|com\d|lpt\d)"
 
 
 def cap_output(
@@ -72,8 +72,8 @@ def file_name(wanted: str) -> str:
 
     Plain ids stay as they are; any other is cleaned and gets a checksum, so that two rarely meet.
     """
-    plain = UNSAFE.sub("_", wanted)[:NAME_CHARS]
-    if plain and plain == wanted and not DEVICES.fullmatch(plain):
+    plain = re.sub(UNSAFE, "_", wanted)[:NAME_CHARS]
+    if plain and plain == wanted and not re.fullmatch(DEVICES, plain):
         return plain
     checksum = f"{zlib.crc32(clean(wanted).encode()):08x}"
     return f"{plain[: NAME_CHARS - len(checksum) - 1] or 'unnamed'}-{checksum}"

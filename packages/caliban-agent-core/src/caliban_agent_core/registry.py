@@ -7,6 +7,7 @@ the metadata is read here and not by `importlib.metadata`: 1 ms beside 35 for ni
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from importlib import import_module
@@ -119,7 +120,7 @@ def _load(entry: str, reference: str) -> Tool:
         raise _refused(entry, reference, f"{type(error).__name__}: {error}") from error
     if not is_tool or not isinstance(name, str):
         raise _refused(entry, reference, "it is no tool: one has a spec, conflict_key and invoke")
-    if NAME.fullmatch(name) is None:
+    if re.fullmatch(NAME, name) is None:
         raise _refused(entry, reference, f"{name[:80]!r} is no name for a tool")
     return cast("Tool", tool)
 

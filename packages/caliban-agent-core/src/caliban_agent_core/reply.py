@@ -257,5 +257,7 @@ def _fault(name: str, error: BaseException) -> ProviderError:
     import logging
 
     logging.getLogger(__name__).debug("the provider %r failed", name, exc_info=error)
-    said = one_line(f"{type(error).__name__}: {error}")
-    return BadResponse(f"the provider {name!r} failed: {said}", hint="this is a fault of the provider itself")
+    reason = one_line(f"{type(error).__name__}: {error}")
+    return BadResponse(
+        f"the provider {name!r} failed: {reason}", hint="this is a fault of the provider itself"
+    )

@@ -6,13 +6,11 @@ import re
 
 NUMBER = r"(\d[\d,._]*\d|\d)"
 LIMITS = (
-    re.compile(rf"> ?{NUMBER}"),
-    re.compile(
-        rf"(?:max\w*|limit\w*|context (?:length|size|window)|available)\D{{0,60}}{NUMBER}", re.IGNORECASE
-    ),
-    re.compile(rf"{NUMBER}(?: tokens?)?\)? (?:is the )?(?:max\w*|limit)", re.IGNORECASE),
+    rf"> ?{NUMBER}",
+    rf"(?i)(?:max\w*|limit\w*|context (?:length|size|window)|available)\D{{0,60}}{NUMBER}",
+    rf"(?i){NUMBER}(?: tokens?)?\)? (?:is the )?(?:max\w*|limit)",
 )
-SIZES = re.compile(rf"(?<![\w.]){NUMBER}(?![\w.])")
+SIZES = rf"(?<![\w.]){NUMBER}(?![\w.])"
 LEAST_TOKENS = 512
 """A smaller number in a refusal is no window."""
 
@@ -27,7 +25,7 @@ def window_after(refusal: str, *, estimated_tokens: int) -> int:
     stated = stated_window(refusal)
     if stated is None:
         return half
-    prompt = max((n for n in map(_value, SIZES.findall(refusal)) if n > stated), default=0)
+    prompt = max((n for n in map(_value, re.findall(SIZES, refusal)) if n > stated), default=0)
     if prompt > estimated_tokens:
         return max(1, stated * estimated_tokens // prompt)
     return stated if stated < estimated_tokens else half
@@ -36,8 +34,8 @@ def window_after(refusal: str, *, estimated_tokens: int) -> int:
 def stated_window(refusal: str) -> int | None:
     """The maximum that a refusal states; `None` where it states none."""
     for pattern in LIMITS:
-        for found in pattern.findall(refusal):
-            if (value := _value(found)) >= LEAST_TOKENS:
+        for number in re.findall(pattern, refusal):
+            if (value := _value(number)) >= LEAST_TOKENS:
                 return value
     return None
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from caliban_common.tool import ToolSpec
 
-_WHOLE: Final = re.compile(r"[+-]?\d{1,18}", re.ASCII)
-_NUMBER: Final = re.compile(r"[+-]?(\d{1,18}(\.\d{1,18})?|\.\d{1,18})([eE][+-]?\d{1,3})?", re.ASCII)
+_WHOLE: Final = r"(?a)[+-]?\d{1,18}"
+_NUMBER: Final = r"(?a)[+-]?(\d{1,18}(\.\d{1,18})?|\.\d{1,18})([eE][+-]?\d{1,3})?"
 _FLAGS: Final[Mapping[str, bool]] = {"true": True, "false": False}
 _MANY_SECONDS: Final = 1000
 """A time-out in milliseconds below this was meant in seconds: no command is that short."""
@@ -46,9 +46,9 @@ def _typed(value: Any, schema: object) -> Any:
         return value
     text = value.strip()
     match wanted:
-        case "integer" if _WHOLE.fullmatch(text):
+        case "integer" if re.fullmatch(_WHOLE, text):
             return int(text)
-        case "number" if _NUMBER.fullmatch(text):
+        case "number" if re.fullmatch(_NUMBER, text):
             return float(text)
         case "boolean":
             return _FLAGS.get(text.lower(), value)

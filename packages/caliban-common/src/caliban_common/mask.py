@@ -73,9 +73,9 @@ class Masker:
             self._learn()
         if "\n" in text:
             text = self._unwrapped(text)
-        found = [form for form in self._forms if form.head in text or form.tail in text]
-        if found:
-            for start, end in reversed(_joined(span for form in found for span in _spans(text, form))):
+        forms = [form for form in self._forms if form.head in text or form.tail in text]
+        if forms:
+            for start, end in reversed(_joined(span for form in forms for span in _spans(text, form))):
                 text = text[:start] + MASK + text[end:]
         return text
 
@@ -139,11 +139,11 @@ class Masker:
     def _unwrapped(self, text: str) -> str:
         """`text` without secrets that are broken into lines, as encoders break what is long."""
         plain = text.replace("\n", "").replace("\r", "")
-        found = [form for form in self._wrapping if form.head in plain or form.tail in plain]
-        if not found:
+        forms = [form for form in self._wrapping if form.head in plain or form.tail in plain]
+        if not forms:
             return text
         places = [place for place, char in enumerate(text) if char not in "\r\n"]
-        spans = _joined(span for form in found for span in _spans(plain, form))
+        spans = _joined(span for form in forms for span in _spans(plain, form))
         for start, end in reversed(spans):
             text = text[: places[start]] + MASK + text[places[end - 1] + 1 :]
         return text

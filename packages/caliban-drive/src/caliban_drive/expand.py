@@ -108,10 +108,10 @@ def references(prompt: str, workspace: Path) -> Iterator[tuple[str, Path]]:
     """The names in `prompt` behind which there is something, each once, with their paths."""
     seen: set[Path] = set()
     for match in REFERENCE.finditer(prompt):
-        found = _existing(match, workspace)
-        if found is not None and found[1] not in seen:
-            seen.add(found[1])
-            yield found
+        reference = _existing(match, workspace)
+        if reference is not None and reference[1] not in seen:
+            seen.add(reference[1])
+            yield reference
             if len(seen) == MAX_REFERENCES:
                 return
 

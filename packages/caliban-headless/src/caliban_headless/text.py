@@ -159,23 +159,23 @@ class TextEncoder:
         self._parts.append(text)
         if not self._shown:
             return self._print(text)
-        said = "".join(self._parts)
-        if self._shown.startswith(said):
+        text_so_far = "".join(self._parts)
+        if self._shown.startswith(text_so_far):
             return b""
-        if said.startswith(self._shown):
-            rest = said[len(self._shown) :]
+        if text_so_far.startswith(self._shown):
+            rest = text_so_far[len(self._shown) :]
         else:
-            rest = ("\n" if self._open_line else "") + said
+            rest = ("\n" if self._open_line else "") + text_so_far
         self._shown = ""
         return self._print(rest)
 
     def _end_of_repeat(self) -> bytes:
         """The new reply is over and was only a beginning of the old one: say it in full."""
-        said = "".join(self._parts)
+        text_so_far = "".join(self._parts)
         shown, self._shown = self._shown, ""
-        if said == shown:
+        if text_so_far == shown:
             return self._new_line()
-        return self._new_line() + self._print(said) + self._new_line()
+        return self._new_line() + self._print(text_so_far) + self._new_line()
 
     def _print(self, text: str) -> bytes:
         if not text:

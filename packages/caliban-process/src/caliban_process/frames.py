@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_CONTROL: Final = re.compile(
+_CONTROL: Final = (
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[()*+][0-9A-Za-z]|[=>78cDEHM])"
 )
-_OPEN_CONTROL: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b\n]{0,4096}\x1b?|[()*+])?\Z")
+_OPEN_CONTROL: Final = rb"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b\n]{0,4096}\x1b?|[()*+])?\Z"
 _MAX_LINE_BYTES: Final = 1 << 16
 """A line that is longer is no progress bar: it is handed on as it comes."""
 
@@ -42,7 +42,7 @@ class LastFrames:
         return _frames(rest)
 
     def _long_line(self) -> bytes:
-        if len(self._line) <= _MAX_LINE_BYTES or _OPEN_CONTROL.search(self._line) or b"\r" in self._line:
+        if len(self._line) <= _MAX_LINE_BYTES or re.search(_OPEN_CONTROL, self._line) or b"\r" in self._line:
             return b""
         rest, self._line = self._line, b""
         return _frames(rest)
@@ -50,7 +50,7 @@ class LastFrames:
 
 def _frames(text: bytes) -> bytes:
     if b"\x1b" in text:
-        text = _CONTROL.sub(b"", text)
+        text = re.sub(_CONTROL, b"", text)
     if b"\r" not in text:
         return text
     return b"\n".join(map(_last_frame, text.split(b"\n")))

@@ -12,20 +12,20 @@ from hashlib import sha256
 MAX_ID_CHARS = 64
 MAX_NAME_CHARS = 128
 
-_FINE_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_FINE_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
-_OTHER = re.compile(r"[^a-zA-Z0-9_-]")
+_FINE_ID = r"[a-zA-Z0-9_-]{1,64}"
+_FINE_NAME = r"[a-zA-Z0-9_-]{1,128}"
+_OTHER = r"[^a-zA-Z0-9_-]"
 _DIGEST_CHARS = 12
 
 
 def wire_id(raw: str) -> str:
     """`raw` where it is a tool call id that the wire takes, else one that is as unique as `raw`."""
-    return raw if _FINE_ID.fullmatch(raw) else _derive(raw or "call", MAX_ID_CHARS)
+    return raw if re.fullmatch(_FINE_ID, raw) else _derive(raw or "call", MAX_ID_CHARS)
 
 
 def wire_name(raw: str) -> str:
     """`raw` where it is a tool name that the wire takes, else one that is as unique as `raw`."""
-    return raw if _FINE_NAME.fullmatch(raw) else _derive(raw or "tool", MAX_NAME_CHARS)
+    return raw if re.fullmatch(_FINE_NAME, raw) else _derive(raw or "tool", MAX_NAME_CHARS)
 
 
 def short_name(raw: str, max_chars: int) -> str:
@@ -35,5 +35,5 @@ def short_name(raw: str, max_chars: int) -> str:
 
 def _derive(raw: str, max_chars: int) -> str:
     digest = sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARS]
-    kept = _OTHER.sub("_", raw)[: max_chars - _DIGEST_CHARS - 1]
+    kept = re.sub(_OTHER, "_", raw)[: max_chars - _DIGEST_CHARS - 1]
     return f"{kept}_{digest}"

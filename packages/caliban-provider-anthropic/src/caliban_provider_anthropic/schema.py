@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_PROPERTY_KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+_PROPERTY_KEY = r"[a-zA-Z0-9_.-]{1,64}"
 _COMBINATORS = frozenset({"oneOf", "anyOf", "allOf"})
 _FORMATS = frozenset(
     {"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}
@@ -27,7 +27,7 @@ def tool_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     out["type"] = "object"
     properties = out.get("properties")
     if isinstance(properties, Mapping):
-        bad = {key for key in properties if not _PROPERTY_KEY.fullmatch(key)}
+        bad = {key for key in properties if not re.fullmatch(_PROPERTY_KEY, key)}
         if bad:
             out["properties"] = {key: value for key, value in properties.items() if key not in bad}
             required = out.get("required")

@@ -201,13 +201,13 @@ def decode_input(text: str) -> tuple[Mapping[str, Any], str | None]:
     if not text.strip():
         return {}, None
     try:
-        said = [value for value in _values(text) if value not in ({}, None)]
+        meaningful = [value for value in _values(text) if value not in ({}, None)]
     except (ValueError, RecursionError):
         return {}, text
-    if not said:
+    if not meaningful:
         return {}, None
-    value = said[0]
-    same = isinstance(value, dict) and all(other == value for other in said)
+    value = meaningful[0]
+    same = isinstance(value, dict) and all(other == value for other in meaningful)
     return (value, None) if same else ({}, text)
 
 

@@ -37,7 +37,7 @@ NO_KEY_HINT = "the key is missing or wrong: set the provider's API key"
 _LONG_WAIT_S = 60.0
 _REQUEST_IDS = ("request-id", "x-request-id", "x-amzn-requestid", "apim-request-id")
 
-_CONTEXT = re.compile(
+_CONTEXT = (
     r"contextwindowexceeded|prompt is too long|input is too long|prompt too long"
     r"|maximum context length|maximum prompt length"
     r"|(?:exceed|larger than|longer than|over the|beyond)[^.]{0,80}context (?:length|window|size|limit)"
@@ -46,13 +46,13 @@ _CONTEXT = re.compile(
     r"|exceeds the maximum number of tokens|reduce the length of the (?:messages|prompt|input)"
     r"|exceeds? the (?:model's )?(?:maximum )?input (?:token|length)"
 )
-_OVER = re.compile(
+_OVER = (
     r"\b(?:exceed(?:s|ed|ing)?|too (?:long|large|many|big)|(?:greater|larger|longer|more|bigger) than|beyond"
     r"|over(?:flow\w*|runs?)|range of [a-z ]*should be|above the|over the|does not fit)\b"
 )
-_OF_PROMPT = re.compile(r"\b(?:context|prompts?|inputs?|tokens?|sequence|conversation|messages?)\b")
-_SIZE = re.compile(r"\b(?:lengths?|windows?|limits?|sizes?|tokens?|long|max(?:imum)?)\b")
-_OTHER_LIMIT = re.compile(
+_OF_PROMPT = r"\b(?:context|prompts?|inputs?|tokens?|sequence|conversation|messages?)\b"
+_SIZE = r"\b(?:lengths?|windows?|limits?|sizes?|tokens?|long|max(?:imum)?)\b"
+_OTHER_LIMIT = (
     r"completion tokens|output tokens|max_\w*tokens|maxoutputtokens|budget_tokens|thinking"
     r"|per (?:second|minute|hour|day)|\b[rt]p[smhd]\b|rate.?limit|quota|credits?\b|images?\b|pdf|pages"
     r"|\bfiles?\b|\b(?:tool|function|schema|property|parameter|user|metadata|stop)\b"
@@ -61,21 +61,21 @@ _OTHER_LIMIT = re.compile(
 )
 """Limits of something else than the prompt."""
 
-_BILLING = re.compile(
+_BILLING = (
     r"credit balance is too low|insufficient (?:balance|credits?|funds|quota)|exceeded your current quota"
     r"|billing (?:details|hard limit|is not|not active)|requires more credits|payment required|out of credits"
 )
-_NO_MODEL = re.compile(
+_NO_MODEL = (
     r"model\b.{0,120}\b(?:not found|does not exist|not exist|is not supported|not available"
     r"|no longer available|is not a valid|has been (?:retired|deprecated|shut down))"
     r"|(?:no such|unknown|invalid|unsupported) model"
     r"|not a valid model|models?/\S+ is not found|try pulling it|^model: "
 )
-_REASONING = re.compile(
+_REASONING = (
     r"reasoning(?:_content)?\b.{0,120}\b(?:missing|required|must be|passed back|sent back|not found)"
     r"|(?:missing|requires?)\b.{0,60}\breasoning(?:_content)?\b"
 )
-_BAD_KEY = re.compile(
+_BAD_KEY = (
     r"api[ _-]?key\b.{0,40}\b(?:not valid|invalid|missing|incorrect|expired|required|not found)"
     r"|(?:invalid|incorrect|missing|no|expired) (?:x-)?api[ _-]?key"
 )
@@ -195,13 +195,13 @@ def _by_kind(name: str) -> type[ProviderError] | None:
 
 def _by_phrase(status: int | None, text: str, words: str) -> type[ProviderError] | None:
     """The class by what is said: `text` is all that there is, `words` the message alone."""
-    if _BILLING.search(text):
+    if re.search(_BILLING, text):
         return BillingError
-    if status in (None, 400, 413, 422, 500) and (_CONTEXT.search(text) or _tells_of_length(words)):
+    if status in (None, 400, 413, 422, 500) and (re.search(_CONTEXT, text) or _tells_of_length(words)):
         return ContextTooLong
-    if status in (None, 400, 403) and _BAD_KEY.search(text):
+    if status in (None, 400, 403) and re.search(_BAD_KEY, text):
         return AuthenticationError
-    if status in (None, 400, 404, 422) and _NO_MODEL.search(text):
+    if status in (None, 400, 404, 422) and re.search(_NO_MODEL, text):
         return ModelUnavailable
     return None
 
@@ -209,8 +209,8 @@ def _by_phrase(status: int | None, text: str, words: str) -> type[ProviderError]
 def _tells_of_length(text: str) -> bool:
     """Whether `text` says that a prompt is longer than it may be, in whatever words, and of nothing else."""
     words = " ".join(text[:600].split())
-    shaped = _OVER.search(words) and _OF_PROMPT.search(words) and _SIZE.search(words)
-    return bool(shaped) and _OTHER_LIMIT.search(words) is None
+    shaped = re.search(_OVER, words) and re.search(_OF_PROMPT, words) and re.search(_SIZE, words)
+    return bool(shaped) and re.search(_OTHER_LIMIT, words) is None
 
 
 def _by_status(status: int, text: str) -> type[ProviderError]:
@@ -306,7 +306,7 @@ def _hint(kind: type[ProviderError], status: int, told_s: float | None, words: s
         return "the key is known but not allowed to do this, or it is wrong: check the account and the key"
     if kind is InvalidRequest and (status in (404, 405) or 300 <= status < 400):
         return "check the base URL: most servers want a path in it, such as /v1"
-    if kind is InvalidRequest and _REASONING.search(words.lower()):
+    if kind is InvalidRequest and re.search(_REASONING, words.lower()):
         return (
             "the server wants the model's reasoning sent back: say so by the option "
             'quirks = "reasoning_field=reasoning_content" of the provider'

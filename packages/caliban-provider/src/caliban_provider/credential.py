@@ -32,7 +32,7 @@ LEAST_S = 30.0
 
 _RETRY_S = 30.0
 _SOON_S = 600.0
-_DURATION = re.compile(r"(\d{1,9}(?:\.\d+)?)\s*(ms|s|m|h|)")
+_DURATION = r"(\d{1,9}(?:\.\d+)?)\s*(ms|s|m|h|)"
 _UNITS_S = MappingProxyType({"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0})
 
 
@@ -172,7 +172,7 @@ class CredentialCache(Generic[T]):
 
 def duration_s(text: str) -> float:
     """The seconds that `90`, `90s`, `5m` or `1h` says. Raises `InvalidRequest`."""
-    parts = _DURATION.fullmatch(text.strip())
+    parts = re.fullmatch(_DURATION, text.strip())
     if parts is None:
         raise InvalidRequest(
             f"{text[:40]!r} is not a duration", hint="write a number of seconds, or `90s`, `5m`, `1h`"

@@ -13,12 +13,10 @@ _MAX_BODY_BYTES = 16 * 1024
 _MIN_SECRET_CHARS = 8
 _MAX_TEXT_CHARS = 360
 
-_HTML = re.compile(
-    r"<(?:script|style|head(?=[^<]*<meta))\b.*?</(?:script|style)\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE
-)
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.DOTALL)
-_SECRET = re.compile(r"(?i:\bbearer\s+)\S+|\b(?:sk|pk|rk|xai|gsk|hf|key)[-_][\w\-*.]{6,}|\bAIza[\w\-]{8,}")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_HTML = r"(?si)<(?:script|style|head(?=[^<]*<meta))\b.*?</(?:script|style)\s*>|<[^>]*>"
+_ESCAPE = r"(?s)\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?"
+_SECRET = r"(?i:\bbearer\s+)\S+|\b(?:sk|pk|rk|xai|gsk|hf|key)[-_][\w\-*.]{6,}|\bAIza[\w\-]{8,}"
+_CAMEL = r"(?<=[a-z])(?=[A-Z])"
 
 
 class ErrorBody(Struct, frozen=True, kw_only=True):
@@ -48,7 +46,7 @@ def read(body: bytes, *, secrets: Collection[str] = ()) -> ErrorBody:
     if raw.startswith("<"):
         from html import unescape
 
-        raw = unescape(_HTML.sub(" ", raw))
+        raw = unescape(re.sub(_HTML, " ", raw))
     return ErrorBody(text=clean(raw, secrets=secrets))
 
 
@@ -57,14 +55,14 @@ def kind(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
         return ""
     plain = "".join(char for char in str(value)[:100] if char.isprintable())
-    return _CAMEL.sub("_", plain).lower().replace("-", "_")
+    return re.sub(_CAMEL, "_", plain).lower().replace("-", "_")
 
 
 def clean(text: str, *, secrets: Collection[str] = ()) -> str:
     """One printable line of bounded length, without what looks like a key or is one of `secrets`."""
-    text = _ESCAPE.sub("", masked(text, secrets)[:_MAX_BODY_BYTES])
+    text = re.sub(_ESCAPE, "", masked(text, secrets)[:_MAX_BODY_BYTES])
     text = "".join(char if char.isprintable() else " " for char in text)
-    text = _SECRET.sub("[key]", " ".join(text.split()))
+    text = re.sub(_SECRET, "[key]", " ".join(text.split()))
     return text if len(text) <= _MAX_TEXT_CHARS else text[: _MAX_TEXT_CHARS - 1] + "…"
 
 

@@ -53,10 +53,10 @@ class GuardedProvider:
     def capabilities(self, model: str) -> Capabilities:
         """Those of the provider. Raises `ProviderError` where it cannot say."""
         with self._walled("cannot say what its models can do"):
-            told = self._inner.capabilities(model)
-        if not isinstance(told, Capabilities):
-            raise self._fault(f"says what its models can do by a {type(told).__name__}")
-        return told
+            reported = self._inner.capabilities(model)
+        if not isinstance(reported, Capabilities):
+            raise self._fault(f"says what its models can do by a {type(reported).__name__}")
+        return reported
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:

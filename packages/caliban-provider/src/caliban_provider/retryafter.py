@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_WAIT = re.compile(
+_WAIT = (
     r"(?:try(?:ing)? again|retry(?:ing)?|wait|available again|resets?)\s+(?:in|after|for)\s+(?:about\s+)?"
     r"((?:\d+(?:\.\d+)?\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])"
     r"[\s,]*(?:and\s+)?){1,5})"
     r'|"retrydelay"\s*:\s*"(\d+(?:\.\d+)?s)"'
 )
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|milli|s|m|h|d)")
+_SPAN = r"(\d+(?:\.\d+)?)\s*(ms|milli|s|m|h|d)"
 _UNITS_S = (("milli", 0.001), ("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86400.0))
 
 
@@ -31,7 +31,7 @@ def retry_after_s(headers: Mapping[str, str], body_text: str, now: float) -> flo
         if at is not None:
             wait_s = at - (now if sent is None else sent)
             return wait_s if wait_s > 0 else None
-    span = _WAIT.search(body_text[:4096].lower())
+    span = re.search(_WAIT, body_text[:4096].lower())
     return _span_s(span[1] or span[2]) if span else None
 
 
@@ -50,4 +50,4 @@ def _date(value: str) -> float | None:
 def _span_s(text: str) -> float | None:
     """Seconds of `1m30s`, `2.5 seconds`, `700ms`."""
     units_s = dict(_UNITS_S)
-    return sum(float(number[:12]) * units_s[unit] for number, unit in _SPAN.findall(text)) or None
+    return sum(float(number[:12]) * units_s[unit] for number, unit in re.findall(_SPAN, text)) or None

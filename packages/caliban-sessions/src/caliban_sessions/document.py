@@ -23,7 +23,7 @@ from caliban_sessions.record import SessionFile, session_file_of
 
 PREVIEW_CHARS = 80
 _HEAD_DEPTH = 20
-_HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
+_HALF_PAIR = rb"\\u[dD][89a-fA-F]"
 """An escape that may be half of a surrogate pair."""
 _OWN = frozenset(SessionFile.__struct_fields__)
 
@@ -84,7 +84,7 @@ def decode(data: bytes, *, path: Path, name: str, fallback_time: datetime) -> Se
 def _object(data: bytes, path: Path) -> Mapping[str, Any]:
     try:
         document = json.loads(data.decode("utf-8").removeprefix("\ufeff"))
-        if _HALF_PAIR.search(data):
+        if re.search(_HALF_PAIR, data):
             document = nearest(document)  # what cannot be written again is not shown to a model first
     except UnicodeDecodeError as error:
         raise _corrupt(path, f"it is not UTF-8 text (byte {error.start:,})") from error

@@ -9,7 +9,7 @@ from caliban_common.text import one_line
 from caliban_telemetry.errors import BudgetError
 from caliban_telemetry.meter import CostMeter, MeterRow
 
-_AMOUNT = re.compile(r"\$?([0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})")
+_AMOUNT = r"\$?([0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})"
 _SMALLEST = Decimal("0.0001")
 _WIDE = Context(prec=100)
 
@@ -29,7 +29,7 @@ def usd(amount: Decimal | None) -> str:
 
 def parse_usd(text: str) -> Decimal:
     """The amount in `text`, such as `0.50` or `$2`. Raises `BudgetError`."""
-    amount = _AMOUNT.fullmatch(text.strip())
+    amount = re.fullmatch(_AMOUNT, text.strip())
     if amount is None:
         raise BudgetError(
             f'"{one_line(text, max_chars=60)}" is not an amount in dollars', hint="write it as 0.50"

@@ -115,14 +115,14 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
     settings = build_settings(options.settings, workspace)
     sessions = find_sessions(options.session, workspace)
     in_vain = check_unbuilt(settings, options.extensions)
-    said = (*about_variables(host.environ), *settings.warnings, *in_vain, *sessions.saved.warnings)
-    for warning in said:
+    warnings = (*about_variables(host.environ), *settings.warnings, *in_vain, *sessions.saved.warnings)
+    for warning in warnings:
         reporter(Notice(subtype="warning", message=warning))
     permissions = build_permissions(
         options.permissions, settings, workspace, trusted=options.settings.trust_project
     )
-    told = output_format(options.output.output_format).is_data or not options.output.quiet
-    costs = build_costs(options.model.max_budget_usd, settings, host.environ, told=told)
+    shows_costs = output_format(options.output.output_format).is_data or not options.output.quiet
+    costs = build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
     inputs = ModelInputs(
         options=options.model,
         settings=settings,

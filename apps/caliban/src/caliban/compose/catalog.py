@@ -44,7 +44,7 @@ WAITS: Final = ("first_byte_s", "idle_s")
 OF_BODIES: Final = ("extra_body", "service_tier")
 """Options of every provider: members of the body of each request."""
 
-_VARIABLE: Final = re.compile(r"\{([A-Z_]+)\}")
+_VARIABLE: Final = r"\{([A-Z_]+)\}"
 
 SettingsTable: TypeAlias = Mapping[str, Any]
 """A table `[provider.NAME]` as it was written and checked."""
@@ -156,7 +156,7 @@ class ProviderEntry(Struct, frozen=True, kw_only=True):
             raise ConfigError(
                 f"[provider.{self.name}] the base_url is empty", hint="name the server, or leave it out"
             )
-        if written is not None and not is_address(_VARIABLE.sub("name", written.strip())):
+        if written is not None and not is_address(re.sub(_VARIABLE, "name", written.strip())):
             raise ConfigError(
                 f"[provider.{self.name}] the base_url is not an http or https URL",
                 hint="write it as https://HOST/PATH, or http://HOST:PORT/PATH with a port up to 65535",
@@ -253,7 +253,7 @@ def _filled(url: str, name: str, environ: Mapping[str, str]) -> str:
             )
         return text
 
-    return _VARIABLE.sub(value, url)
+    return re.sub(_VARIABLE, value, url)
 
 
 def _option_texts(table: SettingsTable) -> dict[str, str]:

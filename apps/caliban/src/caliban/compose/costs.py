@@ -24,16 +24,16 @@ Endpoint: TypeAlias = tuple[str, str | None]
 
 
 def build_costs(
-    max_budget_usd: str | None, settings: Settings, environ: Mapping[str, str], *, told: bool
+    max_budget_usd: str | None, settings: Settings, environ: Mapping[str, str], *, are_shown: bool
 ) -> RunCosts:
-    """The costs of a run under a limit, if any; `told` says that its frames will name them.
+    """The costs of a run under a limit, if any; `are_shown` says that the run names them.
 
     Raises `BudgetError` and `RatesError`.
     """
     return RunCosts(
         limit=max_budget_usd,
         rates=environ.get(RATES) or None,
-        is_told=told,
+        is_told=are_shown,
         rules={
             "soft_ratio": settings.get("budget.soft_ratio"),
             "unpriced": settings.get("budget.unpriced"),

@@ -54,10 +54,10 @@ class DescribedProvider:
 
     def stream(self, request: CompletionRequest) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
         """Ask for one reply; see `Provider.stream`."""
-        told = self._described(request.model, Capabilities())
-        if told.max_output_tokens is not None and request.max_tokens > told.max_output_tokens:
-            request = replace(request, max_tokens=told.max_output_tokens)
-        if not told.tools:
+        described = self._described(request.model, Capabilities())
+        if described.max_output_tokens is not None and request.max_tokens > described.max_output_tokens:
+            request = replace(request, max_tokens=described.max_output_tokens)
+        if not described.tools:
             request = replace(request, tools=())
         if self._extra:
             request = replace(request, extra={**self._extra, **request.extra})

@@ -13,7 +13,7 @@ from caliban_common.near import did_you_mean
 from caliban_common.text import one_line
 from caliban_settings import Settings
 
-NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+NAME: Final = r"[A-Za-z][A-Za-z0-9_-]*"
 GUIDE: Final = """
     Agent AgentTool AskUserQuestion Bash BashBg BashOutput Edit Elicit EnterPlanMode ExitPlanMode Glob Grep
     KillShell LS Monitor MultiEdit NotebookEdit Read ReadMemoryTopic Skill Task TodoWrite ToolSearch
@@ -42,16 +42,16 @@ def check_tool_names(
             name = _unknown(pattern, known)
             if name is not None:
                 raise UsageError(_words(f"--{action}", pattern, name), hint=_meant(name, known))
-    found = [
+    warnings = [
         _warning("--allow", pattern, name, known) for pattern, name in _all_unknown(given["allow"], known)
     ]
     for scope, rules in scopes.items():
         patterns = [str(rule["pattern"]) for rule in rules]
-        found += [
+        warnings += [
             _warning(f"the {scope} settings' rule", pattern, name, known)
             for pattern, name in _all_unknown(patterns, known)
         ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(warnings))
 
 
 def _known(offered: Collection[str]) -> frozenset[str]:
@@ -69,7 +69,7 @@ def _all_unknown(patterns: Collection[str], known: frozenset[str]) -> Iterator[t
 
 def _unknown(pattern: str, known: frozenset[str]) -> str | None:
     """The tool that `pattern` names, where there is none; patterns for several tools name none."""
-    match = NAME.match(pattern.strip())
+    match = re.match(NAME, pattern.strip())
     if match is None:
         return None
     name, rest = match[0], pattern.strip()[match.end() :]

@@ -17,18 +17,18 @@ def lead_length(messages: Sequence[Message]) -> int:
 
 def cuts(messages: Sequence[Message]) -> tuple[int, ...]:
     """The positions before which a cut orphans no result: before a reply, or before a user's own words."""
-    found = []
+    positions = []
     unanswered: set[str] = set()
     for number, message in enumerate(messages):
         if message.role == "assistant":
-            found.append(number)
+            positions.append(number)
             unanswered = {call.id for call in message.tool_uses}
         elif message.role == "user":
             results = message.tool_results
             if not results and not unanswered:
-                found.append(number)
+                positions.append(number)
             unanswered.difference_update(result.tool_use_id for result in results)
-    return tuple(found)
+    return tuple(positions)
 
 
 def is_request(message: Message) -> bool:

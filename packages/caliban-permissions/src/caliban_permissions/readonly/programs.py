@@ -217,10 +217,10 @@ def _find_running(words: tuple[str, ...]) -> Reads | None:
     inner = words[at + 1 : -2]
     if words[-2:] not in (("{}", "+"), ("{}", ";")) or "{}" in inner or ";" in inner:
         return None
-    found = find_reads(words[:at])
-    if found is None or not found.listed:
+    reads = find_reads(words[:at])
+    if reads is None or not reads.listed:
         return None
-    return _on_fed(inner, found, tuple(tree._replace(links=True) for tree in found.listed))
+    return _on_fed(inner, reads, tuple(tree._replace(links=True) for tree in reads.listed))
 
 
 def _cd(words: tuple[str, ...]) -> Reads | None:

@@ -40,15 +40,15 @@ def harmless_repository(directory: str) -> bool:
 
     One with repositories within it is not looked through.
     """
-    found = _git_directory(Path(directory))
-    if found is None:
+    git_directory = _git_directory(Path(directory))
+    if git_directory is None:
         return True
-    own = found if found.is_dir() else _linked(found)
+    own = git_directory if git_directory.is_dir() else _linked(git_directory)
     commondir = _read(own / "commondir")
     common = own if commondir is None else (own / commondir.strip()).resolve()
     if any((place / "config.worktree").exists() for place in (own, common)):
         return False
-    top = found.parent if found.name == ".git" else found
+    top = git_directory.parent if git_directory.name == ".git" else git_directory
     return (
         _harmless_config(common / "config", top) and not _holds_others(own) and not _hooked(common / "hooks")
     )
