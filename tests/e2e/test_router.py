@@ -261,7 +261,9 @@ def test_summaries_are_written_by_the_model_that_routes_name(two):
     two.file.write_text(only + routes)
     (two.cli.work / "f").write_text("word " * 4000)
     two.cli.script(*(wire.exchange(wire.tool_use("Read", {"path": "f"})) for _ in range(8)))
-    two.cli.script(wire.failure(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"))
+    two.cli.script(
+        wire.failure(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum")
+    )
     two.cli.script(wire.exchange(wire.text("done")))
     # The record is as long as what was refused, so it is read in two pieces.
     two.second.extend(*(chat.exchange(chat.text("They read f eight times.")) for _ in range(2)))
@@ -275,7 +277,9 @@ def test_summaries_are_written_by_the_model_that_routes_name(two):
 def test_an_override_names_the_model_of_summaries(cli):
     (cli.work / "f").write_text("word " * 4000)
     cli.script(*(wire.exchange(wire.tool_use("Read", {"path": "f"})) for _ in range(8)))
-    cli.script(wire.failure(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"))
+    cli.script(
+        wire.failure(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum")
+    )
     cli.script(*(wire.exchange(wire.text("They read f."), model="claude-haiku-4-5") for _ in range(2)))
     cli.script(wire.exchange(wire.text("done")))
     overrides = '{"model_overrides": {"summarization": "claude-haiku-4-5"}}'

@@ -22,7 +22,10 @@ _ANY = "--auto-allow (dangerous: every ask becomes an allow)"
 
 
 class Trial:
-    """The engine that denied a call, to be asked again with more flags; `unasked`: with `--auto-allow` it runs."""
+    """The engine that denied a call, to be asked again with more flags.
+
+    `unasked` says that the call runs with `--auto-allow`.
+    """
 
     def __init__(
         self,
