@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from command_kit import Cli
@@ -34,7 +33,7 @@ ENDLESS = {
     "chunkSize": 7,
     "streamingProfile": {"ttft": 0, "tps": 20},
 }
-"""A stream of many minutes: this server counts its delay from the first event, so none can stall after text."""
+"""A stream of many minutes: its delay counts from the first event on, so none can stall after text."""
 
 
 @pytest.fixture(scope="module")
