@@ -335,6 +335,8 @@ def test_a_schema_is_strict_where_the_vendor_can_enforce_it_word_for_word() -> N
     assert encode_chat(request, OPENAI)["response_format"] == schema
     assert encode_chat(request, DEEPSEEK)["response_format"] == {"type": "json_object"}
     assert "response_format" not in encode_chat(request, replace(PLAIN, structured="none"))
+    older = replace(PLAIN, structured="json_object_schema")
+    assert encode_chat(request, older)["response_format"] == {"type": "json_object", "schema": strict}
     loose = {**CLOSED, "required": []}
     told = encode_responses(replace(request, response_schema=loose))["text"]["format"]
     assert (told["schema"], told["strict"]) == (loose, False)

@@ -18,8 +18,8 @@ from caliban_provider.errors import InvalidRequest
 Kind: TypeAlias = Literal["openai", "azure", "compatible"]
 """The vendor itself, the vendor's models on Azure, or a server that speaks alike."""
 
-Structured: TypeAlias = Literal["json_schema", "json_object", "none"]
-"""How far a server can hold a reply to a schema."""
+Structured: TypeAlias = Literal["json_schema", "json_object_schema", "json_object", "none"]
+"""How far a server can hold a reply to a schema: `json_object_schema` is a schema beside the older word."""
 
 
 class Quirks(Struct, frozen=True, kw_only=True):
