@@ -1,6 +1,6 @@
 """The real command against the server of llama-cpp-python, with the packaged weights.
 
-It speaks Chat Completions and calls no tool in a stream: its handler of calls refuses "auto" there. So no call
+It speaks Chat Completions and calls no tool in a stream: what handles calls refuses "auto" there. So no call
 is expected of it, one reply or several; that it takes tools on offer and a history with calls is.
 """
 
@@ -41,7 +41,9 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def door(url: str) -> Door:
-    return Door(kind="openai", url=url, model="smollm2", key=KEY)
+    # It refuses a message whose content is null, which a message of calls alone has elsewhere.
+    quirks = {"quirks": "null_content=false"}
+    return Door(kind="openai", url=url, model="smollm2", key=KEY, options=quirks)
 
 
 def test_its_text_streams_and_what_it_does_not_count_is_estimated(cli: Cli, door: Door) -> None:
@@ -61,8 +63,8 @@ def test_it_takes_tools_on_offer_and_a_history_with_calls_side_by_side(cli: Cli,
         before = Door(kind="openai", url=f"{server.url}/v1", model="smollm2", key=KEY)
         assert len(calls_of(before.ask(cli, "Read both.", "--session", "s", *flags))) == 2
     done = door.ask(cli, "And now say hello.", "-r", "s", "--max-turns", "1", *flags)
-    assert (calls_of(done), done.of("text") != []) == ([], True), done.err
-    assert done.frames[-1]["subtype"] in ("success", "max_tokens")
+    assert (calls_of(done), done.of("text") != []) == ([], True), done.out
+    assert done.frames[-1]["subtype"] in ("success", "max_turns")  # the reply may hit its limit
 
 
 def test_a_schema_holds_its_answer_where_it_is_asked_in_its_own_words(cli: Cli, url: str) -> None:
@@ -81,13 +83,14 @@ def test_a_schema_in_words_that_it_does_not_know_is_asked_without_at_once(cli: C
     assert [frame for frame in done.frames if frame.get("subtype") == "api_retry"] == []
 
 
-def test_a_wrong_key_and_a_prompt_that_is_too_long_are_said(cli: Cli, door: Door) -> None:
+def test_a_wrong_key_is_said_and_a_prompt_that_is_too_long_ends_the_run(cli: Cli, door: Door) -> None:
     refused = door.ask(cli, "hi", "--no-tools", key="sk-wrong")
     assert (refused.code, refused.out) == (1, "")
     assert "does not accept the key (HTTP 401)" in refused.err
     long = door.ask(cli, "word " * 4000, "--no-tools")
     assert (long.code, long.out) == (1, "")
-    assert "too long" in long.err
+    # It begins the stream before it counts, and fails without a word.
+    assert "the stream ended before the reply did" in long.err
 
 
 def test_an_interrupt_ends_the_run_and_the_server_takes_the_next(cli: Cli, door: Door) -> None:

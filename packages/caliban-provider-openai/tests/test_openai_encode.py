@@ -248,6 +248,8 @@ def test_nothing_blank_is_sent_and_nothing_at_all_is_an_error() -> None:
     assert "instructions" not in items
     sent = encode_chat(ask(system(" "), *messages), OPENAI)["messages"]
     assert [message["content"] for message in sent] == ["Hi", None, "(no output)"]
+    sent = encode_chat(ask(system(" "), *messages), replace(PLAIN, null_content=False))["messages"]
+    assert [message["content"] for message in sent] == ["Hi", "", "(no output)"]
     for empty in ((), (user(" "),), (system("s"),)):
         with pytest.raises(InvalidRequest, match="no message"):
             encode_responses(ask(*empty))
