@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -118,7 +118,8 @@ def serving(command: Sequence[str], folder: Path, **environment: str) -> Iterato
         assert address is not None, _text(log)[-2000:]
         yield address[1]
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait(HANG_S)
 
 
