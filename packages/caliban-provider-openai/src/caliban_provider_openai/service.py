@@ -118,5 +118,6 @@ class ChatService:
             known,
             parallel_tools=self._quirks.parallel_tool_calls,
             documents=known.documents and self._quirks.files,
-            structured_output=known.structured_output and self._quirks.structured == "json_schema",
+            structured_output=known.structured_output
+            and self._quirks.structured in ("json_schema", "json_object_schema"),
         )
