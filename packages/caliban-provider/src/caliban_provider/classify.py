@@ -80,7 +80,7 @@ _BAD_KEY = (
     r"|(?:invalid|incorrect|missing|no|expired) (?:x-)?api[ _-]?key"
     r"|^\W*no connected db\b"  # LiteLLM, to a key that it would have to look up
 )
-_NOT_CHECKED = re.compile(r"\b\d+ validation errors?\b.{0,200}\(['\"]body['\"]", re.DOTALL)
+_NOT_CHECKED = r"(?s)\b\d+ validation errors?\b.{0,200}\(['\"]body['\"]"
 """A server that finds fault with the request, and fails for it."""
 
 
@@ -206,7 +206,7 @@ def _by_phrase(status: int | None, text: str, words: str) -> type[ProviderError]
         return AuthenticationError
     if status in (None, 400, 404, 422) and re.search(_NO_MODEL, text):
         return ModelUnavailable
-    if status == 500 and _NOT_CHECKED.search(text):
+    if status == 500 and re.search(_NOT_CHECKED, text):
         return InvalidRequest
     return None
 
