@@ -72,9 +72,11 @@ class Agent:
     ) -> None:
         self.provider = provider
         self.model = model
-        self.system = system_message(system, id=new_id()) if isinstance(system, str) else system
-        self.options = options or AgentOptions()
-        self.gate = gate or Gate()
+        self.system: Message | None = (
+            system_message(system, id=new_id()) if isinstance(system, str) else system
+        )
+        self.options: AgentOptions = options or AgentOptions()
+        self.gate: Gate = gate or Gate()
         self.hooks = hooks
         self.compactor = compactor
         self._learned = Learned()
