@@ -76,6 +76,7 @@ class FallbackExhausted(ProviderError):
             retry_after_s=min(waits) if waits and len(waits) == len(again) else None,
         )
         self.failures = failures
+        self.remedy = last.remedy
         self.retryable: bool = bool(again)
         self.category = last.category  # type: ignore[misc]  # the class stands for many categories
 
