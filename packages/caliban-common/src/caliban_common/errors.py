@@ -76,4 +76,4 @@ class RunFailed(CalibanError):
     def __init__(self, stop: Stop) -> None:
         super().__init__(stop.message or stop.kind, hint=stop.hint)
         self.stop = stop
-        self.remedy = stop.remedy
+        self.remedy: Remedy | None = stop.remedy

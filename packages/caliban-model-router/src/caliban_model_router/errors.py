@@ -22,6 +22,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from caliban_common.errors import CalibanError
+from caliban_common.remedy import Remedy
 from caliban_common.stop import Stop
 from caliban_provider.errors import BudgetSpent, ContextTooLong, ErrorCategory, ProviderError
 
@@ -76,7 +77,7 @@ class FallbackExhausted(ProviderError):
             retry_after_s=min(waits) if waits and len(waits) == len(again) else None,
         )
         self.failures = failures
-        self.remedy = last.remedy
+        self.remedy: Remedy | None = last.remedy
         self.retryable: bool = bool(again)
         self.category = last.category  # type: ignore[misc]  # the class stands for many categories
 
