@@ -55,8 +55,8 @@ class Decoder:
     """
 
     def __init__(self, *, model: str = "", secrets: Collection[str] = (), salt: str = "") -> None:
-        self.stopped = False
-        self.prompt_tokens = 0
+        self.stopped: bool = False
+        self.prompt_tokens: int = 0
         self._model = model
         self._secrets = secrets
         self._salt = salt
