@@ -1,4 +1,4 @@
-"""A hint is followed to the letter, and helps: what it prints is pasted, not what a test would have it print."""
+"""A hint is followed to the letter, and helps: what is printed is pasted."""
 
 from __future__ import annotations
 
