@@ -251,3 +251,22 @@ class TestWritingElsewhere:
             "patch --dry-run -p1 < a.txt",
         ]
         free(project, allows("tar", "npm", "gh", "install", "aws", "cp", "patch"), lines)
+
+
+def test_a_program_installed_as_a_link_into_the_workspace_is_not_its_name(project: Any) -> None:
+    installed = project.root / "installed"
+    installed.mkdir()
+    for name, target in (("tool", "p.sh"), ("kept", ".venv/bin/kept")):
+        project.add(target)
+        (project.workspace / target).chmod(0o755)
+        (installed / name).symlink_to(project.workspace / target)
+    verdicts = [
+        project.verdict(f"{name} x", *allows("tool", "kept"), search_path=(str(installed),))
+        for name in ("tool", "kept")
+    ]
+    assert verdicts == ["ask", "allow"]
+
+
+def test_the_configuration_of_cargo_is_a_file_of_the_build(project: Any) -> None:
+    edit = {"path": ".cargo/config.toml", "content": "x"}
+    assert project.explain("Write", edit, mode="acceptEdits").verdict == "ask"
