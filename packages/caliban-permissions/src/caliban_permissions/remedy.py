@@ -5,6 +5,7 @@ Whatever is printed was tried on the engine before: a flag is named only where t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from caliban_permissions.rules.pattern import ArgumentGlob, parse_pattern
 
 _MAX_NAMED = 4
 _MAX_CHARS = 300
+_BLANKS = re.compile(r"[\x00-\x1f\x7f]+| {2,}")
 _ANY = "--auto-allow (dangerous: every ask becomes an allow)"
 
 
@@ -136,5 +138,12 @@ def _why_none(judgement: Judgement) -> str:
 
 
 def _quoted(pattern: str) -> str:
-    """The pattern as one word of a shell."""
+    """The pattern as one word of a shell, blanks in such a form that a line of text keeps them."""
+    if _BLANKS.search(pattern):
+        plain = pattern.replace("\\", "\\\\").replace("'", "\\'")
+        return (
+            "$'"
+            + _BLANKS.sub(lambda blanks: "".join(f"\\x{ord(char):02x}" for char in blanks[0]), plain)
+            + "'"
+        )
     return "'" + pattern.replace("'", "'\\''") + "'"
