@@ -270,3 +270,31 @@ def test_a_program_installed_as_a_link_into_the_workspace_is_not_its_name(projec
 def test_the_configuration_of_cargo_is_a_file_of_the_build(project: Any) -> None:
     edit = {"path": ".cargo/config.toml", "content": "x"}
     assert project.explain("Write", edit, mode="acceptEdits").verdict == "ask"
+
+
+class TestTheNumberOfACommit:
+    """It is one word and no option, wherever it stands."""
+
+    def test_is_an_argument_like_any_other(self, project: Any) -> None:
+        lines = [
+            "git show $(git rev-parse HEAD)",
+            "git diff $(git merge-base main HEAD) HEAD",
+            "git diff $(git merge-base HEAD main)..HEAD",
+            'git show "$(git rev-parse --short HEAD~1)"',
+        ]
+        free(project, allows("git"), lines)
+
+    def test_is_nothing_else_that_git_prints(self, project: Any) -> None:
+        lines = [
+            "git show $(git rev-parse --output=x)",
+            "git show $(git rev-parse --abbrev-ref HEAD)",
+            "git log $(git branch --show-current)",
+            "git log $(git rev-parse $X)",
+            "git log $(git rev-parse HEAD)$X",
+            "git log $(git rev-parse HEAD; echo --output=x)",
+            "git log $(GIT_DIR=x git rev-parse HEAD)",
+            "git log $(git rev-parse HEAD < a.txt)",
+            "git $(git rev-parse log)",
+            "git log --output=$(git rev-parse HEAD)",
+        ]
+        asked(project, allows("git"), lines)
