@@ -14,15 +14,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 BASH = shutil.which("bash")
-FLAGS = re.compile(r"run with ((?:--allow '(?:[^']|'\\'')*' ?)+)")
+FLAGS = re.compile(r"run with ((?:--allow (?:'(?:[^']|'\\'')*'|\$'(?:[^'\\]|\\.)*') ?)+)")
 ANYTHING = "--auto-allow"
 
 pytestmark = pytest.mark.skipif(BASH is None or sys.platform == "win32", reason="needs bash")
 
 
 def pasted(reason: str) -> tuple[str, ...]:
-    """The patterns that a shell makes of the flags in a reason; none where it names none."""
-    flags = FLAGS.search(reason)
+    """The patterns that a shell makes of the flags in a reason on one line; none where it names none."""
+    flags = FLAGS.search(" ".join(reason.split()))
     if flags is None:
         return ()
     script = f"printf '%s\\0' {flags.group(1)}"
@@ -54,6 +54,9 @@ def denied(scene: Any, tool: str, args: dict[str, Any], *rules: Any, **more: Any
         ("Bash", {"command": "grep '\\*' /etc/hosts"}, {"command": "grep '\\x' /etc/hosts"}),
         ("Bash", {"command": "touch a\\*b"}, {"command": "touch axb"}),
         ("Bash", {"command": "touch 'a[1]{2}?'"}, {"command": "touch 'a[1]{2}x'"}),
+        ("Bash", {"command": "touch 'a  b'"}, {"command": "touch 'a b'"}),
+        ("Bash", {"command": "touch 'a\nb\\'"}, {"command": "touch 'a b\\'"}),
+        ("Bash", {"command": "touch 'a\tb'"}, {"command": "touch 'a b'"}),
         ("Bash", {"command": 'make "$X"'}, {"command": 'make "$Y"'}),
         ("Write", {"path": "it's a.py"}, {"path": "it's b.py"}),
         ("Write", {"path": "a[1]*.py"}, {"path": "a[1]b.py"}),

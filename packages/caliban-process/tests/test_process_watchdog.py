@@ -73,7 +73,8 @@ from caliban_process import Command, Runner
 
 async def main():
     runner = Runner(adopts=True)
-    hide = "env -i setsid -f sh -c 'echo $$ > new; mv new pid; exec sleep 600' >/dev/null 2>&1; "
+    hide = "env -i setsid %s sh -c 'echo $$ > new; mv new pid; exec sleep 600' >/dev/null 2>&1 %s "
+    hide = hide % (("", "&") if sys.argv[2:] else ("-f", ";"))
     wait = "while [ ! -e pid ]; do sleep 0.02; done; "
     script = hide + wait + {"ends": "", "runs": "sleep 600", "time": "sleep 600"}[sys.argv[1]]
     command = Command(
@@ -96,9 +97,9 @@ anyio.run(main)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs prctl")
-@pytest.mark.parametrize("moment", ["ends", "runs"])
+@pytest.mark.parametrize("moment", [("ends",), ("runs",), ("runs", "child"), ("ends", "child")])
 def test_what_hides_from_every_trace_dies_with_a_host_that_is_killed(tmp_path, gone, moment):
-    arguments = [sys.executable, "-c", HIDDEN, moment]
+    arguments = [sys.executable, "-c", HIDDEN, *moment]
     with subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as host:
         assert host.stdout is not None
         pid = int(host.stdout.readline())

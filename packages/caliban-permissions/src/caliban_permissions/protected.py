@@ -92,6 +92,7 @@ _BUILD_NAMES = frozenset(
     "wdio.conf.ts "
     "codeception.yml behat.yml".split()
 )
+_BUILD_PAIRS = frozenset({(".cargo", "config.toml"), (".cargo", "config")})
 _BUILD_GLOBS = (
     "jest.setup.*",
     "jest-setup.*",
@@ -145,7 +146,8 @@ def protection(canonical: str, place: PathContext) -> Protection | None:
         return "authority"
     if any(pair in _PAIRS for pair in pairwise(below)):
         return "authority"
-    if below[-1] in _BUILD_NAMES or any(fnmatchcase(below[-1], glob) for glob in _BUILD_GLOBS):
+    named = below[-1] in _BUILD_NAMES or below[-2:] in _BUILD_PAIRS
+    if named or any(fnmatchcase(below[-1], glob) for glob in _BUILD_GLOBS):
         return "build"
     if below[-1] in _STEERING_NAMES or _STEERING_DIRECTORIES.intersection(below):
         return "steering"

@@ -5,6 +5,7 @@ Whatever is printed was tried on the engine before: a remedy is named only where
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from caliban_permissions.rules.pattern import ArgumentGlob, parse_pattern
 
 _MAX_NAMED = 4
 _MAX_CHARS = 300
+_BLANKS = r"[\x00-\x1f\x7f]+| {2,}"
 
 
 class RemedyWords(Struct, frozen=True, kw_only=True):
@@ -157,5 +159,9 @@ def _why_none(judgement: Judgement) -> str:
 
 
 def _quoted(pattern: str) -> str:
-    """The pattern as one word of a shell."""
+    """The pattern as one word of a shell, blanks in such a form that a line of text keeps them."""
+    if re.search(_BLANKS, pattern):
+        plain = pattern.replace("\\", "\\\\").replace("'", "\\'")
+        shown = re.sub(_BLANKS, lambda blanks: "".join(f"\\x{ord(char):02x}" for char in blanks[0]), plain)
+        return f"$'{shown}'"
     return "'" + pattern.replace("'", "'\\''") + "'"

@@ -1,7 +1,8 @@
 """A small process that outlives us: when we are gone, however that came, it kills what we have started.
 
 It reads a pipe whose other end only we hold. A line adds (`g` and its number) or drops (`d`) a process group;
-the end of the pipe is our end, by `kill -9` too. Where some group carries our marker (`m` adds it), it then
+the end of the pipe is our end, by `kill -9` too. What the programs of a group have started dies with it, in
+whatever group it is (Linux). Where some group carries our marker (`m` adds it), it then
 also looks for that in every environment of the machine (Linux), which finds what has left its group. It costs
 one shell per runner, started beside the first program: nobody waits for it.
 """
@@ -18,6 +19,19 @@ if TYPE_CHECKING:
     from caliban_process.orphans import Orphans
 
 _SCRIPT = r"""
+below() {
+  found= grown=yes
+  while [ "$grown" ]; do
+    grown=
+    for file in /proc/[0-9]*/stat; do
+      read -r line < "$file" || continue
+      pid=${line%% *}
+      case " $found " in *" $pid "*) continue ;; esac
+      set -- ${line##*) }
+      case " $groups $found " in *" $2 "*|*" $3 "*) found="$found $pid" grown=yes ;; esac
+    done
+  done
+}
 watch() {
   groups= marked=
   while read -r line; do
@@ -30,7 +44,9 @@ watch() {
       g*) groups="$groups $group" ;;
     esac
   done
+  below
   for group in $groups; do kill -9 "-$group" 2>/dev/null; done
+  for pid in $found; do kill -9 "$pid" 2>/dev/null; done
   [ "$marked" ] || return
   for round in 1 2 3; do
     for file in $(grep -l -e "$1" /proc/[0-9]*/environ 2>/dev/null); do

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from caliban_permissions.commands.command import ShellCommand
@@ -18,7 +18,8 @@ from caliban_permissions.paths import PathContext, split
 from caliban_permissions.shell import HOLE
 
 _DELETERS = frozenset(
-    "rm mv find gfind chmod chown chgrp dd tee shred cp fdisk sfdisk parted sgdisk wipefs xargs".split()
+    "rm mv find gfind fd fdfind chmod chown chgrp dd tee shred cp fdisk sfdisk parted sgdisk wipefs xargs "
+    "rsync tar gtar bsdtar zip trash trash-put gio".split()
 )
 _FORMATTERS = ("mkfs", "mke2fs", "mkswap", "wipefs", "fdisk", "sfdisk", "parted", "sgdisk", "blkdiscard")
 _BLOCK_DEVICES = (
@@ -35,10 +36,21 @@ _SELECTING = frozenset(
     "-name -iname -path -ipath -wholename -iwholename -regex -iregex -lname -ilname".split()
 )
 _INVERTS = frozenset("! -not -o -or ,".split())
-_ACTS_ON_ALL = frozenset("-delete -exec -execdir -ok -okdir".split())
+_FD_RUNS = frozenset("-x -X --exec --exec-batch".split())
+_ACTS_ON_ALL = _FD_RUNS | frozenset("-delete -exec -execdir -ok -okdir".split())
+_ANYTHING = frozenset("*?./[]^$+\\()|")
+_TAKES_AWAY = frozenset("rsync tar gtar bsdtar zip trash trash-put".split())
 _REMOVES = frozenset("rm rmdir unlink shred mv truncate dd chmod chown chgrp srm wipe trash".split())
-_HOME = re.compile(r"\$HOME(?![A-Za-z0-9_])|\$\{HOME\}")
+_HOME = re.compile(r"\$HOME(?![A-Za-z0-9_])|\$\{HOME[^A-Za-z0-9_}][^}]*\}|\$\{HOME\}")
+_HERE = re.compile(
+    r"\$(?:OLD)?PWD(?![A-Za-z0-9_])|\$\{(?:OLD)?PWD(?:[^A-Za-z0-9_}][^}]*)?\}|\$\(\s*pwd\b[^)]*\)|`\s*pwd\b[^`]*`"
+    r"|\$\(git rev-parse --show-toplevel\)|`git rev-parse --show-toplevel`"
+)
+_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_DECLARES = (("export",), ("declare",), ("local",), ("readonly",), ("typeset",))
 _MAX_LOOKED_UP = 64
+_MAX_HOPS = 4
+_MAX_VALUE = 1_000
 
 
 class Danger(NamedTuple):
@@ -52,7 +64,7 @@ class Danger(NamedTuple):
 def dangers(command: ShellCommand) -> Iterator[Danger]:
     """The destructive commands in a command, under any wrapper."""
     place = command.place
-    fed = _fed_by_find(command)
+    fed = _fed(command)
     for text, bases in _commands(command):
         argv = tuple(text.split(" "))
         if argv[0] not in _DELETERS and not argv[0].startswith(_FORMATTERS):
@@ -88,6 +100,10 @@ def _roots(name: str, argv: tuple[str, ...]) -> list[str]:
     """What a command deletes, moves or changes with all that is in it."""
     if name in ("find", "gfind"):
         return _find_roots(argv) if _changes_all(argv) else []
+    if name in ("fd", "fdfind"):
+        return _fd_roots(argv) if _changes_all(argv) else []
+    if name in _TAKES_AWAY or name == "gio":
+        return _taken_away(name, argv)
     if name == "mv":
         operands = [word for _, word in operands_of(argv)]
         return operands if _into_option(argv) else operands[:-1]
@@ -105,13 +121,27 @@ def _commands(command: ShellCommand) -> Iterator[tuple[str, tuple[str, ...]]]:
     for simple in command.simple_commands:
         for text in simple.forms.texts:
             yield text, simple.bases
-    for forms in (*command.other_forms, *_with_home(command)):
+    for forms in (*command.other_forms, *_with_places(command)):
         for text in forms.texts:
             yield text, (command.cwd,)
 
 
-def _fed_by_find(command: ShellCommand) -> str | None:
+def _fed(command: ShellCommand) -> str | None:
     """Why the names that one command of the line prints are all of something vital."""
+    for simple in command.simple_commands:
+        names = [item.target.text for item in simple.parsed.redirects if item.op == "<<<"]
+        argv = simple.parsed.argv
+        if argv and argv[0] in ("echo", "printf"):
+            names += argv[1:]
+        elif argv and (program(argv[0]) == "ls" or argv[:2] == ("git", "ls-files")):
+            names += [word for _, word in operands_of(argv[argv[0] == "git" :])] or ["."]
+        for name in (name for given in names for name in given.split()[:_MAX_LOOKED_UP]):
+            if any(_vital(name, command.place, base, on_disk=True) for base in simple.bases):
+                return f"it changes all of {name.replace(HOLE, '?')}"
+    return _fed_by_find(command)
+
+
+def _fed_by_find(command: ShellCommand) -> str | None:
     for simple in command.simple_commands:
         argv = simple.parsed.argv
         if argv and program(argv[0]) in ("find", "gfind", "fd", "fdfind") and not _selects(argv):
@@ -133,6 +163,32 @@ def _find_roots(argv: tuple[str, ...]) -> list[str]:
     return roots or ["."]
 
 
+def _fd_roots(argv: tuple[str, ...]) -> list[str]:
+    """The directories that fd looks through; none where its pattern picks some files only."""
+    end = next((index for index, word in enumerate(argv) if word in _FD_RUNS), len(argv))
+    operands = [word for _, word in operands_of(argv[:end])]
+    if any(word in ("-e", "--extension") for word in argv[:end]) or set("".join(operands[:1])) - _ANYTHING:
+        return []
+    return operands[1:] or ["."]
+
+
+def _taken_away(name: str, argv: tuple[str, ...]) -> list[str]:
+    """What a program deletes once it has it elsewhere, or because it is not elsewhere."""
+    operands = [word for _, word in operands_of(argv)]
+    if name in ("trash", "trash-put"):
+        return operands
+    if name == "gio":
+        return operands[1:] if argv[1:2] == ("trash",) else []
+    if name == "rsync":
+        mirrors = any(word.startswith("--del") for word in argv)
+        moves = any(word.startswith("--remove-s") for word in argv)
+        return [*(operands[-1:] if mirrors else ()), *(operands[:-1] if moves else ())]
+    if name == "zip":
+        moves = any(word == "--move" or (word[:1] == "-" != word[1:2] and "m" in word) for word in argv)
+        return operands[1:] if moves else []
+    return operands if any(word.startswith("--remove") for word in argv) else []
+
+
 def _changes_all(argv: tuple[str, ...]) -> bool:
     """Whether a find expression acts on all files that it meets, by deleting or changing them."""
     if "-delete" not in argv:
@@ -151,12 +207,30 @@ def _into_option(argv: tuple[str, ...]) -> bool:
     )
 
 
-def _with_home(command: ShellCommand) -> Iterator[Forms]:
-    """The forms of simple commands that name the home by its variable, with the home in its place."""
+def _with_places(command: ShellCommand) -> Iterator[Forms]:
+    """The forms of simple commands that name the home or the directory they run in, with it in its place."""
+    values = {
+        name: word.raw[len(name) + 1 :]
+        for simple in command.line.simple_commands
+        for word in (*simple.assigns, *(simple.words if simple.argv[:1] in _DECLARES else ()))
+        if "=" in word.raw and (name := word.raw.partition("=")[0]).isidentifier()
+    }
     for simple in command.simple_commands:
-        if _HOME.search(simple.parsed.raw):
-            words = (_HOME.sub(command.place.home, word.raw).strip("\"'") for word in simple.parsed.words)
-            yield text_forms(" ".join(words), command.cwd, command.place.home)
+        raw = [_assigned(word.raw, values) for word in simple.parsed.words]
+        placed = [_HERE.sub(".", _HOME.sub(command.place.home, text)) for text in raw]
+        if placed != [word.raw for word in simple.parsed.words]:
+            words = (text.replace('"', "").replace("'", "") for text in placed)
+            for base in simple.bases:
+                yield text_forms(" ".join(words), base, command.place.home)
+
+
+def _assigned(raw: str, values: Mapping[str, str]) -> str:
+    """A word with the values that the line itself gives to variables."""
+    for _ in range(_MAX_HOPS if values else 0):
+        raw = _VARIABLE.sub(lambda found: values.get(found[1] or found[2], found[0])[:_MAX_VALUE], raw)
+        if "$" not in raw or len(raw) > _MAX_VALUE:
+            break
+    return raw
 
 
 def _selects(argv: tuple[str, ...]) -> bool:
@@ -166,7 +240,7 @@ def _selects(argv: tuple[str, ...]) -> bool:
     if "-empty" in argv:
         return True
     values = (argv[index + 1] for index, word in enumerate(argv[:-1]) if word in _SELECTING)
-    return any(set(value) - set("*?./[]^$+\\()|") for value in values)
+    return any(set(value) - _ANYTHING for value in values)
 
 
 def _unknown_delete(argv: tuple[str, ...]) -> bool:

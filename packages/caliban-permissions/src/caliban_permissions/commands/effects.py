@@ -31,6 +31,9 @@ _GIT_ONLY_READS = frozenset(
 )
 _CONFIGURES = "changes the configuration"
 _TOKEN = re.compile(r"[^\s'\"`=,;|&<>(){}\[\]]+")
+_PATCHED = re.compile(r"(?m)^(?:---|\+\+\+|\*\*\*|Index:|rename to|copy to) *([^\t\n]+)")
+_SED_WRITES = re.compile(r"[wW]")
+_CRONTABS = "/etc/crontab"
 _MAX_TOKENS = 32
 _MAX_NESTING = 8
 
@@ -47,13 +50,40 @@ def possible_targets(argv: tuple[str, ...]) -> Iterator[str]:
     if _CONFIGURES in effects:
         yield "~/.gitconfig" if "--global" in argv else ".git/config"
         return
+    if name == "git" and any(map(_is_template, argv[1:])):
+        yield ".git/hooks"
+    if name == "crontab" and "-l" not in argv:
+        yield _CRONTABS
     harmless = name in _ONLY_READ or (name == "git" and bool(_GIT_ONLY_READS.intersection(argv[1:2])))
     if (harmless and not effects) or any(True for _ in write_targets(argv)):
         return
-    tokens = (token for word in argv[1:] for token in _TOKEN.findall(word))
+    tokens = (token for word in argv[1:] for token in _tokens(word, in_sed=name in ("sed", "gsed")))
     for number, token in enumerate(
         token for token in tokens if "/" in token or "." in token[:1] or "." in token[-9:]
     ):
         if number == _MAX_TOKENS:
             return
         yield token
+
+
+def patched(text: str) -> Iterator[str]:
+    """The files that a patch names in its own text."""
+    for number, name in enumerate(_PATCHED.findall(text)):
+        if number == _MAX_TOKENS:
+            return
+        yield name
+
+
+def _tokens(word: str, *, in_sed: bool) -> Iterator[str]:
+    """What may be a path in an argument, also right behind the letter of an option or of a command of sed."""
+    for token in _TOKEN.findall(word):
+        yield token
+        if token.startswith("-") and not token.startswith("--"):
+            yield token[2:]
+        if in_sed:
+            yield from (token[letter.end() :] for letter in _SED_WRITES.finditer(token))
+
+
+def _is_template(word: str) -> bool:
+    name = word.partition("=")[0]
+    return len(name) > 3 and "--template".startswith(name)

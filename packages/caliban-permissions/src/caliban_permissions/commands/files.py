@@ -30,10 +30,12 @@ _LAST_OPERAND = frozenset("cp ln install rsync scp".split())
 _OUTPUT_OPTIONS: Mapping[str, str] = {
     **dict.fromkeys("sort shuf curl base64 iconv tree gcc cc g++ c++ clang clang++ rustc gpg".split(), "-o"),
     "wget": "-O",
+    "gh": "-D",
 }
 _TAR_WRITES = ("--create", "--append", "--update", "--delete", "--concatenate", "--catenate")
 _CLUSTER = re.compile(r"-[A-Za-eg-z]*f")
 _GIT_WRITES = frozenset("checkout restore rm mv".split())
+_CLOUD_COPIES = frozenset("s3 get-object invoke cp storage rsync".split())
 _SHARED = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
 
 
@@ -75,7 +77,7 @@ def write_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         yield from _tar_targets(argv)
         return
     if name in _OUTPUT_OPTIONS:
-        yield from _option_values(argv, _OUTPUT_OPTIONS[name], ("--output", "--output-document"))
+        yield from _option_values(argv, _OUTPUT_OPTIONS[name], ("--output", "--output-document", "--dir"))
         return
     operands = list(operands_of(argv))
     if name in ("sed", "gsed", "perl", "ruby") and any(_in_place(word) for word in argv[1:]):
@@ -84,7 +86,9 @@ def write_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         yield from operands[1:2]
     elif name == "git" and operands and operands[0][1] in _GIT_WRITES:
         yield from operands[1:]
-    if name in _ALL_OPERANDS:
+    elif name in ("aws", "gsutil", "gcloud") and operands and "://" not in operands[-1][1]:
+        yield from operands[-1:] if _CLOUD_COPIES.intersection(argv) else ()
+    if name in _ALL_OPERANDS or (name == "install" and any(map(_makes_directories, argv))):
         yield from operands
     elif name in _AFTER_FIRST:
         yield from operands[1:]
@@ -129,11 +133,14 @@ def _into_directory(argv: tuple[str, ...], operands: list[tuple[int, str]]) -> I
             targets = [(index, value)]
         elif value is not None and index + 1 < len(argv):
             targets = [(index + 1, argv[index + 1])]
+    keeps_parents = any(_abbreviates(word, ("--parents",)) for word in argv)
     for index, target in targets:
         yield index, target
         for _, source in operands:
             if source != target:
                 yield index, posixpath.join(target, posixpath.basename(source.rstrip("/")) or ".")
+                if keeps_parents:
+                    yield index, posixpath.join(target, source.lstrip("/"))
 
 
 def _tar_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
@@ -165,6 +172,12 @@ def _target_directory(word: str) -> str | None:
         return None
     cluster = word[1:].partition("S")[0]
     return cluster.partition("t")[2] if "t" in cluster else None
+
+
+def _makes_directories(word: str) -> bool:
+    if word.startswith("--"):
+        return len(word) > 3 and "--directory".startswith(word)
+    return word.startswith("-") and "d" in word.partition("S")[0]
 
 
 def _in_place(word: str) -> bool:

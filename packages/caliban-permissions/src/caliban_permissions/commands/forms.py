@@ -152,6 +152,8 @@ class _Explorer:
             for index in range(item.word, min(item.word + 2, len(words))):
                 rest = " ".join(words[index + 1 :])
                 starts = _command_starts(words, index)
+                glued = _ANYWHERE.match(words[index], item.size) if index == item.word else None
+                starts += [glued] if glued is not None else []
                 self.unknown = self.unknown or len(starts) > _MAX_STARTS
                 for start in starts[:_MAX_STARTS]:
                     tail = words[index][start.start() :]
@@ -210,7 +212,7 @@ def _fed_from_outside(simple: SimpleCommand) -> bool:
     given = any(redirect.op == "<<<" or redirect.body is not None for redirect in simple.redirects)
     wraps = program(argv[0]) in WRAPPERS
     tails = (argv, *inner_commands(argv, _MAX_INNER)) if wraps else (argv,)
-    return any((reads_commands(tail) and not given) or may_run_input(tail) for tail in tails)
+    return any((reads_commands(tail) and not given) or may_run_input(tail, given=given) for tail in tails)
 
 
 def _command_starts(words: tuple[str, ...], index: int) -> list[re.Match[str]]:

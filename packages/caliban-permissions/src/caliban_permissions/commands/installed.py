@@ -15,13 +15,18 @@ def planted(name: str, place: PathContext, bases: tuple[str, ...]) -> bool:
     Those are directories of the workspace, unless no tool writes there unasked (`.venv/bin`), and directories
     that everyone may write.
     """
-    suspects = [_suspect(directory, place) for directory in place.search_path]
-    if not any(suspects):
-        return False
-    for directory, suspect in zip(place.search_path, suspects, strict=True):
-        if any(_runs(os.path.join(base, directory, name)) for base in bases):  # noqa: PTH118 - many, and cheap
-            return suspect
+    for directory in place.search_path:
+        paths = [os.path.join(base, directory, name) for base in bases]  # noqa: PTH118 - many, and cheap
+        programs = [path for path in paths if _runs(path)]
+        if programs:
+            return _suspect(directory, place) or any(_leads_inside(path, place) for path in programs)
     return False
+
+
+def _leads_inside(path: str, place: PathContext) -> bool:
+    """Whether a program is a link to a file of the workspace that a tool may have written."""
+    real = os.path.realpath(path)
+    return place.inside(real) and protection(real, place) != "authority"
 
 
 def _suspect(directory: str, place: PathContext) -> bool:

@@ -17,7 +17,8 @@ from caliban_permissions.paths import PathContext, resolve
 from caliban_permissions.protected import protection
 from caliban_permissions.rules.chain import RuleChain, Ruling, means, raised_to
 from caliban_permissions.rules.compiled import CompiledRule
-from caliban_permissions.shell.line import HOLE, excerpt
+from caliban_permissions.shell import HOLE, Redirect
+from caliban_permissions.shell.line import excerpt
 from caliban_permissions.subjects import PathSubject
 
 
@@ -185,11 +186,19 @@ class _CommandJudge:
     def _redirect_targets(self) -> Iterator[PathSubject]:
         for simple in self.command.simple_commands:
             yield from simple.redirected()
-        last = self.command.simple_commands[-1].bases if self.command.simple_commands else (self.command.cwd,)
         for redirect in self.command.line.redirects:
             if redirect.writes and not redirect.target.text.startswith("/dev/null"):
-                for base in last:
-                    yield PathSubject(EDITORS, resolve(redirect.target.text, self.place, base))
+                yield from self._of_group(redirect, EDITORS)
+
+    def _of_group(self, redirect: Redirect, tools: tuple[str, ...]) -> Iterator[PathSubject]:
+        """The files that a redirect of a group or loop may mean."""
+        last = self.command.simple_commands[-1] if self.command.simple_commands else None
+        names = {redirect.target.text: None} if tools == (READER,) or last is None else {}
+        if last is not None:
+            names.update(dict.fromkeys(last.targets(redirect)))
+        for name in names:
+            for base in (self.command.cwd,) if last is None else last.bases:
+                yield PathSubject(tools, resolve(name.replace(HOLE, "?"), self.place, base))
 
     def _reads(self) -> Iterator[JudgedPart]:
         """Deny and ask rules for Read bind the arguments of commands."""
@@ -208,15 +217,9 @@ class _CommandJudge:
 
     def _read_by_groups(self) -> Iterator[PathSubject]:
         """The files that groups and loops are given as input."""
-        bases = (
-            self.command.simple_commands[-1].bases if self.command.simple_commands else (self.command.cwd,)
-        )
         for redirect in self.command.line.redirects:
             if redirect.op in ("<", "<>"):
-                for base in bases:
-                    yield PathSubject(
-                        (READER,), resolve(redirect.target.text.replace(HOLE, "?"), self.place, base)
-                    )
+                yield from self._of_group(redirect, (READER,))
 
     def _perhaps_read(self, subject: PathSubject) -> Iterator[JudgedPart]:
         """A file whose name is known only when the command runs may be one that a rule denies."""

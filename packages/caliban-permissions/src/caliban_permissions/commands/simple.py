@@ -8,21 +8,23 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from caliban_permissions.commands.effects import possible_targets
+from caliban_permissions.commands.effects import patched, possible_targets
 from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
 from caliban_permissions.commands.forms import Forms, simple_forms
 from caliban_permissions.commands.installed import planted
 from caliban_permissions.commands.unknown import names_after, only_values
-from caliban_permissions.commands.wildcards import Directories, expand
+from caliban_permissions.commands.wildcards import Directories, word_names
 from caliban_permissions.commands.wrappers import WRAPPERS, program
 from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND
 from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, resolve
+from caliban_permissions.readonly import planted_repository
 from caliban_permissions.rules.compiled import CompiledRule
 from caliban_permissions.rules.glob import TextGlob
 from caliban_permissions.rules.pattern import Anywhere, ArgumentGlob, Bare, KeyPairs, Prefix
-from caliban_permissions.shell import HOLE, Opacity, SimpleCommand
+from caliban_permissions.shell import HOLE, Opacity, Redirect, SimpleCommand, Word
 from caliban_permissions.shell.loose import dequoted
 from caliban_permissions.side_effects import Evidence, side_effects
 from caliban_permissions.side_effects.git import ELSEWHERE
@@ -31,7 +33,8 @@ from caliban_permissions.subjects import PathSubject
 
 _BLANKS = re.compile(r"[ \t]+")
 _FUSED = str.maketrans({" ": "\x01", "\t": "\x01", "\n": "\x01"})
-_ESCAPED = re.compile(r"[*?\[\]\\]")
+_EXCHANGES = frozenset("push fetch pull clone ls-remote".split())
+_OWN_HOOKS = RUNS + " that a repository without a protected .git names"
 _MAX_PATHS = 64
 _INSTALLED = frozenset("usr bin sbin opt nix gnu snap Applications Library System".split())
 
@@ -151,19 +154,22 @@ class SimpleSubject:
         """The arguments after file-name expansion, each with the word it came from; `None` if unknown."""
         words: list[tuple[int, str]] = []
         for index, word in enumerate(self.parsed.words):
-            if word.glob is None:
-                words.append((index, word.text))
-                continue
-            pattern = word.glob
-            if word.at_home:
-                pattern = _ESCAPED.sub(r"\\\g<0>", self.command.place.home) + pattern[1:]
-            for base in self.bases:
-                known = self.known or pattern.startswith("/")
-                names = expand(pattern, base, self.command.directories) if known else None
-                if names is None:
-                    return None
-                words += ((index, name) for name in names)
+            names = self._names(word)
+            if names is None:
+                return None
+            words += ((index, name) for name in names)
         return tuple(words)
+
+    def _names(self, word: Word) -> tuple[str, ...] | None:
+        """The words that a word becomes; `None` when it cannot be said."""
+        if word.glob is not None and not (self.known or word.at_home or word.glob.startswith("/")):
+            return None
+        return word_names(word, self.bases, self.command.place.home, self.command.directories)
+
+    def targets(self, redirect: Redirect) -> tuple[str, ...]:
+        """The files that a redirect may mean, wildcards looked up as bash does."""
+        names = self._names(redirect.target)
+        return (HOLE,) if names is None else names
 
     @cached_property
     def opaque(self) -> tuple[Opacity, ...]:
@@ -204,11 +210,12 @@ class SimpleSubject:
             return ()
         argv = self._arguments
         items = []
-        for item in (*side_effects(argv), *self._outside(argv), *self._local_program(argv)):
+        local = (*self._outside(argv), *self._local_program(argv), *self._repositories(argv))
+        for item in (*side_effects(argv), *local):
             index = expanded[item.word][0]
             globbed = self.parsed.words[index].glob is not None
             size = max(item.size, len(self.parsed.words[index].text)) if globbed else item.size
-            if item.why != ELSEWHERE or not self._stays_inside(item.text):
+            if item.why != ELSEWHERE or not self._stays_inside(item.text) or self._planted(item.text):
                 items.append(Evidence(index, size, item.why, item.text))
         return tuple(items)
 
@@ -234,7 +241,10 @@ class SimpleSubject:
         """The files that the simple command may read, by its arguments and its input redirects."""
         candidates = dict.fromkeys(read_candidates(self._arguments)) if self._arguments else {}
         candidates.update(
-            (item.target.text, None) for item in self.parsed.redirects if item.op in ("<", "<>")
+            (name, None)
+            for item in self.parsed.redirects
+            if item.op in ("<", "<>")
+            for name in (item.target.text, *self.targets(item))
         )
         yield from self._subjects(candidates, (READER,))
 
@@ -247,10 +257,13 @@ class SimpleSubject:
         """The files in the arguments of a command that may change them, for all that is known of it."""
         if self._arguments:
             yield from self._subjects(possible_targets(self._arguments), EDITORS)
+        if "patch" in map(program, self._arguments):
+            given = (item.body or item.target.text for item in self.parsed.redirects if item.op[:2] == "<<")
+            yield from self._subjects((name for text in given for name in patched(text)), EDITORS)
 
     def redirected(self) -> Iterator[PathSubject]:
         """The files that the simple command's redirects write."""
-        targets = (item.target.text for item in self.parsed.redirects if item.writes)
+        targets = (name for item in self.parsed.redirects if item.writes for name in self.targets(item))
         yield from self._subjects((target for target in targets if not shared_device(target)), EDITORS)
 
     def _subjects(self, paths: Iterable[str], tools: tuple[str, ...]) -> Iterator[PathSubject]:
@@ -311,6 +324,32 @@ class SimpleSubject:
         real = os.path.realpath(f"{self.bases[0]}/{argv[0]}" if argv[0][0] != "/" else argv[0])
         if real.split("/")[1] not in _INSTALLED or self.command.place.inside(real):
             yield whole(argv, 0, RUNS + " of the workspace")
+
+    def _repositories(self, argv: tuple[str, ...]) -> Iterator[Evidence]:
+        """Repositories that a git command works in or pushes to, whose hooks are files like any others."""
+        if "git" not in map(program, argv):
+            return
+        if any(map(planted_repository, self.bases)):
+            yield everything(argv, _OWN_HOOKS)
+        if _EXCHANGES.intersection(argv):
+            for index, word in enumerate(argv[1:], start=1):
+                path = word.removeprefix("file://")
+                if path != word or "/" in word or word == ".." or self._planted(word):
+                    if self._planted(path):
+                        yield whole(argv, index, _OWN_HOOKS)
+                    elif "push" in argv and not self._stays_inside(path) and path[:1] in "/.~":
+                        yield whole(argv, index, WRITES + " outside the workspace")
+
+    def _planted(self, directory: str) -> bool:
+        """Whether a directory is, or is in, a repository without a protected `.git`."""
+        names = [
+            name for base in self.bases for name in resolve(directory, self.command.place, base).canonicals
+        ]
+        return any(
+            Path(name + end).is_dir() and planted_repository(name + end)
+            for name in names
+            for end in ("", ".git")
+        )
 
     def _matching(self, rule: CompiledRule) -> tuple[TextGlob, View] | None:
         """The glob and the view that match and leave the least unnamed."""

@@ -8,10 +8,12 @@ of an option that is known to take any text, as what a program only prints, or a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from caliban_permissions.readonly import FREE
 from caliban_permissions.shell import HOLE, Word
+from caliban_permissions.shell.line import Segment
 
 _COMMIT = "-m --message --author --date --trailer"
 _TEXT_OPTIONS: Mapping[tuple[str, str], frozenset[str]] = {
@@ -30,6 +32,10 @@ _TEXT_OPTIONS: Mapping[tuple[str, str], frozenset[str]] = {
     )
 }
 """Options whose value is text and nothing else, by program and sub-command."""
+
+_COMMITS = (("git", "rev-parse"), ("git", "merge-base"))
+_COMMIT_FLAGS = frozenset({"--short", "--verify", "-q", "--quiet"})
+_REVISION = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_./@{}~^-]*")
 
 _PLAIN_FLAGS = frozenset(
     "-a --all --amend --no-edit --no-verify -s --signoff --allow-empty -q --draft --fill".split()
@@ -63,6 +69,8 @@ def only_values(words: tuple[Word, ...]) -> bool:
             continue
         if index == 0:
             return False
+        if _is_commit(word):
+            continue
         if argv[0] in FREE:
             continue
         single = word.segments is not None and all(
@@ -71,6 +79,23 @@ def only_values(words: tuple[Word, ...]) -> bool:
         if not single or word.glob is not None or not _harmless_place(argv, index, names):
             return False
     return True
+
+
+def _is_commit(word: Word) -> bool:
+    """Whether all that is not known of a word is the number of a commit: one word, and no option."""
+    unknown = [item for item in word.segments or () if item.kind not in ("text", "directory")]
+    return word.glob is None and bool(unknown) and all(map(_names_commit, unknown))
+
+
+def _names_commit(segment: Segment) -> bool:
+    line = segment.line
+    if segment.kind != "substitution" or line is None or line.redirects or len(line.simple_commands) != 1:
+        return False
+    simple = line.simple_commands[0]
+    if simple.redirects or simple.assigns or simple.opaque or simple.argv[:2] not in _COMMITS:
+        return False
+    arguments = [word for word in simple.argv[2:] if word not in _COMMIT_FLAGS]
+    return bool(arguments) and all(map(_REVISION.fullmatch, arguments))
 
 
 def _harmless_place(argv: tuple[str, ...], index: int, names: int) -> bool:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from posixpath import join
 
+from caliban_permissions.shell import Word
+
 _WILD = re.compile(r"(?<!\\)[*?\[]")
+_ESCAPED = re.compile(r"[*?\[\]\\]")
 _MAX_ENTRIES = 10_000
 _MAX_NAMES = 1_000
 _MAX_LISTINGS = 64
@@ -77,6 +81,22 @@ def expand(pattern: str, base: str, directories: Directories) -> tuple[str, ...]
             return None
         reached = following
     return tuple(sorted(shown for shown, _ in reached)) or (_unescaped(pattern),)
+
+
+def word_names(
+    word: Word, bases: Iterable[str], home: str, directories: Directories
+) -> tuple[str, ...] | None:
+    """The words that a word becomes in whichever of the `bases`; `None` when it cannot be said."""
+    if word.glob is None:
+        return (word.text,)
+    pattern = _ESCAPED.sub(r"\\\g<0>", home) + word.glob[1:] if word.at_home else word.glob
+    names: list[str] = []
+    for base in bases:
+        expanded = expand(pattern, base, directories)
+        if expanded is None:
+            return None
+        names += expanded
+    return tuple(names)
 
 
 def _matcher(component: str) -> re.Pattern[str] | None:

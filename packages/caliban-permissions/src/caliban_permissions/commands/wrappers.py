@@ -45,6 +45,15 @@ SUBCOMMAND_PROGRAMS = frozenset(
 )
 """Programs whose first operand says what they do; options may stand before it."""
 
+_READS_PROGRAM = frozenset(
+    "python pypy perl ruby node nodejs php lua luajit tclsh rscript julia guile irb ipython ed red ex "
+    "psql sqlite3 mysql gdb lldb osascript".split()
+)
+"""Interpreters that run what they read where no argument says what they run."""
+
+_READS_FILE = frozenset("make gmake crontab sed gsed awk gawk mawk nawk".split())
+"""Programs that can be told to take their script from standard input."""
+
 _MAX_LEADING = 6
 _EVALUATORS = frozenset(
     "let unset read declare typeset local export readonly test [ [[ printf wait mapfile readarray compgen "
@@ -58,7 +67,8 @@ _VERSIONED = frozenset(
     "scala gradle cargo go".split()
 )
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_INPUT = re.compile(r"-$|/dev/(?:stdin|fd/)|/proc/[^/]+/(?:task/[^/]+/)?fd/")
+_INPUT = re.compile(r"(?:-f)?-$|/dev/(?:stdin|fd/)|/proc/[^/]+/(?:task/[^/]+/)?fd/")
+_NO_PROGRAM = re.compile(r"-[biqsuBEIOPS]+|--(?:quiet|silent|interactive|no-[a-z-]+)")
 _SHELL_TEXT = re.compile(r"[ \t\n;|&<>()$`\\'\"]")
 _DURATION = re.compile(r"[0-9.]+[smhd]?")
 
@@ -190,15 +200,21 @@ def splits_text(argv: tuple[str, ...]) -> bool:
     return False
 
 
-def may_run_input(argv: tuple[str, ...]) -> bool:
-    """Whether a program runs what it reads: its input names the program, or is the script."""
+def may_run_input(argv: tuple[str, ...], *, given: bool = False) -> bool:
+    """Whether a program runs what it reads: its input names the program, or is the script.
+
+    With `given` the input stands in the command itself, where an interpreter's can be looked at.
+    """
     name = program(argv[0])
     if name in ("at", "batch", "parallel", "sem"):
         return True
     if name in (".", "source"):
         return any(_INPUT.match(word) or "\0" in word for word in argv[1:2])
-    if name in SHELLS:
+    if name in SHELLS or name in _READS_FILE:
         return any(_INPUT.match(word) for word in argv[1:])
+    if name in _READS_PROGRAM and not given:
+        said = any(word != "-" and not _NO_PROGRAM.fullmatch(word) for word in argv[1:])
+        return not said or any(_INPUT.match(word) for word in argv[1:])
     if name not in ("xargs", "gxargs"):
         return False
     replaces = any(word.startswith(("-I", "-i", "-J", "--rep")) or "{" in word for word in argv[1:])

@@ -54,6 +54,15 @@ def harmless_repository(directory: str) -> bool:
     )
 
 
+def planted_repository(directory: str) -> bool:
+    """Whether the canonical `directory` is in a repository for git, and in one without a protected `.git`.
+
+    Its configuration and hooks are files like any others there, and git runs the programs that they name.
+    """
+    git_directory = _git_directory(Path(directory))
+    return git_directory is not None and ".git" not in git_directory.parts
+
+
 def _git_directory(start: Path) -> Path | None:
     """The directory or file that makes `start` part of a repository; `None` outside of repositories."""
     current = start

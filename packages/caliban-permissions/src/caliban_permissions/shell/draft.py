@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
@@ -14,6 +15,11 @@ _SETTERS = frozenset(
     "read unset export declare typeset local readonly getopts mapfile readarray eval source . let wait "
     "command builtin exec set shift trap coproc select enable alias".split()
 )
+
+_EXPANDS_VARIABLES = frozenset({"make", "gmake"})
+"""Programs that take every variable for one of their own and hand its value to a shell."""
+
+_PLAIN_VALUE = re.compile(r"[A-Za-z0-9_.,:+=@%-]*")
 
 
 class Scope(Protocol):
@@ -109,10 +115,12 @@ def opacities(
     """What is opaque in a simple command."""
     opaque = [opacity for word in (*assigns, *words) for opacity in word.opaque]
     opaque += [opacity for redirect in redirects for opacity in target_opacity(redirect)]
+    plain = not any(word.text.rpartition("/")[2] in _EXPANDS_VARIABLES for word in words)
     opaque += [
         Opacity("assignment", word.raw, names_a_loader(word.raw))
         for word in assigns
-        if not _inert(word) and not (word.raw == "IFS=" and words and words[0].text == "read")
+        if not (_inert(word) and (plain or _plain_value(word)))
+        and not (word.raw == "IFS=" and words and words[0].text == "read")
     ]
     if words:
         opaque += _program_opacity(words[0])
@@ -146,6 +154,12 @@ def _program_opacity(word: Word) -> list[Opacity]:
     if not word.text:
         return [Opacity("empty command name", word.raw, runs=True)]
     return []
+
+
+def _plain_value(word: Word) -> bool:
+    """Whether an assignment gives a value that is no text of a program, however it is expanded."""
+    assignment = ASSIGNMENT.match(word.raw)
+    return assignment is not None and _PLAIN_VALUE.fullmatch(word.text[assignment.end() :]) is not None
 
 
 def _inert(word: Word) -> bool:

@@ -107,7 +107,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 }
 _PATCH_ASKS = frozenset("--check --stat --numstat --summary".split())
 _PATCH_ENDS = (("--abort",), ("--skip",), ("--quit",), ("--show-current-patch",))
-_PATCHES = "changes the files that a patch names"
+PATCHES = "changes the files that a patch names"
 _CONFIG_READS = frozenset(
     "--get --get-all --get-regexp --get-urlmatch --list -l list get --show-origin --show-scope --name-only "
     "--global --local --system --worktree --type --bool --int --path --null -z --default --includes "
@@ -224,4 +224,4 @@ def _elsewhere(argv: tuple[str, ...], index: int) -> list[Evidence]:
 def _patched(argv: tuple[str, ...], index: int) -> list[Evidence]:
     """A patch says itself which files it changes."""
     asks = any(word in _PATCH_ASKS for word in argv[index + 1 :]) and "--apply" not in argv
-    return [] if asks or argv[index + 1 : index + 2] in _PATCH_ENDS else [whole(argv, index, _PATCHES)]
+    return [] if asks or argv[index + 1 : index + 2] in _PATCH_ENDS else [whole(argv, index, PATCHES)]

@@ -11,7 +11,7 @@ from caliban_permissions.side_effects import development, network, packages, tex
 from caliban_permissions.side_effects.awk import awk_evidence
 from caliban_permissions.side_effects.builtins import builtin_evidence
 from caliban_permissions.side_effects.bundles import unbundled
-from caliban_permissions.side_effects.git import ELSEWHERE, git_evidence
+from caliban_permissions.side_effects.git import ELSEWHERE, PATCHES, git_evidence
 from caliban_permissions.side_effects.interpreters import interpreter_evidence, wrapper_start
 from caliban_permissions.side_effects.known import unknown_options
 from caliban_permissions.side_effects.row import (
@@ -32,6 +32,7 @@ from caliban_permissions.side_effects.unsurprising import unsurprising
 ROWS: tuple[ArgumentRule, ...] = (*text_tools.ROWS, *network.ROWS, *development.ROWS, *packages.ROWS)
 """Every row; the readers of git, sed, awk, interpreters and builtins are code."""
 
+_TRIES = frozenset({"--dry-run", "--help", "--version", "-v"})
 _MAX_NESTING = 16
 _TABLES = (text_tools, network, development, packages)
 _TAKES: Mapping[str, str] = {name: takes for table in _TABLES for name, takes in table.TAKES.items()}
@@ -51,7 +52,10 @@ _GENERIC: Mapping[str, str] = {
         "upload-pack receive-pack use-askpass startup-file preload".split(),
         RUNS,
     ),
-    **dict.fromkeys("output output-file outfile out-file output-document log-file logfile".split(), WRITES),
+    **dict.fromkeys(
+        "output output-file outfile out-file output-document log-file logfile pack-destination".split(),
+        WRITES,
+    ),
 }
 
 
@@ -106,6 +110,8 @@ def _all(argv: tuple[str, ...]) -> list[Evidence]:
     items += _elsewhere(name, scanned)
     items += unknown_options(name, Scanned(argv, tuple(_unnoted(scanned, items)), scanned.operands))
     items += [item for option in scanned.options if (item := _generic(argv, option)) is not None]
+    if name == "patch" and not items and not _TRIES.intersection(argv):
+        items.append(everything(argv, PATCHES))
     return items
 
 
@@ -125,7 +131,7 @@ def _elsewhere(name: str, scanned: Scanned) -> list[Evidence]:
     short, long = _DIRECTORIES.get(name, ("", ""))
     items = []
     for option in scanned.options:
-        if option.name == long if option.long else option.name == short:
+        if option.name and long.startswith(option.name) if option.long else option.name == short:
             index = option.word + (
                 option.word + 1 < len(scanned.argv) and option.size == len(scanned.argv[option.word])
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from caliban_permissions.side_effects.row import LOADS, READS, RUNS, WRITES, ArgumentRule
+from caliban_permissions.side_effects.row import FETCHES, LOADS, READS, RUNS, WRITES, ArgumentRule
 
 TAKES: Mapping[str, str] = {
     "sort": "kStT",
@@ -271,12 +271,26 @@ ROWS: tuple[ArgumentRule, ...] = (
     ArgumentRule(
         "tar gtar bsdtar",
         WRITES,
-        short="P",
-        long="absolute-names",
-        hits=("tar -xPf a",),
+        short="Pg",
+        long="absolute-names listed-incremental",
+        hits=("tar -xPf a", "tar cgf ../b a c", "tar --listed=b -cf a c"),
         misses=("tar -xf a",),
     ),
-    ArgumentRule("tar gtar bsdtar", READS, match=r"^@", hits=("tar -cf a @b",), misses=("tar -xf a",)),
+    ArgumentRule(
+        "tar gtar bsdtar",
+        READS,
+        short="T",
+        match=r"^@",
+        hits=("tar -cf a @b", "tar cTf b a"),
+        misses=("tar -xf a",),
+    ),
+    ArgumentRule(
+        "tar gtar",
+        FETCHES,
+        match=r"^-[A-Za-z]*f[^/]+:|^--file=[^/]+:",
+        hits=("tar -cf host:a b", "tar cf host:a b", "tar --file=host:a -x"),
+        misses=("tar -cf a b", "tar -cf ./a:b c"),
+    ),
     ArgumentRule(
         "cpio pax",
         RUNS,
