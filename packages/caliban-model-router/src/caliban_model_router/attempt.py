@@ -91,7 +91,7 @@ class Attempt:
 
 
 def is_content(event: StreamEvent) -> bool:
-    """Whether a reader of the stream has something in hand with `event`, or all there is; no blank text is."""
+    """Whether a reader has something in hand with `event`, blank text aside, or all there is."""
     match event:
         case TextDelta(text=text):
             return bool(text.strip())
