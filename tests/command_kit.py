@@ -103,6 +103,13 @@ class Cli:
         return [request.json for request in self.server.requests]
 
 
+def give_signals_back() -> None:
+    """A run in the background ignores SIGINT and SIGHUP, and its children would: let them be taken again."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
 def takes_signals(pid: int, last: int = signal.SIGHUP) -> bool:
     """Whether the program, not its interpreter, handles signals: `last` is the last that it asks for."""
     status = Path(f"/proc/{pid}/status").read_text()

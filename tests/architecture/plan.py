@@ -221,6 +221,17 @@ CAPITAL_WORDS: Mapping[str, str] = {
 }
 """Words with a capital at which a hint may begin -> what they name."""
 
+FACES = 4
+"""The floor from which on words may name flags and commands: below it an error has a remedy (ADR 0007)."""
+
+OTHER_PROGRAMS: Mapping[str, str] = {
+    "caliban_permissions.side_effects": "tables of the options of the programs that it judges",
+    "caliban_permissions.readonly": "the same",
+    "caliban_permissions.commands": "the same",
+    "caliban_tools_builtin.search.engine": "the options of ripgrep",
+}
+"""Modules below the faces whose literals are options of programs other than ours."""
+
 TOOL_CATALOG = "caliban_tools_builtin.specs"
 """Where the built-in tools have their names."""
 

@@ -13,6 +13,9 @@ DISTRIBUTIONS = {"caliban": "caliban-cli"}
 """Folder and import -> the distribution, where a name of ours is somebody else's on the package index."""
 EVERY = pytest.mark.parametrize("package", house.packages(), ids=lambda package: package.name)
 
+INSTALLED = frozenset({".venv", ".servers"})
+"""Folders of what others wrote."""
+
 
 def test_all_packages_carry_the_same_version() -> None:
     versions = {package.name: package.metadata["project"]["version"] for package in house.packages()}
@@ -104,7 +107,7 @@ def test_nothing_tells_anybody_to_install_a_distribution_that_is_not_ours() -> N
         for package in house.packages()
     }
     texts = [(module.path, module.text) for module in house.modules()]
-    pages = (path for path in house.ROOT.glob("**/*.md") if ".venv" not in path.parts)
+    pages = (path for path in house.ROOT.glob("**/*.md") if INSTALLED.isdisjoint(path.parts))
     texts += [(path, path.read_text(encoding="utf-8")) for path in pages]
     offenders = []
     for path, text in texts:
@@ -129,7 +132,7 @@ def test_file_names_of_tests_are_unique() -> None:
     seen: dict[str, str] = {}
     offenders = []
     for path in house.ROOT.glob("*/**/tests/**/test_*.py"):
-        if ".venv" in path.parts:
+        if not INSTALLED.isdisjoint(path.parts):
             continue
         place = str(path.relative_to(house.ROOT))
         if path.name in seen:

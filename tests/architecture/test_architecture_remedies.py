@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import get_args
 
 import house
+import plan
 
 from caliban.cli.commands import COMMANDS
 from caliban.cli.groups import GROUPS, LATER_FLAGS
 from caliban.cli.help import variables
 from caliban.cli.variables import IDLE_VARIABLES, INNER_VARIABLES, LATER_VARIABLES
+from caliban_common.remedy import RemedyKind
+from caliban_headless.remedies import REMEDIES
 from caliban_settings import SCHEMA
 
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+[a-z]")
@@ -99,6 +103,29 @@ def test_every_flag_that_is_named_exists() -> None:
         for name in FLAG.findall(text)
         if name not in known and not name.startswith(("--no-restrict", "--norc", "--noprofile"))
     )
+
+
+def test_no_library_speaks_of_the_command_that_stands_on_it() -> None:
+    known, commands = flags(), {command.name for command in COMMANDS}
+    house.expect_none(
+        (
+            f"{house.where(module, line)}: {name}"
+            for module, line, text in literals()
+            if plan.FLOORS[module.package] < plan.FACES
+            and not module.name.startswith(tuple(plan.OTHER_PROGRAMS))
+            for name in (
+                *(flag for flag in FLAG.findall(text) if flag in known),
+                *(f"caliban {name}" for name in COMMAND.findall(text) if name in commands),
+            )
+        ),
+        because="give the error a remedy (`with_remedy`), and caliban_headless.remedies the words for it",
+    )
+
+
+def test_every_remedy_has_words_and_every_one_of_them_is_named_somewhere() -> None:
+    kinds = set(get_args(RemedyKind))
+    named = {text for module, _, text in literals() if module.package != "caliban_headless"}
+    assert (set(REMEDIES), kinds - named) == (kinds, set())
 
 
 def test_every_command_that_is_named_exists() -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from command_kit import Cli, opened
+from command_kit import Cli, give_signals_back, opened
 from hang_guard import wait_until
 
 from caliban_provider_anthropic.testing.strict import StrictValidator
@@ -19,10 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 @pytest.fixture(autouse=True, scope="session")
 def signals_as_at_a_terminal() -> None:
-    """A run in the background ignores SIGINT and SIGHUP, and its children would: give them back."""
-    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
-        if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, handler)
+    give_signals_back()
 
 
 @pytest.fixture

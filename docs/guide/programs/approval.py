@@ -15,8 +15,17 @@ import anyio
 from anyio.abc import SocketAttribute, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from caliban_agent_core import Agent, ApprovalRequest, Decision, Gate, Provider, connect, tool
-from caliban_common.codec import message_from_json, message_to_json
+from caliban_agent_core import (
+    Agent,
+    ApprovalRequest,
+    Decision,
+    Gate,
+    Provider,
+    connect,
+    message_from_json,
+    message_to_json,
+    tool,
+)
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
 VERDICTS = {"ask": Decision(action="ask"), "allow": Decision(action="allow"), "deny": Decision(action="deny")}
@@ -41,10 +50,7 @@ async def refund(order: str, euros: int) -> str:
 async def go_on(provider: Provider, file: Path, verb: str, prompt: str) -> bytes:
     agent = Agent(provider, "claude-sonnet-4-6", tools=[refund], gate=Gate(approver=Answered(VERDICTS[verb])))
     stored = [message_from_json(each) for each in json.loads(file.read_text())] if file.exists() else []
-    async with agent.run(prompt) if verb == "ask" else agent.resume(stored) as run:
-        async for _ in run.events:
-            pass
-    end = run.outcome
+    end = await (agent.run_to_end(prompt) if verb == "ask" else agent.resume_to_end(stored))
     file.write_text(json.dumps([message_to_json(message) for message in end.messages]))
     waiting = [{"name": call.name, "input": dict(call.input)} for call in end.pending]
     return json.dumps({"stop": end.stop.kind, "text": end.text, "waiting": waiting}).encode()

@@ -1,16 +1,16 @@
 """An agent behind server-sent events: `curl -N 'http://127.0.0.1:8080/?Why+is+the+sky+blue'`."""
 
+import json
 import sys
 from contextlib import suppress
 from functools import partial
 from urllib.parse import unquote_plus
 
 import anyio
-import msgspec
 from anyio.abc import SocketAttribute, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from caliban_agent_core import Agent, connect
+from caliban_agent_core import Agent, connect, event_to_json
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 GONE = (anyio.BrokenResourceError, anyio.IncompleteRead, anyio.DelimiterNotFound)
@@ -24,7 +24,7 @@ async def answer(agent: Agent, client: SocketStream) -> None:
             await client.send(HEAD)
             async with agent.run(prompt) as run:
                 async for event in run.events:
-                    await client.send(b"data: " + msgspec.json.encode(event) + b"\n\n")
+                    await client.send(f"data: {json.dumps(event_to_json(event))}\n\n".encode())
 
 
 async def main() -> None:

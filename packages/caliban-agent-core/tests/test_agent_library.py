@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -27,6 +28,9 @@ from caliban_agent_core import (
     ToolDefinitionError,
     ToolSpec,
     assistant,
+    event_to_json,
+    message_from_json,
+    message_to_json,
     system,
     tool,
     user,
@@ -265,6 +269,36 @@ async def test_an_answer_that_never_has_its_type_ends_the_run() -> None:
     provider = ScriptedProvider(lambda request: reply("Rome"))
     outcome = await Agent(provider, "m").run_to_end("a city", output_type=City)
     assert (outcome.stop.kind, outcome.output, len(provider.requests)) == ("schema_mismatch", None, 3)
+
+
+async def test_a_run_that_is_resumed_to_its_end_has_an_answer_of_its_type() -> None:
+    def agent(verdict: str, *replies: Any) -> Agent:
+        gate = Gate(rules=Some("Write"), approver=Desk(Write=verdict))
+        return Agent(ScriptedProvider(replies), "m", tools=[Stub("Write")], gate=gate)
+
+    asked = await agent("ask", reply(tool_call("Write"))).run_to_end("a city", output_type=City)
+    stored = json.loads(json.dumps([message_to_json(message) for message in asked.messages]))
+    messages = [message_from_json(each) for each in stored]
+    answers = (reply('{"name": "Rome"}'), reply('{"name": "Rome", "people": 2748109}'))
+    end = await agent("allow", *answers).resume_to_end(messages, output_type=City)
+    untyped = await agent("allow", reply(DONE)).resume_to_end(messages)
+    assert (asked.stop.kind, asked.output) == ("approval", None)
+    assert (end.stop.kind, end.output) == ("end_of_turn", City(name="Rome", people=2748109))
+    assert (untyped.stop.kind, untyped.text, untyped.output) == ("end_of_turn", DONE, None)
+    assert [message.role for message in end.messages].count("system") == 1
+
+
+async def test_every_event_of_a_run_is_json_with_the_value_of_its_answer() -> None:
+    answer = reply('{"name": "Rome", "people": 2748109}')
+    agent = Agent(ScriptedProvider([reply(tool_call("Read")), answer]), "m", tools=[Stub("Read")])
+    events = []
+    async with agent.run("a city", output_type=City) as run:
+        async for event in run.events:
+            events.append(event)
+    data = json.loads(json.dumps([event_to_json(event) for event in events]))
+    assert [each["type"] for each in data] == [event.type for event in events]
+    assert data[-1]["output"] == {"name": "Rome", "people": 2748109}
+    assert [message_from_json(each) for each in data[-1]["messages"]] == list(run.outcome.messages)
 
 
 async def test_the_system_prompt_the_session_and_the_context_of_a_run() -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -12,12 +14,14 @@ from hypothesis import strategies as st
 from caliban_common.codec import (
     block_to_json,
     dumps,
+    event_to_json,
     message_from_json,
     message_to_json,
     nearest,
     usage_to_json,
 )
 from caliban_common.errors import DataError
+from caliban_common.event import MessageAdded, Warned
 from caliban_common.message import (
     Base64Source,
     Block,
@@ -287,3 +291,27 @@ def test_usage_adds_and_subtracts_member_by_member() -> None:
     one = Usage(input_tokens=1, output_tokens=2, cache_read_tokens=3, cache_write_tokens=4, thinking_tokens=5)
     assert one + Usage() == one == one + one - one
     assert (one + one).thinking_tokens == 10
+
+
+@given(messages(any_text))
+def test_an_event_of_a_message_holds_what_the_message_is_as_plain_data(message: Message) -> None:
+    data = event_to_json(MessageAdded(message=message))
+    assert data == {"type": "message_added", "message": message_to_json(message), "injected": False}
+
+
+def test_an_event_is_plain_data_whatever_its_details_hold() -> None:
+    details = {"path": PurePosixPath("a/b"), "counts": MappingProxyType({1: b"x"}), "kind": PurePosixPath}
+    assert event_to_json(Warned(subtype="x", message="y", details=details)) == {
+        "type": "warned",
+        "subtype": "x",
+        "message": "y",
+        "details": {"path": "a/b", "counts": {"1": "eA=="}, "kind": str(PurePosixPath)},
+    }
+
+
+def test_an_event_that_is_nested_too_deeply_is_refused() -> None:
+    deep: list[Any] = []
+    for _ in range(200_000):
+        deep = [deep]
+    with pytest.raises(DataError, match="nested too deeply"):
+        event_to_json(Warned(subtype="x", message="y", details={"deep": deep}))

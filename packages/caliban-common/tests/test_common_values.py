@@ -111,5 +111,6 @@ def test_importing_the_values_loads_no_codec_and_nothing_from_outside() -> None:
         "print(*sorted(name for name in new if name.startswith(ours)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    modules = ["errors", "event", "hook", "message", "permission", "stop", "tagged", "tool", "usage"]
-    assert done.stdout.split() == ["caliban_common", *(f"caliban_common.{name}" for name in modules)]
+    modules = ["errors", "event", "hook", "message", "permission", "remedy", "stop", "tagged", "tool"]
+    ours = [f"caliban_common.{name}" for name in (*modules, "usage")]
+    assert done.stdout.split() == ["caliban_common", *ours]

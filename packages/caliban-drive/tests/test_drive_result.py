@@ -112,8 +112,8 @@ def test_what_is_no_schema_is_refused_with_the_reason():
         ('{"type": "nonsense"}', "is not a JSON Schema"),
         ("/nowhere", ""),
     ):
-        with pytest.raises(BadSchema, match=f"--json-schema.*{why}"):
-            load_schema(text)
+        with pytest.raises(BadSchema, match=f"^the answer's form.*{why}"):
+            load_schema(text, name="the answer's form")
 
 
 @pytest.mark.anyio

@@ -13,8 +13,16 @@ import pytest
 
 from caliban_common.permission import Decision, PermissionMode
 from caliban_common.tool import ToolSpec
-from caliban_permissions import Engine, Explanation, Rule, RuleSet
+from caliban_permissions import Engine, Explanation, RemedyWords, Rule, RuleSet
 from caliban_permissions.names import guide_spec
+
+AS_FLAGS = RemedyWords(
+    rule="--allow {}",
+    joint=" ",
+    anything="--auto-allow (dangerous: every ask becomes an allow)",
+    edits="--permission-mode acceptEdits",
+)
+"""Words that a shell can take apart again."""
 
 NOW = datetime(2026, 11, 27, tzinfo=UTC)
 
@@ -99,6 +107,7 @@ class Scene:
             interactive=interactive,
             clock=lambda: NOW,
             home=self.home,
+            words=more.pop("words", AS_FLAGS),
             vouched=more.pop("vouched", [spec(name) for name in VOUCHED]),
             **more,
         )

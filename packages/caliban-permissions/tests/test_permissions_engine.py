@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from caliban_common.permission import Decision
-from caliban_permissions import Rule
+from caliban_permissions import RemedyWords, Rule
 
 MODES = ("default", "acceptEdits", "auto", "dontAsk", "bypassPermissions")
 
@@ -127,6 +127,16 @@ class TestWithoutAPerson:
         assert decision.action == "deny"
         for text in wanted:
             assert text in decision.reason
+
+    def test_without_words_of_a_face_a_remedy_is_in_those_of_the_engine(self, scene: Any) -> None:
+        words = RemedyWords()
+        push = scene.decide("Bash", {"command": "git push && make"}, interactive=False, words=words)
+        write = scene.decide("Write", {"path": "a.py"}, interactive=False, words=words)
+        assert push.reason.partition("here. ")[2] == (
+            "To allow it, run with the allow rule 'Bash:git push && make', "
+            "or with `auto_allow` (dangerous: every ask becomes an allow)."
+        )
+        assert write.reason.endswith("or all edits in the workspace with the mode acceptEdits.")
 
     def test_an_ask_never_comes_out(self, scene: Any) -> None:
         for mode in (*MODES, "plan", "disabled"):

@@ -25,6 +25,7 @@ from caliban_provider.request import CompletionRequest
 from caliban_provider.testing.exchange import Exchange, Hang, Send, answer
 from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_google.factory import FACTORY, GoogleFactory
+from caliban_provider_google.names import is_made
 from caliban_provider_google.provider import GoogleProvider
 from caliban_provider_google.testing import wire
 from caliban_provider_google.testing.strict import StrictValidator
@@ -81,6 +82,16 @@ async def test_a_reply_arrives_and_the_request_is_as_the_vendor_wants_it() -> No
     assert request.path == f"/v1beta/models/{wire.MODEL}:streamGenerateContent?alt=sse"
     assert request.headers["x-goog-api-key"] == KEY
     assert request.json["store"] is False
+
+
+async def test_calls_of_replies_without_a_name_have_ids_of_their_own() -> None:
+    part = {"functionCall": {"name": "Read", "args": {}}}
+    bare = wire.raw({"candidates": [{"content": {"parts": [part]}, "finishReason": "STOP"}]})
+    with LoopbackServer([bare, bare]) as server:
+        provider = make(server)
+        ids = [call.id for _ in range(2) for call in (await reply(provider)).tool_uses]
+        await provider.aclose()
+    assert len(set(ids)) == 2 and all(map(is_made, ids))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from caliban_common.message import TextBlock, ThinkingBlock, ToolUseBlock
+from caliban_common.remedy import Remedy
 from caliban_common.usage import Usage
 from caliban_provider.assemble import Assembler
 from caliban_provider.errors import (
@@ -27,7 +28,7 @@ from caliban_provider.stream import (
 )
 from caliban_provider.testing.contract import assert_order
 from caliban_provider_local.calls import ReplyForm
-from caliban_provider_local.decode import ChunkDecoder
+from caliban_provider_local.decode import WINDOW_HINT, ChunkDecoder
 
 
 def decode(
@@ -139,7 +140,7 @@ def test_a_prompt_that_is_too_long_is_refused_with_the_numbers() -> None:
     with pytest.raises(ContextTooLong) as caught:
         decode([{"error": error}])
     assert caught.value.message == "the prompt has 6031 tokens, but the local model's window holds 4096"
-    assert caught.value.hint is not None and "CALIBAN_LOCAL_CONTEXT_TOKENS" in caught.value.hint
+    assert (caught.value.hint, caught.value.remedy) == (WINDOW_HINT, Remedy(kind="local_window"))
 
 
 @pytest.mark.parametrize(

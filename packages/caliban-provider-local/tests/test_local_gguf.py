@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from caliban_common.remedy import Remedy
 from caliban_provider_local.errors import NotAModel
 from caliban_provider_local.gguf import GgufHeader, read_header
 from caliban_provider_local.weights import packaged_weights
@@ -130,7 +131,7 @@ def test_another_file_is_not_a_model(scratch: Path, data: bytes) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(NotAModel, match=r"cannot read the model .*gone\.gguf: no such file") as caught:
         read_header(tmp_path / "gone.gguf")
-    assert caught.value.hint == "name a whole .gguf file with --model"
+    assert (caught.value.hint, caught.value.remedy) == ("name a whole .gguf file", Remedy(kind="model_file"))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="opening a directory fails differently elsewhere")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from typing import Any
 
@@ -71,6 +72,17 @@ async def failure(script: Any, request: CompletionRequest | None = None) -> Prov
             await folded(provider, request)
         await provider.aclose()
     return raised.value
+
+
+async def test_calls_of_replies_that_tell_no_time_have_ids_of_their_own() -> None:
+    call = {"role": "assistant", "tool_calls": [{"function": {"name": "Read", "arguments": {}}}]}
+    lines = [{"model": wire.MODEL, "message": call, "done": False}, {"model": wire.MODEL, "done": True}]
+    bare = answer(200, "".join(f"{json.dumps(line)}\n" for line in lines))
+    with LoopbackServer(wire.Server([bare, bare])) as server:
+        provider = make(server)
+        replies = [(await folded(provider)).message("ollama", wire.MODEL) for _ in range(2)]
+        await provider.aclose()
+    assert len({call.id for message in replies for call in message.tool_uses}) == 2
 
 
 async def test_a_reply_arrives_with_the_model_asked_once_what_it_can_do() -> None:

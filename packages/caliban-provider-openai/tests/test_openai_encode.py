@@ -248,6 +248,8 @@ def test_nothing_blank_is_sent_and_nothing_at_all_is_an_error() -> None:
     assert "instructions" not in items
     sent = encode_chat(ask(system(" "), *messages), OPENAI)["messages"]
     assert [message["content"] for message in sent] == ["Hi", None, "(no output)"]
+    sent = encode_chat(ask(system(" "), *messages), replace(PLAIN, null_content=False))["messages"]
+    assert [message["content"] for message in sent] == ["Hi", "", "(no output)"]
     for empty in ((), (user(" "),), (system("s"),)):
         with pytest.raises(InvalidRequest, match="no message"):
             encode_responses(ask(*empty))
@@ -335,6 +337,8 @@ def test_a_schema_is_strict_where_the_vendor_can_enforce_it_word_for_word() -> N
     assert encode_chat(request, OPENAI)["response_format"] == schema
     assert encode_chat(request, DEEPSEEK)["response_format"] == {"type": "json_object"}
     assert "response_format" not in encode_chat(request, replace(PLAIN, structured="none"))
+    older = replace(PLAIN, structured="json_object_schema")
+    assert encode_chat(request, older)["response_format"] == {"type": "json_object", "schema": strict}
     loose = {**CLOSED, "required": []}
     told = encode_responses(replace(request, response_schema=loose))["text"]["format"]
     assert (told["schema"], told["strict"]) == (loose, False)

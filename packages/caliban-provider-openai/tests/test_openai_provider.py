@@ -389,5 +389,7 @@ async def test_capabilities_are_those_of_the_interface() -> None:
         async with provided(server, quirks="structured=none,parallel_tool_calls=false") as provider:
             made = provider.capabilities("gpt-4.1")
             assert (made.structured_output, made.parallel_tools, made.documents) == (False, False, False)
+        async with provided(server, quirks="structured=json_object_schema") as provider:
+            assert provider.capabilities("gpt-4.1").structured_output
         async with provided(server, **RESPONSES) as provider:
             assert provider.capabilities("gpt-4.1").documents

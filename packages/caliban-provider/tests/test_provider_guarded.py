@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
+from caliban_common.remedy import Remedy
 from caliban_common.usage import Usage
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.errors import ProviderError, StreamIdle
@@ -74,7 +75,8 @@ async def test_what_it_does_wrong_in_a_reply_is_said_in_the_name_of_its_package(
         await collect(guarded(inner), ask("hi", model="m"))
     error = caught.value
     assert error.message.startswith("the provider 'mine' ") and "\x1b" not in error.message
-    assert error.hint == "this is a fault of the package odd_package; choose another --provider"
+    assert error.hint == "this is a fault of the package odd_package; choose another provider"
+    assert error.remedy == Remedy(kind="other_provider", name="odd_package")
 
 
 async def test_what_it_does_wrong_elsewhere_is_too() -> None:

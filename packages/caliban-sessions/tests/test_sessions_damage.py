@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from caliban_common.errors import CalibanError
 from caliban_common.message import user
+from caliban_common.remedy import Remedy
 from caliban_sessions import SessionCorrupt, SessionStore, SessionUnreadable
 
 WORDS = """
@@ -200,6 +201,7 @@ def test_a_session_that_is_full_says_so_and_keeps_what_it_has(tmp_path: Path) ->
     session.append(user("x" * 1_000))
     with pytest.raises(CalibanError, match="is full") as caught:
         session.append(user("y" * 1_000))
-    assert "another --session name" in str(caught.value)
+    assert caught.value.hint == "start a new one of another name"
+    assert caught.value.remedy == Remedy(kind="session_other")
     session.close()
     assert [message.text[:1] for message in store.load("s").messages] == ["x", "y"]

@@ -16,6 +16,7 @@ import pytest
 from hang_guard import HANG_S
 
 from caliban_common.message import user
+from caliban_common.remedy import Remedy
 from caliban_sessions import SessionBusy, SessionStore, SessionWriteError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and limits")
@@ -146,9 +147,10 @@ def test_a_second_writer_is_told_who_holds_the_session_and_what_to_do(
         store.open("s")
     assert caught.value.pid == holder.pid
     assert str(caught.value) == (
-        f"session 's' is in use by process {holder.pid}\nhint: -r s --fork-session goes on from here in a "
-        "session of its own; else use another --session name, or --no-save"
+        f"session 's' is in use by process {holder.pid}\nhint: fork it to go on from here in a "
+        "session of its own; else open another one, or save nothing"
     )
+    assert caught.value.remedy == Remedy(kind="session_fork", name="s")
     assert [message.text for message in store.load("s").messages] == ["held"]
     store.open("other").close()
     holder.stdin.close()
@@ -255,8 +257,9 @@ def test_a_directory_that_takes_no_file_is_a_clear_error(tmp_path: Path) -> None
 
 def test_a_file_where_the_directory_should_be_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(SessionWriteError, match="--no-save"):
+    with pytest.raises(SessionWriteError, match="save nothing") as caught:
         SessionStore(tmp_path / "file").open("s")
+    assert caught.value.remedy == Remedy(kind="session_directory")
     assert SessionStore(tmp_path / "file").list() == ()
 
 

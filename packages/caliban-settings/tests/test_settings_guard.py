@@ -103,9 +103,7 @@ def test_a_repository_says_this_only_once_it_is_trusted(place: Any, path: str, s
     assert settings.merged == {}
     assert settings.rules_by_scope() == {}
     assert all(item.waits for item in settings.withheld)
-    assert settings.warnings[1:] == (
-        f"{file}: `{path}`: no effect until this workspace is trusted (--trust-project)",
-    )
+    assert settings.warnings[1:] == (f"{file}: `{path}`: no effect until this workspace is trusted",)
     settings = place.load(trusted=True)
     assert settings.merged == tree(path, AFTER_TRUST[path])
     assert settings.withheld == ()

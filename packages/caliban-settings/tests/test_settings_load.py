@@ -226,12 +226,12 @@ def test_the_overlay_is_json_or_a_file_of_either_format(place: Any) -> None:
 @pytest.mark.parametrize(
     ("overlay", "complaint"),
     [
-        ("nowhere.toml", "--settings: there is no file nowhere.toml"),
+        ("nowhere.toml", "inline settings: there is no file nowhere.toml"),
         ("max_turns=5", "neither a JSON object nor a .toml or .json file"),
         ("", "neither a JSON object"),
-        ('{"max_turns": }', "--settings:1:15: not JSON"),
-        ('{"max_turns": "5"}', "--settings:1: `max_turns` must be an integer, got a string"),
-        ('{"max_turns": 1, "max_turns": 2}', "--settings: the key 'max_turns' is given twice"),
+        ('{"max_turns": }', "inline settings:1:15: not JSON"),
+        ('{"max_turns": "5"}', "inline settings:1: `max_turns` must be an integer, got a string"),
+        ('{"max_turns": 1, "max_turns": 2}', "inline settings: the key 'max_turns' is given twice"),
         ("a\0b.toml", "cannot look at"),
         ('{"a": "\ud800"}', "not UTF-8"),
     ],
@@ -257,7 +257,7 @@ def test_an_unknown_scope_is_an_error(place: Any, name: str) -> None:
     with pytest.raises(SettingsError) as caught:
         place.load(sources=("user", name))
     assert str(caught.value) == (
-        f"unknown settings scope {name!r} in --setting-sources\nhint: one of managed, user, project, local"
+        f"unknown settings scope {name!r}\nhint: one of managed, user, project, local"
     )
 
 

@@ -77,17 +77,21 @@ def report(error: CalibanError, format_name: str | None, state: OutputState) -> 
     from caliban.exits import exit_code, subtype
 
     code = exit_code(error)
+    hint = error.hint
+    if error.remedy is not None:
+        from caliban_headless.remedies import advice
+
+        hint = advice(hint, error.remedy)
     row = output_format(format_name)
     if row.is_data and not state.has_result:
         from caliban_drive.result import PromptResult
         from caliban_headless.failed import failed_output
 
-        result = PromptResult(subtype=subtype(code), error=error.message, hint=error.hint)
+        result = PromptResult(subtype=subtype(code), error=error.message, hint=hint)
         begins = row.holds_notices and not state.has_begun
         code = write_out(failed_output(result, begins=begins, cwd=_here())) or code
         state.has_result = True
-    hint = f"\nhint: {error.hint}" if error.hint else ""
-    complain(f"caliban: {error.message}{hint}\n")
+    complain(f"caliban: {error.message}\n" + (f"hint: {hint}\n" if hint else ""))
     return code
 
 

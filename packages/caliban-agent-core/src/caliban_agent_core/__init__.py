@@ -13,6 +13,7 @@ from caliban_agent_core.options import AgentOptions
 from caliban_agent_core.ports import ApprovalRequest, Approver, Compactor, InputSource, Rules
 from caliban_agent_core.recovery import RecoveryLimits
 from caliban_agent_core.run import Run
+from caliban_common.codec import event_to_json, message_from_json, message_to_json
 from caliban_common.errors import CalibanError, RunFailed
 from caliban_common.event import (
     AgentEvent,
@@ -32,6 +33,7 @@ from caliban_common.event import (
 )
 from caliban_common.message import Message, assistant, system, user
 from caliban_common.permission import Decision
+from caliban_common.remedy import Remedy
 from caliban_common.stop import Stop
 from caliban_common.tool import Tool, ToolContext, ToolOutput, ToolSpec
 from caliban_common.usage import Usage
@@ -60,6 +62,7 @@ __all__ = [
     "MessageAdded",
     "Provider",
     "RecoveryLimits",
+    "Remedy",
     "ReplyDiscarded",
     "RetryPolicy",
     "Rules",
@@ -82,6 +85,9 @@ __all__ = [
     "Warned",
     "assistant",
     "connect",
+    "event_to_json",
+    "message_from_json",
+    "message_to_json",
     "system",
     "tool",
     "user",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,7 +27,7 @@ from caliban_agent_core.run import Run
 from caliban_agent_core.state import RunState
 from caliban_agent_core.toolset import ToolSnapshots, source_of
 from caliban_agent_core.turn import Turn
-from caliban_common.event import AgentEvent, RunEnd
+from caliban_common.event import AgentEvent, OutputT, RunEnd
 from caliban_common.history import Repairer, TargetModel
 from caliban_common.hook import Hooks
 from caliban_common.message import Message, NewId, new_id, user
@@ -72,9 +72,11 @@ class Agent:
     ) -> None:
         self.provider = provider
         self.model = model
-        self.system = system_message(system, id=new_id()) if isinstance(system, str) else system
-        self.options = options or AgentOptions()
-        self.gate = gate or Gate()
+        self.system: Message | None = (
+            system_message(system, id=new_id()) if isinstance(system, str) else system
+        )
+        self.options: AgentOptions = options or AgentOptions()
+        self.gate: Gate = gate or Gate()
         self.hooks = hooks
         self.compactor = compactor
         self._learned = Learned()
@@ -91,25 +93,51 @@ class Agent:
         """Close the provider."""
         await self.provider.aclose()
 
+    @overload
+    def run(
+        self,
+        history: str | Message | Sequence[Message],
+        *,
+        output_type: type[OutputT],
+        session_id: str | None = None,
+        context: Any = None,
+        prefix: PrefixWatch | None = None,
+        inputs: InputSource | None = None,
+        judged: bool = False,
+    ) -> Run[OutputT]: ...
+
+    @overload
+    def run(
+        self,
+        history: str | Message | Sequence[Message],
+        *,
+        output_type: Any = None,
+        session_id: str | None = None,
+        context: Any = None,
+        prefix: PrefixWatch | None = None,
+        inputs: InputSource | None = None,
+        judged: bool = False,
+    ) -> Run[Any]: ...
+
     def run(  # noqa: PLR0913 - keyword-only: what one run has of its own
         self,
         history: str | Message | Sequence[Message],
         *,
+        output_type: Any = None,
         session_id: str | None = None,
         context: Any = None,
-        output_type: Any = None,
         prefix: PrefixWatch | None = None,
         inputs: InputSource | None = None,
         judged: bool = False,
-    ) -> Run:
+    ) -> Run[Any]:
         """Start on `history`, whose last message is the user's: enter the result with `async with`.
 
         A string is a history of one user message. The outcome's messages begin with `history`, repaired only
         where it was sent. `session_id` names the conversation where it is not that of the options; `context`
         is given to tools. The answer is held to `output_type`, anything that pydantic validates, and stands
-        in the outcome's `output`. `prefix` is that of the conversation so far, where there is one; `inputs`
-        is asked between turns what the user says meanwhile. The last message is a prompt that the hooks may
-        keep out of the history, unless they have `judged` it before.
+        in the outcome's `output`, which checkers know to be of it. `prefix` is that of the conversation
+        so far, where there is one; `inputs` is asked between turns what the user says meanwhile. The last
+        message is a prompt that the hooks may keep out of the history, unless they have `judged` it before.
         """
         messages = self._messages(history)
         prompt = None
@@ -120,17 +148,44 @@ class Agent:
         )
         return self._run(messages, prompt, setup)
 
+    @overload
     def resume(
-        self, history: Sequence[Message], *, session_id: str | None = None, context: Any = None
-    ) -> Run:
+        self,
+        history: Sequence[Message],
+        *,
+        output_type: type[OutputT],
+        session_id: str | None = None,
+        context: Any = None,
+    ) -> Run[OutputT]: ...
+
+    @overload
+    def resume(
+        self,
+        history: Sequence[Message],
+        *,
+        output_type: Any = None,
+        session_id: str | None = None,
+        context: Any = None,
+    ) -> Run[Any]: ...
+
+    def resume(
+        self,
+        history: Sequence[Message],
+        *,
+        output_type: Any = None,
+        session_id: str | None = None,
+        context: Any = None,
+    ) -> Run[Any]:
         """Go on with a run that ended with `approval`, in this process or another one.
 
-        The calls that wait are judged again, and the approver asked again; then the run goes on.
+        The calls that wait are judged again, and the approver asked again; then the run goes on. A history
+        does not say what its answer was to be: give the `output_type` again, and the `session_id` and the
+        `context` of the run.
         """
-        setup = RunSetup(session_id=session_id, context=context, resumes=True)
+        setup = RunSetup(session_id=session_id, context=context, output_type=output_type, resumes=True)
         return self._run(self._messages(history), None, setup)
 
-    def _run(self, messages: tuple[Message, ...], prompt: Message | None, setup: RunSetup) -> Run:
+    def _run(self, messages: tuple[Message, ...], prompt: Message | None, setup: RunSetup) -> Run[Any]:
         options = self.options
         if setup.session_id is not None:
             options = replace(options, session_id=setup.session_id)
@@ -178,19 +233,71 @@ class Agent:
             return messages
         return (*messages[:lead], instruction, *messages[lead:])
 
+    @overload
     async def run_to_end(
         self,
         history: str | Message | Sequence[Message],
         *,
+        output_type: type[OutputT],
         session_id: str | None = None,
         context: Any = None,
+    ) -> RunEnd[OutputT]: ...
+
+    @overload
+    async def run_to_end(
+        self,
+        history: str | Message | Sequence[Message],
+        *,
         output_type: Any = None,
-    ) -> RunEnd:
-        """Run `history` and give the outcome; what happens on the way goes unread."""
-        async with self.run(history, session_id=session_id, context=context, output_type=output_type) as run:
-            async for _ in run.events:
-                pass
-        return run.outcome
+        session_id: str | None = None,
+        context: Any = None,
+    ) -> RunEnd[Any]: ...
+
+    async def run_to_end(
+        self,
+        history: str | Message | Sequence[Message],
+        *,
+        output_type: Any = None,
+        session_id: str | None = None,
+        context: Any = None,
+    ) -> RunEnd[Any]:
+        """Run `history` and give the outcome; what happens on the way goes unread. Arguments as for `run`."""
+        return await self.run(
+            history, output_type=output_type, session_id=session_id, context=context
+        ).to_end()
+
+    @overload
+    async def resume_to_end(
+        self,
+        history: Sequence[Message],
+        *,
+        output_type: type[OutputT],
+        session_id: str | None = None,
+        context: Any = None,
+    ) -> RunEnd[OutputT]: ...
+
+    @overload
+    async def resume_to_end(
+        self,
+        history: Sequence[Message],
+        *,
+        output_type: Any = None,
+        session_id: str | None = None,
+        context: Any = None,
+    ) -> RunEnd[Any]: ...
+
+    async def resume_to_end(
+        self,
+        history: Sequence[Message],
+        *,
+        output_type: Any = None,
+        session_id: str | None = None,
+        context: Any = None,
+    ) -> RunEnd[Any]:
+        """Go on with `history` and give the outcome. Arguments as for `resume`."""
+        return await self.resume(
+            history, output_type=output_type, session_id=session_id, context=context
+        ).to_end()
 
     def _messages(self, history: str | Message | Sequence[Message]) -> tuple[Message, ...]:
         if isinstance(history, str):

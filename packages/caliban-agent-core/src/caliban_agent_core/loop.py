@@ -357,4 +357,5 @@ def stop_for(error: ProviderError) -> Stop:
         hint=error.hint,
         category=error.category,
         status=error.status,
+        remedy=error.remedy,
     )

@@ -128,5 +128,5 @@ def _load(entry: str, reference: str) -> Tool:
 def _refused(entry: str, reference: str, why: str) -> ToolDefinitionError:
     return ToolDefinitionError(
         f"the tool {entry!r} ({reference}) is left out: {' '.join(why.split())[:300]}",
-        hint="reinstall or remove the package that offers it, or take --bare",
-    )
+        hint="reinstall or remove the package that offers it",
+    ).with_remedy("tool_package")

@@ -98,7 +98,7 @@ class ModelCaller:
         self._turn = -1
         self._attempts = Attempts()
         self.assembler: Assembler | None = None
-        self.api_ms = 0.0
+        self.api_ms: float = 0.0
 
     async def ask(self, request: CompletionRequest, turn: int) -> Reply:
         """The reply to `request`. Raises `ProviderError` when asking again is pointless or unsafe.

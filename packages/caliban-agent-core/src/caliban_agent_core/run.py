@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Generic
 
 import anyio
 
@@ -14,12 +15,12 @@ from caliban_agent_core.hooks import HookCaller, prompt_denied
 from caliban_agent_core.loop import Loop
 from caliban_agent_core.reply import ModelCaller
 from caliban_agent_core.state import RunState
-from caliban_common.event import AgentEvent, RunEnd
+from caliban_common.event import AgentEvent, OutputT, RunEnd
 from caliban_common.message import Message
 from caliban_common.stop import Stop
 
 
-class Run:
+class Run(Generic[OutputT]):
     """One run, entered with `async with`: the loop works while the body reads `events`.
 
     `prompt`, where there is one, enters the history once the hooks have let it in.
@@ -44,11 +45,11 @@ class Run:
         self._hooks = hooks
         self._prompt = prompt
         self._scope = anyio.CancelScope()
-        self._outcome: RunEnd | None = None
+        self._outcome: RunEnd[OutputT] | None = None
         self._task: Background | None = None
 
     @property
-    def outcome(self) -> RunEnd:
+    def outcome(self) -> RunEnd[OutputT]:
         """How the run ended. Raises `RunNotFinished` while it has not."""
         if self._outcome is None:
             raise RunNotFinished("the run has not ended yet", hint="read its events to the end first")
@@ -58,7 +59,14 @@ class Run:
         """End the run soon: running tools are stopped, the events end with a `RunEnd` of kind cancelled."""
         self._scope.cancel()
 
-    async def __aenter__(self) -> Run:
+    async def to_end(self) -> RunEnd[OutputT]:
+        """Enter the run, let its events go by, and give the outcome."""
+        async with self:
+            async for _ in self.events:
+                pass
+        return self.outcome
+
+    async def __aenter__(self) -> Run[OutputT]:
         if self._task is not None:
             raise RuntimeError("a run can be entered once; ask the agent for another one")
         self._task = Background(self._work)

@@ -28,10 +28,10 @@ class RunState:
         new_id: NewId = new_id,
     ) -> None:
         self.messages: list[Message] = list(messages)
-        self.usage = Usage()
-        self.turns = 0
-        self.generation = generation
-        self.text = ""
+        self.usage: Usage = Usage()
+        self.turns: int = 0
+        self.generation: int = generation
+        self.text: str = ""
         self._goes_on = False
         self.new_id = new_id
         self._channel = channel

@@ -52,6 +52,7 @@ from caliban_common.message import (
     user,
 )
 from caliban_common.permission import Action, Decision, PermissionMode
+from caliban_common.remedy import Remedy
 from caliban_common.stop import Stop, StopKind, StopReason
 from caliban_common.tool import Tool, ToolContext, ToolKind, ToolOutput, ToolSource, ToolSpec
 from caliban_common.usage import Usage
@@ -84,6 +85,7 @@ __all__ = [
     "OpaqueBlock",
     "PermissionMode",
     "RedactedThinkingBlock",
+    "Remedy",
     "ReplyDiscarded",
     "Role",
     "RunEnd",

@@ -1,4 +1,4 @@
-"""Messages and usage as JSON, in and out.
+"""Messages and usage as JSON, in and out; events as JSON, out.
 
 The shapes are those of the session file and stand in the types themselves (`message`, `usage`); unknown
 members are ignored, so that a newer file can still be read. What only needs good will is put right first.
@@ -7,13 +7,14 @@ members are ignored, so that a newer file can still be read. What only needs goo
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar, cast
 
 from msgspec import to_builtins
 from msgspec.structs import replace
 
 from caliban_common.errors import DataError
+from caliban_common.event import AgentEvent
 from caliban_common.message import Block, Message, new_id
 from caliban_common.text import clean
 from caliban_common.typed import typed
@@ -63,6 +64,15 @@ def block_to_json(block: Block) -> dict[str, Any]:
     return cast(dict[str, Any], _plain(block))
 
 
+def event_to_json(event: AgentEvent) -> dict[str, Any]:
+    """`event` as plain data with its `type`, lists as tuples, for whoever follows a run from elsewhere.
+
+    Values of types that are not ours, such as the `output` of a `RunEnd`, are as pydantic or dataclasses
+    write them, and text where neither knows them. Raises `DataError` for one that is nested too deeply.
+    """
+    return cast(dict[str, Any], _plain(event, _anything))
+
+
 def usage_to_json(usage: Usage) -> dict[str, int]:
     """`usage` under the session file's names; counts of zero that are optional there are left out."""
     return {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens, **to_builtins(usage)}
@@ -74,9 +84,9 @@ def message_from_json(value: object) -> Message:
     return message if message.id else replace(message, id=new_id())
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object, other: Callable[[object], Any] | None = None) -> Any:
     try:
-        return to_builtins(value, enc_hook=_table)
+        return to_builtins(value, enc_hook=other or _table, str_keys=other is not None)
     except RecursionError as error:
         raise DataError(_TOO_DEEP) from error
 
@@ -86,6 +96,14 @@ def _table(value: object) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return dict(value)
     raise NotImplementedError
+
+
+def _anything(value: object) -> Any:
+    """Whatever tools put into their details, and types of answers."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    dump = getattr(value, "model_dump", None)
+    return dump(mode="json") if callable(dump) and not isinstance(value, type) else str(value)
 
 
 def _null(constant: str) -> None:

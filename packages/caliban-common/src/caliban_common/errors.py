@@ -15,17 +15,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from caliban_common.remedy import Remedy, RemedyKind
+
 if TYPE_CHECKING:
+    from typing import Self
+
     from caliban_common.stop import Stop
 
 
 class CalibanError(Exception):
-    """Something in the environment is wrong; `message` says what and why, `hint` says what to do next."""
+    """Something in the environment is wrong; `message` says what and why, `hint` says what to do next.
+
+    A hint speaks of what a program can change. Where a face has flags for it, `remedy` says which thing to
+    do is meant, and the face puts its own words in the place of the hint.
+    """
+
+    remedy: Remedy | None = None
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+    def with_remedy(self, kind: RemedyKind, name: str = "") -> Self:
+        """The same error, with the remedy that its hint describes."""
+        self.remedy = Remedy(kind=kind, name=name)
+        return self
 
     def __str__(self) -> str:
         return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
@@ -61,3 +76,4 @@ class RunFailed(CalibanError):
     def __init__(self, stop: Stop) -> None:
         super().__init__(stop.message or stop.kind, hint=stop.hint)
         self.stop = stop
+        self.remedy: Remedy | None = stop.remedy

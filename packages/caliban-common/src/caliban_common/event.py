@@ -9,7 +9,7 @@ may speak: `ToolProgress` and `ChildEvent` come between the call's `ToolCallRead
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias
 
 from msgspec import field
 
@@ -18,6 +18,17 @@ from caliban_common.message import Message, ToolResultBlock, ToolUseBlock
 from caliban_common.stop import Stop, StopReason
 from caliban_common.tagged import Tagged
 from caliban_common.usage import Usage
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    OutputT = TypeVar("OutputT", default=Any)
+else:  # a default for who names no type is something that only checkers need to know of
+    from typing import TypeVar
+
+    OutputT = TypeVar("OutputT")
+
+_NO_OUTPUT: Any = None
 
 
 class TurnStart(Tagged, frozen=True, kw_only=True, tag="turn_start"):
@@ -181,11 +192,12 @@ class TurnEnd(Tagged, frozen=True, kw_only=True, tag="turn_end"):
     first_token_ms: float | None = None
 
 
-class RunEnd(Tagged, frozen=True, kw_only=True, tag="run_end"):
+class RunEnd(Tagged, Generic[OutputT], frozen=True, kw_only=True, tag="run_end"):
     """The run is over: `messages` is the whole history, valid to send again.
 
     `text` is the model's last reply in this run, empty where there was none; `output` is the value in it
-    where the run has an output type. `pending` are the calls that wait for an approval, where `stop` says so.
+    where the run has an output type, `None` where it came to another end: `raise_for_stop` rules that out.
+    `pending` are the calls that wait for an approval, where `stop` says so.
     """
 
     stop: Stop
@@ -195,7 +207,7 @@ class RunEnd(Tagged, frozen=True, kw_only=True, tag="run_end"):
     turns_without_edit: int = 0
     no_edit_nudge_emitted: bool = False
     text: str = ""
-    output: Any = None
+    output: OutputT = _NO_OUTPUT
     pending: tuple[ToolUseBlock, ...] = ()
 
     def raise_for_stop(self) -> None:

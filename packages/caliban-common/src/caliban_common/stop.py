@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from caliban_common.remedy import Remedy
+
 StopReason: TypeAlias = Literal[
     "end_turn",
     "tool_use",
@@ -47,7 +49,8 @@ the same failing call again and again; with `approval` a call waits for somebody
 class Stop(Struct, frozen=True, kw_only=True):
     """The end of a run; `message` and `hint` are for a person, `category` and `status` for a program.
 
-    `category` is the provider error's category (see `caliban_provider.errors`), `status` its HTTP status.
+    `category` is the provider error's category (see `caliban_provider.errors`), `status` its HTTP status,
+    `remedy` what its hint describes.
     """
 
     kind: StopKind
@@ -55,6 +58,7 @@ class Stop(Struct, frozen=True, kw_only=True):
     hint: str | None = None
     category: str | None = None
     status: int | None = None
+    remedy: Remedy | None = None
 
     @property
     def ok(self) -> bool:

@@ -70,12 +70,12 @@ class Conversation:
         self.agent = agent
         self.messages = messages
         self.parts = parts
-        self.steering = SteeringQueue(self._admit_steering)
+        self.steering: SteeringQueue = SteeringQueue(self._admit_steering)
         self._start = start
         self._is_open = False
         self._context: tuple[Message, ...] = ()  # of the start, until a prompt is admitted
         self._watch = PrefixWatch(prefix)
-        self.recorder = Recorder(store, self._watch)
+        self.recorder: Recorder = Recorder(store, self._watch)
         self._failures: list[Notice] = []
         self._current: PromptInProgress | None = None
         self._interrupts_next = False

@@ -61,8 +61,8 @@ def expand(prompt: str, options: ExpandOptions) -> Message:
         if left < 0:
             raise AttachmentRefused(
                 f"the attached files have more than {options.budget_bytes:,} bytes together",
-                hint="name fewer files, or raise --attach-budget-bytes",
-            )
+                hint="name fewer files, or raise `budget_bytes`",
+            ).with_remedy("attachment_budget")
         blocks.append(_block(name, data))
     for name in _missing(prompt, options.workspace):
         _tell(options, f"@{name} is not attached: there is no such file")
@@ -70,16 +70,16 @@ def expand(prompt: str, options: ExpandOptions) -> Message:
 
 
 def image_block(name: str, path: Path, max_bytes: int) -> ImageBlock:
-    """The image at `path`, which a person calls `name`. Raises `AttachmentRefused`."""
+    """The image at `path`; messages begin with `name`. Raises `AttachmentRefused`."""
     try:
         data = read_regular(path, max_bytes=max_bytes)
     except CalibanError as error:
         raise AttachmentRefused(
-            f"--image {name}: {error.message}", hint="a larger one needs --max-attach-bytes"
-        ) from error
+            f"{name}: {error.message}", hint="a larger one needs a larger `max_bytes`"
+        ).with_remedy("image_size") from error
     media_type = image_type(data)
     if media_type is None:
-        raise AttachmentRefused(f"--image {name}: it is no PNG, JPEG, GIF or WebP image")
+        raise AttachmentRefused(f"{name}: it is no PNG, JPEG, GIF or WebP image")
     return ImageBlock.of(media_type=media_type, data=base64.b64encode(data).decode("ascii"))
 
 
@@ -145,8 +145,9 @@ def _read(name: str, path: Path, max_bytes: int) -> bytes:
     try:
         return read_regular(path, max_bytes=max_bytes)
     except CalibanError as error:
-        hint = "raise --max-attach-bytes, or let the model read the part it needs"
-        raise AttachmentRefused(f"@{name}: {error.message}", hint=hint) from error
+        hint = "raise `max_file_bytes`, or let the model read the part it needs"
+        refused = AttachmentRefused(f"@{name}: {error.message}", hint=hint)
+        raise refused.with_remedy("attachment_size") from error
 
 
 def _block(name: str, data: bytes) -> Block:

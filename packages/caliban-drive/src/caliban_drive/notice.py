@@ -8,14 +8,19 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field
 
 from caliban_common.event import Warned
+from caliban_common.remedy import Remedy
 
 
 class Notice(Struct, frozen=True, kw_only=True):
-    """Something to know that ends nothing: `subtype` for programs, `message` and `hint` for people."""
+    """Something to know that ends nothing: `subtype` for programs, `message` and `hint` for people.
+
+    `remedy` is what the hint describes, for a face that has flags for it.
+    """
 
     subtype: str
     message: str
     hint: str | None = None
+    remedy: Remedy | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
 

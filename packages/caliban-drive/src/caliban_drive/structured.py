@@ -58,8 +58,10 @@ class AnswerSchema(Struct, frozen=True, kw_only=True):
         )
 
 
-def load_schema(argument: str) -> AnswerSchema:
+def load_schema(argument: str, *, name: str = "the schema") -> AnswerSchema:
     """The schema in `argument`: inline JSON when it begins with a brace or bracket, else a file's path.
+
+    Messages call it `name`.
 
     Raises `BadSchema` for a file that cannot be read, for what is no JSON, and for what is no schema.
     """
@@ -68,17 +70,17 @@ def load_schema(argument: str) -> AnswerSchema:
         try:
             text = decode_text(read_regular(Path(argument), max_bytes=MAX_SCHEMA_BYTES))
         except CalibanError as error:
-            raise BadSchema(f"--json-schema: {error.message}", hint=error.hint) from error
+            raise BadSchema(f"{name}: {error.message}", hint=error.hint) from error
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadSchema(f"--json-schema is not JSON: {error}") from error
+        raise BadSchema(f"{name} is not JSON: {error}") from error
     import jsonschema_rs
 
     try:
         jsonschema_rs.validator_for(data, retriever=_fetch_nothing)
     except (ValueError, TypeError) as error:
-        raise BadSchema(f"--json-schema is not a JSON Schema: {str(error).splitlines()[0]}") from error
+        raise BadSchema(f"{name} is not a JSON Schema: {str(error).splitlines()[0]}") from error
     return AnswerSchema(data=data)
 
 

@@ -19,6 +19,7 @@ from caliban_common.event import (
 from caliban_common.message import Block, ImageBlock, Message, ThinkingBlock
 from caliban_common.usage import Usage
 from caliban_drive.result import PromptResult
+from caliban_headless.remedies import result_advice
 
 ERROR_CATEGORIES = frozenset({"overloaded", "rate_limit", "timeout", "network", "server_error"})
 
@@ -175,7 +176,8 @@ def shown_block(block: Block) -> dict[str, Any]:
 def _failure(result: PromptResult) -> dict[str, Any]:
     failure: dict[str, Any] = {}
     if result.subtype == "error":
-        failure["error"] = f"{result.error}\nhint: {result.hint}" if result.hint else result.error
+        hint = result_advice(result)
+        failure["error"] = f"{result.error}\nhint: {hint}" if hint else result.error
     if result.text:
         failure["last_assistant_text"] = result.text
     failure["tool_calls_seen"] = result.tool_calls_seen

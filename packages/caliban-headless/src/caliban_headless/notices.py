@@ -34,6 +34,7 @@ from caliban_common.text import one_line, plural
 from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.notice import Notice
 from caliban_drive.result import PromptResult
+from caliban_headless.remedies import advice, result_advice
 
 UNSPOKEN = ("cache_miss",)
 """Warnings for frames only: a person can do nothing about them."""
@@ -64,7 +65,7 @@ def print_notice(text: str) -> None:
 def show_notice(notice: Notice) -> None:
     """Say `notice` on standard error at once: what is reported while no prompt runs."""
     if notice.subtype != "status" or _is_watched():
-        print_notice(line(notice.message, notice.hint))
+        print_notice(line(notice.message, advice(notice.hint, notice.remedy)))
 
 
 def _is_watched() -> bool:
@@ -142,7 +143,7 @@ class Notices:
         """The lines at the end: why it is no success, and what it came to."""
         if self._framed:
             return ""
-        failure = line(_words(result), result.hint) if result.is_error else ""
+        failure = line(_words(result), result_advice(result)) if result.is_error else ""
         return failure + (self._summary(result) if self._announce and result.turns else "")
 
     def _summary(self, result: PromptResult) -> str:

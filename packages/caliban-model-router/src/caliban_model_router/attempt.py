@@ -42,7 +42,7 @@ class Attempt:
         self.route = route
         self.ticket = ticket
         self.outcome: Outcome | None = None
-        self.is_complete = False
+        self.is_complete: bool = False
         self.must_answer = False
         self._provider = provider
         self._request = request

@@ -81,8 +81,8 @@ class RouteAttempts:
             f"no route may be asked for another {wait_s:.1f} s: "
             + "; ".join(f"{route.id} is {self._health(route)}" for route in self._chain),
             retry_after_s=max(wait_s, 0.05),
-            hint="`caliban router debug` shows the routes; another one for this purpose would bridge this",
-        )
+            hint="another route for this purpose would bridge this",
+        ).with_remedy("other_route")
 
     def next(self) -> Attempt | None:
         """The call of the next route that may be asked; `None` where none is left."""

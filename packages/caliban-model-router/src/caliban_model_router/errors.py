@@ -17,11 +17,14 @@ A `Failure` is a value: which route failed, and with what.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from msgspec import Struct
 
 from caliban_common.errors import CalibanError
+from caliban_common.remedy import Remedy
 from caliban_common.stop import Stop
-from caliban_provider.errors import BudgetSpent, ContextTooLong, ProviderError
+from caliban_provider.errors import BudgetSpent, ContextTooLong, ErrorCategory, ProviderError
 
 
 class RouterConfigError(CalibanError):
@@ -44,13 +47,13 @@ class Failure(Struct, frozen=True, kw_only=True):
 class NoCandidate(ProviderError):
     """No route of the purpose can do what the request needs; the message says what each one lacks."""
 
-    category = "model_unavailable"
+    category: ClassVar[ErrorCategory] = "model_unavailable"
 
 
 class RoutesResting(ProviderError):
     """Every route cools down; `retry_after_s` is when the first may be asked again."""
 
-    category = "overloaded"
+    category: ClassVar[ErrorCategory] = "overloaded"
     retryable = True
 
 
@@ -74,7 +77,8 @@ class FallbackExhausted(ProviderError):
             retry_after_s=min(waits) if waits and len(waits) == len(again) else None,
         )
         self.failures = failures
-        self.retryable = bool(again)
+        self.remedy: Remedy | None = last.remedy
+        self.retryable: bool = bool(again)
         self.category = last.category  # type: ignore[misc]  # the class stands for many categories
 
 

@@ -55,7 +55,7 @@ class RouterProvider:
         check(config, known=providers)
         given = options or RouterOptions()
         self.config = config
-        self.health = {route.id: Health(route, given.clock) for route in config.routes}
+        self.health: dict[str, Health] = {route.id: Health(route, given.clock) for route in config.routes}
         self._shared = Shared(
             providers=dict(providers),
             health=self.health,
@@ -64,7 +64,7 @@ class RouterProvider:
             strict=given.strict,
         )
         self._view = self.for_purpose(config.default_purpose)
-        self.name = self._view.name
+        self.name: str = self._view.name
 
     def for_purpose(self, purpose: Purpose, *, model: str | None = None) -> RouterView:
         """A provider for requests of `purpose`, for one agent; `model` replaces that of the first route."""

@@ -234,5 +234,5 @@ def _no_candidate(purpose: Purpose, selection: Selection) -> NoCandidate:
     reasons = "; ".join(f"{entry.route.id}: {entry.reason}" for entry in selection.dropped)
     return NoCandidate(
         f"no route for {purpose} can answer this request: {reasons}",
-        hint="`caliban router debug` shows the routes and what their models can do",
-    )
+        hint="add a route for this purpose whose model can do what the request needs",
+    ).with_remedy("route_for_purpose")

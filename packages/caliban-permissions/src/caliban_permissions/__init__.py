@@ -3,6 +3,7 @@
 from caliban_permissions.engine import Engine
 from caliban_permissions.errors import PermissionsError, RuleError
 from caliban_permissions.explain import Explanation, MatchedRule, Part
+from caliban_permissions.remedy import RemedyWords
 from caliban_permissions.rules.rule import Rule, RuleSet, Scope, parse_rules
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "MatchedRule",
     "Part",
     "PermissionsError",
+    "RemedyWords",
     "Rule",
     "RuleError",
     "RuleSet",

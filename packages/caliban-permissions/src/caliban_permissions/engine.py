@@ -21,7 +21,7 @@ from caliban_permissions.judgement import HumanOnly, Judgement, refusal
 from caliban_permissions.modes import ModeVerdict, apply_mode, plan_refusal
 from caliban_permissions.names import PLAN_LEAVER, READER
 from caliban_permissions.paths import PathContext, resolve
-from caliban_permissions.remedy import Trial, headless_reason
+from caliban_permissions.remedy import LIBRARY_WORDS, RemedyWords, Trial, headless_reason
 from caliban_permissions.rules.chain import RuleChain
 from caliban_permissions.rules.rule import Rule, RuleSet
 from caliban_permissions.subjects import PathSubject
@@ -37,12 +37,13 @@ class Engine:
 
     `workspace` is what relative paths of file tools mean, `cwd` (the workspace unless given) what they mean
     in commands. A face without a person is not `interactive`: its decisions are never "ask". `auto_allow` is
-    `--auto-allow`: the mode dontAsk for the run. `roots` are further directories that count as the
-    workspace; `search_path` are those in which commands are looked for. `sandboxed` promises that every Bash
-    call runs in the full sandbox and that the user wants it unasked there. `auto_allow_read_only` lets
-    commands run without a rule that provably only read inside the workspace. `vouched` are the tools whose
-    specs are believed; what any other tool says of itself only binds it, and none of their names is open to
-    another (ADR 0024). An allowed command runs as it was read: `Decision.updated_input` (ADR 0031).
+    the mode dontAsk for the run. `roots` are further directories that count as the workspace; `search_path`
+    are those in which commands are looked for. `sandboxed` promises that every Bash call runs in the full
+    sandbox and that the user wants it unasked there. `auto_allow_read_only` lets commands run without a rule
+    that provably only read inside the workspace. `vouched` are the tools whose specs are believed; what any
+    other tool says of itself only binds it, and none of their names is open to another (ADR 0024). `words`
+    name what would help against a denial. An allowed command runs as it was read: `Decision.updated_input`
+    (ADR 0031).
     """
 
     def __init__(  # noqa: PLR0913 - the one place where everything a decision depends on comes together
@@ -61,6 +62,7 @@ class Engine:
         sandboxed: bool = False,
         vouched: Iterable[ToolSpec] = (),
         auto_allow_read_only: bool = True,
+        words: RemedyWords = LIBRARY_WORDS,
     ) -> None:
         self.rules = rules
         self.mode: PermissionMode = _unasked(mode) if auto_allow else mode
@@ -74,6 +76,7 @@ class Engine:
         self._policy = RuleChain(RuleSet(managed=rules.managed), self._place, known)
         self._sandboxed = sandboxed
         self._reads_free = auto_allow_read_only
+        self._words = words
 
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
         """The final verdict for this face; without a person an ask is a deny that says what would help."""
@@ -83,7 +86,7 @@ class Engine:
             suggestions = suggest(judged, args, self._place, judgement)
             unasked = apply_mode(judgement, _unasked(self.mode), judged, sandboxed=self._sandboxed)
             trial = Trial(judged, args, self._place, self._would_allow, unasked.action == "allow")
-            reason = headless_reason(judgement, suggestions, trial)
+            reason = headless_reason(judgement, suggestions, trial, self._words)
             return Decision(action="deny", reason=reason, rule=judgement.rule)
         printed = self._printed(judged, args, judgement) if verdict.action == "allow" else None
         return Decision(
@@ -130,7 +133,7 @@ class Engine:
         return not any(_denies_all(chain, tool.name, now) for chain in (self._chain, self._policy))
 
     def _would_allow(self, tool: ToolSpec, args: Mapping[str, Any], allow: tuple[str, ...]) -> bool:
-        """Whether the call would run with more `--allow` than this engine was given."""
+        """Whether the call would run with more allow rules than this engine was given."""
         other = copy(self)
         rules = tuple(Rule(pattern=pattern, action="allow") for pattern in allow)
         other.rules = replace(self.rules, cli=(*self.rules.cli, *rules))

@@ -26,9 +26,10 @@ class JudgedTool:
 
     def __init__(self, spec: ToolSpec, *, vouched: bool) -> None:
         self.spec = spec
-        self.name = spec.name
+        self.name: str = spec.name
         self.kind = spec.kind
         self.vouched = vouched
+        self.roles: Mapping[str, ArgumentRole]
         familiar = guide_spec(spec.name)
         expected = {} if familiar is None else familiar.roles
         if vouched:
@@ -39,7 +40,9 @@ class JudgedTool:
         else:
             self.roles = guessed_roles(spec)
             claims = [*expected.items(), *spec.roles.items()]
-        self.claims = tuple(claim for claim in dict.fromkeys(claims) if claim not in self.roles.items())
+        self.claims: tuple[tuple[str, ArgumentRole], ...] = tuple(
+            claim for claim in dict.fromkeys(claims) if claim not in self.roles.items()
+        )
 
     @property
     def harmless(self) -> bool:

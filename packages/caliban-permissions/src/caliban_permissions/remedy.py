@@ -1,12 +1,14 @@
 """What a person can do about a call that was denied because nobody could be asked.
 
-Whatever is printed was tried on the engine before: a flag is named only where the call would then run.
+Whatever is printed was tried on the engine before: a remedy is named only where the call would then run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
+
+from msgspec import Struct
 
 from caliban_common.tool import ToolSpec
 from caliban_permissions.characters import hidden_character
@@ -18,13 +20,29 @@ from caliban_permissions.rules.pattern import ArgumentGlob, parse_pattern
 
 _MAX_NAMED = 4
 _MAX_CHARS = 300
-_ANY = "--auto-allow (dangerous: every ask becomes an allow)"
+
+
+class RemedyWords(Struct, frozen=True, kw_only=True):
+    """What a face calls the remedies, each behind "run with".
+
+    `rule` is an allow rule, with its pattern as one word of a shell in the place of `{}`; several are put
+    together with `joint`. `anything` turns every ask into an allow, `edits` allows those in the workspace.
+    """
+
+    rule: str = "the allow rule {}"
+    joint: str = " and "
+    anything: str = "`auto_allow` (dangerous: every ask becomes an allow)"
+    edits: str = "the mode acceptEdits"
+
+
+LIBRARY_WORDS: Final = RemedyWords()
+"""What the options of an engine are called where no face gave them names of its own."""
 
 
 class Trial:
-    """The engine that denied a call, to be asked again with more flags.
+    """The engine that denied a call, to be asked again with more rules.
 
-    `unasked` says that the call runs with `--auto-allow`.
+    `unasked` says whether it runs once every ask is an allow.
     """
 
     def __init__(
@@ -46,26 +64,29 @@ class Trial:
         return bool(patterns) and self._allows(self.tool.spec, self.args, patterns)
 
 
-def headless_reason(judgement: Judgement, suggestions: tuple[str, ...], trial: Trial) -> str:
+def headless_reason(
+    judgement: Judgement, suggestions: tuple[str, ...], trial: Trial, words: RemedyWords
+) -> str:
     """The reason of a deny that was an ask, with the least permissive remedy first."""
-    return f"{judgement.reason}. Nobody can be asked here. {_remedy(judgement, suggestions, trial)}"
+    remedy = _remedy(judgement, suggestions, trial, words)
+    return f"{judgement.reason}. Nobody can be asked here. {remedy}"
 
 
-def _remedy(judgement: Judgement, suggestions: tuple[str, ...], trial: Trial) -> str:
+def _remedy(judgement: Judgement, suggestions: tuple[str, ...], trial: Trial, words: RemedyWords) -> str:
     patterns = _narrow(judgement, suggestions, trial)
     anything = trial.unasked
     if patterns:
-        flags = " ".join(f"--allow {_quoted(pattern)}" for pattern in patterns)
-        others = [f"or with {_ANY}"] if anything else []
+        rules = words.joint.join(words.rule.format(_quoted(pattern)) for pattern in patterns)
+        others = [f"or with {words.anything}"] if anything else []
         if trial.tool.edits and not judgement.human_only and not judgement.explicit:
-            others = ["or all edits in the workspace with --permission-mode acceptEdits"]
-        return f"{', '.join([f'To allow it, run with {flags}', *others])}."
+            others = [f"or all edits in the workspace with {words.edits}"]
+        return f"{', '.join([f'To allow it, run with {rules}', *others])}."
     asking = _asking(judgement)
     if asking is not None:
         return f"No rule on the command line overrules it: {asking}."
     why = _why_none(judgement)
     if anything:
-        return f"No narrow rule can allow it{why}: only {_ANY} would."
+        return f"No narrow rule can allow it{why}: only {words.anything} would."
     if judgement.human_only:
         return f"No option allows it{why}: {judgement.human_only_reason}."
     return f"No option allows it{why}."

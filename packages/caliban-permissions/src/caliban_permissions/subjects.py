@@ -77,11 +77,11 @@ class CallSubject:
     def __init__(
         self, tool: JudgedTool, args: Mapping[str, Any], argument: str | None, *, is_url: bool
     ) -> None:
-        self.tools = names_for(tool.name, "url") if is_url else (tool.name,)
+        self.tools: tuple[str, ...] = names_for(tool.name, "url") if is_url else (tool.name,)
         self.tool = tool
         self.args = args
         main = args.get(argument) if argument else None
-        self.main = main if isinstance(main, str) else None
+        self.main: str | None = main if isinstance(main, str) else None
         self.url: Url | None = parse_url(self.main) if is_url and self.main is not None else None
 
     def covered_by(self, rule: CompiledRule) -> bool:

@@ -24,10 +24,10 @@ class Child:
 
     def __init__(self, process: subprocess.Popen[bytes], stdin: int, stdout: int, stderr: int) -> None:
         self._process = process
-        self.pid = process.pid
-        self.stdin = Pipe(stdin)
-        self.stdout = Pipe(stdout)
-        self.stderr = Pipe(stderr)
+        self.pid: int = process.pid
+        self.stdin: Pipe = Pipe(stdin)
+        self.stdout: Pipe = Pipe(stdout)
+        self.stderr: Pipe = Pipe(stderr)
         self._handle = Pipe(_process_handle(process.pid))
 
     def pipe_names(self) -> frozenset[str]:

@@ -39,7 +39,7 @@ class Process:
         self._is_stopped = False
         self._handed_over: set[int] = set()
         self.exit_code: int | None = None
-        self.stopped = 0
+        self.stopped: int = 0
 
     @property
     def pid(self) -> int:

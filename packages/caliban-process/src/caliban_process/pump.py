@@ -17,7 +17,7 @@ class Pipe:
     """Our end of a pipe. Its number is forgotten when it is closed: the system gives it to others."""
 
     def __init__(self, number: int) -> None:
-        self.number = number
+        self.number: int = number
         if number != CLOSED:
             os.set_blocking(number, False)
 

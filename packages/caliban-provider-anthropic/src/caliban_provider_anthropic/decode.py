@@ -77,7 +77,7 @@ class Decoder:
         secrets: Collection[str] = (),
         provider: str = FAMILY,
     ) -> None:
-        self.stopped = False
+        self.stopped: bool = False
         self._started = False
         self._model = model
         self._names = names or {}

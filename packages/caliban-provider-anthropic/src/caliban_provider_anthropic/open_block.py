@@ -17,10 +17,10 @@ class OpenBlock:
     __slots__ = ("content", "json_pieces", "kind", "whole_input")
 
     def __init__(self, kind: str, content: dict[str, Any]) -> None:
-        self.kind = kind
-        self.content = content
+        self.kind: str = kind
+        self.content: dict[str, Any] = content
         self.json_pieces: list[str] = []
-        self.whole_input = kind == "tool_use" and bool(content.get("input"))
+        self.whole_input: bool = kind == "tool_use" and bool(content.get("input"))
 
     def grow(self, delta: dict[str, Any]) -> None:
         """Take a delta: JSON of an input is collected, any other text lengthens its member."""

@@ -79,7 +79,7 @@ class ApiTransport:
     def __init__(self, options: ProviderOptions) -> None:
         self._root = root_url(options.base_url)
         self._key = _checked_key(options.api_key)
-        self.limits = Limits(cache_ttl=options.extra.get("cache_ttl", ""))
+        self.limits: Limits = Limits(cache_ttl=options.extra.get("cache_ttl", ""))
         self._headers = _headers(options, self._key, is_vendor=self._root == DEFAULT_BASE_URL)
 
     @property

@@ -52,16 +52,23 @@ class Decoder:
     """Takes the events of one reply; `stopped` says that its end was told, though more may come.
 
     `model` is the one asked for: it stands for its own snapshots, so that a history names one model. `names`
-    maps tool names of the wire to ours, where they differ. `secrets` never show in an error. Raises
-    `BadResponse` for what is not of the format, `StreamInterrupted`, and the errors that the vendor sends.
+    maps tool names of the wire to ours, where they differ. `secrets` never show in an error. `salt` makes ids
+    unique where replies have no name of their own. Raises `BadResponse` for what is not of the format,
+    `StreamInterrupted`, and the errors that the vendor sends.
     """
 
     def __init__(
-        self, *, model: str = "", names: Mapping[str, str] | None = None, secrets: Collection[str] = ()
+        self,
+        *,
+        model: str = "",
+        names: Mapping[str, str] | None = None,
+        secrets: Collection[str] = (),
+        salt: str = "",
     ) -> None:
         self._model = model
         self._names = names or {}
         self._secrets = secrets
+        self._salt = salt
         self._started = False
         self._id = ""
         self._next = 0
@@ -211,7 +218,7 @@ class Decoder:
             return []
         out = self._opaque({"thoughtSignature": signature, "on": "functionCall"}) if signature else []
         out += self._close()
-        id = string(call, "id") or made_id(self._id, self._calls)
+        id = string(call, "id") or made_id(self._id or self._salt, self._calls)
         self._calls += 1
         index = self._step()
         out.append(BlockStart(index, "tool_use", id=id, name=self._names.get(name, name)))

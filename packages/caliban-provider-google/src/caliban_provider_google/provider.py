@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from msgspec.structs import replace
 
@@ -77,7 +78,9 @@ class GoogleProvider:
         body = self._encoder.body(request)
         prepare = partial(self._transport.prepare, request.model, body)
         async with self._caller.stream(prepare, self._timeouts.first_byte_s) as answer:
-            decoder = Decoder(model=request.model, names=body.names, secrets=self._transport.secrets)
+            decoder = Decoder(
+                model=request.model, names=body.names, secrets=self._transport.secrets, salt=uuid4().hex
+            )
             yield ReplyReader(answer, SSEDecoder(), decoder, self._timeouts)
 
     async def list_models(self) -> tuple[ModelInfo, ...]:

@@ -31,7 +31,7 @@ from caliban_provider_local.envelope import AnswerText, CallBegun, CallInput, En
 
 WINDOW_HINT = (
     "shorten the prompt or leave tools out, give the model a larger window "
-    "(CALIBAN_LOCAL_CONTEXT_TOKENS), or name a larger model with --model path/to/model.gguf"
+    "(`context_tokens`), or name a larger model, such as path/to/model.gguf"
 )
 
 
@@ -153,9 +153,8 @@ def error_of(error: object) -> ProviderError:
     message = str(members.get("message") or error)
     if members.get("type") == "exceed_context_size_error":
         prompt, window = members.get("n_prompt_tokens"), members.get("n_ctx")
-        return ContextTooLong(
-            f"the prompt has {prompt} tokens, but the local model's window holds {window}", hint=WINDOW_HINT
-        )
+        message = f"the prompt has {prompt} tokens, but the local model's window holds {window}"
+        return ContextTooLong(message, hint=WINDOW_HINT).with_remedy("local_window")
     if members.get("code") == 400:
         return InvalidRequest(f"the local model's runtime refused the request: {message}")
     return BadResponse(f"the local model's runtime failed: {message}")

@@ -44,7 +44,7 @@ class EnvelopeReader:
     """
 
     def __init__(self, *, raw_answer: bool = False) -> None:
-        self.called = False
+        self.called: bool = False
         self._raw_answer = raw_answer
         self._state: Literal["head", "quote", "string", "arguments", "value", "done", "loose"] = "head"
         self._held = ""

@@ -10,7 +10,9 @@ Everything else is said with the errors of `caliban_provider.errors`.
 
 from __future__ import annotations
 
-from caliban_provider.errors import ModelUnavailable, ProviderError
+from typing import ClassVar
+
+from caliban_provider.errors import ErrorCategory, ModelUnavailable, ProviderError
 
 
 class NotAModel(ModelUnavailable):
@@ -23,4 +25,4 @@ class LoadFailed(ProviderError):
     Asking again does not help, so it is never retried.
     """
 
-    category = "server_error"
+    category: ClassVar[ErrorCategory] = "server_error"

@@ -19,7 +19,6 @@ from caliban_common.files import BINARY, NONBLOCK
 from caliban_provider_local.errors import NotAModel
 
 _MAGIC = b"GGUF"
-_HINT = "name a whole .gguf file with --model"
 _HEAD_LIMIT = 256 << 20
 _STRING_LIMIT = 16 << 20
 _PAIR_LIMIT = 1 << 16
@@ -80,12 +79,16 @@ def read_header(path: Path) -> GgufHeader:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-            raise NotAModel(f"{path} is {kind}, so it is no model", hint=_HINT)
+            raise _not_a_model(f"{path} is {kind}, so it is no model")
         return _parse(_Cursor(descriptor, status.st_size))
     except (_Broken, OSError) as error:
-        raise NotAModel(f"{path} is not a usable GGUF model: {error}", hint=_HINT) from error
+        raise _not_a_model(f"{path} is not a usable GGUF model: {error}") from error
     finally:
         os.close(descriptor)
+
+
+def _not_a_model(message: str) -> NotAModel:
+    return NotAModel(message, hint="name a whole .gguf file").with_remedy("model_file")
 
 
 def _open(path: Path) -> int:
@@ -93,7 +96,7 @@ def _open(path: Path) -> int:
         return os.open(path, os.O_RDONLY | NONBLOCK | BINARY | getattr(os, "O_CLOEXEC", 0))
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise NotAModel(f"cannot read the model {path}: {reason}", hint=_HINT) from error
+        raise _not_a_model(f"cannot read the model {path}: {reason}") from error
 
 
 class _Broken(Exception):

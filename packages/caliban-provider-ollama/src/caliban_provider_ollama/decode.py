@@ -50,15 +50,16 @@ class Decoder:
     """Takes the lines of one reply; `stopped` says that the last one came, after which all is skipped.
 
     `prompt_tokens` is what the server counted, told with the last line. `model` is the one asked for.
-    `secrets` never show in an error. Raises `BadResponse` for what is not of the format, `StreamInterrupted`,
-    and the errors that the server sends.
+    `secrets` never show in an error. `salt`, of digits, makes ids unique where replies tell no time. Raises
+    `BadResponse` for what is not of the format, `StreamInterrupted`, and the errors that the server sends.
     """
 
-    def __init__(self, *, model: str = "", secrets: Collection[str] = ()) -> None:
-        self.stopped = False
-        self.prompt_tokens = 0
+    def __init__(self, *, model: str = "", secrets: Collection[str] = (), salt: str = "") -> None:
+        self.stopped: bool = False
+        self.prompt_tokens: int = 0
         self._model = model
         self._secrets = secrets
+        self._salt = salt
         self._started = False
         self._created_at = ""
         self._next = 0
@@ -149,7 +150,7 @@ class Decoder:
         out = self._close()
         index = self._next
         self._next += 1
-        id = string(call, "id") or made_id(self._created_at, self._calls)
+        id = string(call, "id") or made_id(self._created_at or self._salt, self._calls)
         self._calls += 1
         out.append(BlockStart(index, "tool_use", id=id, name=name))
         if arguments := function.get("arguments"):

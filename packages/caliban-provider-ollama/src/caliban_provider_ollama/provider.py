@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from uuid import uuid4
 
 from caliban_provider.call import Caller, Prepared, StreamKind
 from caliban_provider.capabilities import Capabilities, ModelInfo
@@ -84,7 +85,7 @@ class OllamaProvider:
         await self._go_on(request)
         self._tell(request, facts)
         body = self._encoder.body(request, facts)
-        decoder = Decoder(model=request.model, secrets=self._transport.secrets)
+        decoder = Decoder(model=request.model, secrets=self._transport.secrets, salt=str(uuid4().int))
         async with self._opened(
             partial(self._transport.post, "/api/chat", body.data), request.model
         ) as answer:

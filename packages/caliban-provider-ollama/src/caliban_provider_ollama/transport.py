@@ -24,7 +24,7 @@ class Transport:
     """
 
     def __init__(self, options: ProviderOptions) -> None:
-        self.root = root_url(options.base_url)
+        self.root: str = root_url(options.base_url)
         key = _checked_key(options.api_key)
         self.secrets: tuple[str, ...] = (key,) if key else ()
         headers = {"content-type": "application/json", "accept": "application/x-ndjson, application/json"}

@@ -52,7 +52,7 @@ class AzureTransport:
         root = _resource_url(options.base_url, options.extra.get("resource", ""))
         version = matching(options.extra, "api_version", VERSION, what="a version such as 2024-10-21 or v1")
         version = version or ("" if root.endswith("/v1") else DEFAULT_API_VERSION)
-        self.dated = bool(version) and version not in _UNDATED
+        self.dated: bool = bool(version) and version not in _UNDATED
         root = root.removesuffix("/openai/v1").removesuffix("/openai")
         self._root = f"{root}/openai" if self.dated else f"{root}/openai/v1"
         self._query = f"?api-version={quote(version, safe='')}" if version and version != "v1" else ""

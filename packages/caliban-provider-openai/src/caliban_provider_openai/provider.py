@@ -46,7 +46,7 @@ class OpenAIProvider:
         first_byte_s: float = 300.0,
         idle_s: float = 90.0,
     ) -> None:
-        self.name = service.name
+        self.name: str = service.name
         self.family = models.FAMILY
         self._service = service
         self._transport = transport

@@ -18,8 +18,8 @@ from caliban_provider.errors import InvalidRequest
 Kind: TypeAlias = Literal["openai", "azure", "compatible"]
 """The vendor itself, the vendor's models on Azure, or a server that speaks alike."""
 
-Structured: TypeAlias = Literal["json_schema", "json_object", "none"]
-"""How far a server can hold a reply to a schema."""
+Structured: TypeAlias = Literal["json_schema", "json_object_schema", "json_object", "none"]
+"""How far a server can hold a reply to a schema: `json_object_schema` is a schema beside the older word."""
 
 
 class Quirks(Struct, frozen=True, kw_only=True):
@@ -29,7 +29,8 @@ class Quirks(Struct, frozen=True, kw_only=True):
     characters of letters, digits, `_` and `-`, and of `id_extra`; with `id_exact` it is exactly `id_chars`
     letters and digits. `reasoning_field` is where a message's reasoning goes back, empty where it does not.
     `any_word` is the `tool_choice` that forces some call. `effort` says that `reasoning_effort` does no harm.
-    With `assistant_after_tool` a user's message never follows a tool's result directly.
+    With `assistant_after_tool` a user's message never follows a tool's result directly. The content
+    of a message of calls alone is an empty text without `null_content`.
     """
 
     max_tokens_field: str = "max_tokens"
@@ -46,6 +47,7 @@ class Quirks(Struct, frozen=True, kw_only=True):
     cache_key: bool = False
     any_word: str = "required"
     assistant_after_tool: bool = False
+    null_content: bool = True
 
 
 _COMPATIBLE = Quirks()

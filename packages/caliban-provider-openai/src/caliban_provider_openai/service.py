@@ -59,7 +59,7 @@ class ResponsesService:
     """Responses: everything the model wrote is sent back, encrypted reasoning included."""
 
     def __init__(self, quirks: Quirks, facts: ServiceFacts) -> None:
-        self.name = facts.name
+        self.name: str = facts.name
         self._facts = facts
         self._encoder = ResponsesEncoder(
             cache_key=facts.cache_key, base_model=facts.base_model, quirks=quirks
@@ -88,7 +88,7 @@ class ChatService:
     """Chat Completions as one server's quirks want it."""
 
     def __init__(self, quirks: Quirks, facts: ServiceFacts) -> None:
-        self.name = facts.name
+        self.name: str = facts.name
         self._quirks = quirks
         self._facts = facts
         self._encoder = ChatEncoder(quirks, cache_key=facts.cache_key, base_model=facts.base_model)
@@ -118,5 +118,6 @@ class ChatService:
             known,
             parallel_tools=self._quirks.parallel_tool_calls,
             documents=known.documents and self._quirks.files,
-            structured_output=known.structured_output and self._quirks.structured == "json_schema",
+            structured_output=known.structured_output
+            and self._quirks.structured in ("json_schema", "json_object_schema"),
         )

@@ -55,15 +55,15 @@ class Assembler:
     """
 
     def __init__(self) -> None:
-        self.id = ""
-        self.model = ""
-        self.family = ""
-        self.asked = ""
+        self.id: str = ""
+        self.model: str = ""
+        self.family: str = ""
+        self.asked: str = ""
         self.stop_reason: StopReason | None = None
-        self.usage = Usage()
+        self.usage: Usage = Usage()
         self.detail: str | None = None
-        self.complete = False
-        self.has_content = False
+        self.complete: bool = False
+        self.has_content: bool = False
         self._blocks: list[_Open] = []
         self._open: dict[int, _Open] = {}
 

@@ -80,7 +80,10 @@ _REASONING = (
 _BAD_KEY = (
     r"api[ _-]?key\b.{0,40}\b(?:not valid|invalid|missing|incorrect|expired|required|not found)"
     r"|(?:invalid|incorrect|missing|no|expired) (?:x-)?api[ _-]?key"
+    r"|^\W*no connected db\b"  # LiteLLM, to a key that it would have to look up
 )
+_NOT_CHECKED = r"(?s)\b\d+ validation errors?\b.{0,200}\(['\"]body['\"]"
+"""A server that finds fault with the request, and fails for it."""
 
 
 def error_for(
@@ -205,6 +208,8 @@ def _by_phrase(status: int | None, text: str, words: str) -> type[ProviderError]
         return AuthenticationError
     if status in (None, 400, 404, 422) and re.search(_NO_MODEL, text):
         return ModelUnavailable
+    if status == 500 and re.search(_NOT_CHECKED, text):
+        return InvalidRequest
     return None
 
 

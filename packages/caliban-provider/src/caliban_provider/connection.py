@@ -127,8 +127,8 @@ class Connection:
     def __init__(self, origin: Origin, stream: ByteStream, limits: HttpTimeouts) -> None:
         self.origin = origin
         self.limits = limits
-        self.kept_until = 0.0
-        self.answered = False
+        self.kept_until: float = 0.0
+        self.answered: bool = False
         self._stream = stream
         self._received = b""
 
@@ -187,8 +187,8 @@ class ConnectionResponse:
     """The head of an answer, and an iterator over its body. Pieces that arrive together come as one."""
 
     def __init__(self, pool: Pool, connection: Connection, head: ResponseHead, framing: BodyFraming) -> None:
-        self.status = head.status
-        self.headers = head.headers
+        self.status: int = head.status
+        self.headers: Mapping[str, str] = head.headers
         self._pool = pool
         self._connection: Connection | None = connection
         self._keep_alive = head.keep_alive

@@ -73,19 +73,19 @@ class ProviderError(CalibanError):
 class AuthenticationError(ProviderError):
     """The key is missing, wrong or not allowed to do this."""
 
-    category = "authentication"
+    category: ClassVar[ErrorCategory] = "authentication"
 
 
 class BillingError(ProviderError):
     """The account cannot pay, or its quota is used up."""
 
-    category = "billing"
+    category: ClassVar[ErrorCategory] = "billing"
 
 
 class ModelUnavailable(ProviderError):
     """The provider does not have the model."""
 
-    category = "model_unavailable"
+    category: ClassVar[ErrorCategory] = "model_unavailable"
 
 
 class InvalidRequest(ProviderError):
@@ -97,7 +97,7 @@ class InvalidRequest(ProviderError):
 class ContextTooLong(InvalidRequest):
     """The prompt does not fit the model's window; compaction may help."""
 
-    category = "context_too_long"
+    category: ClassVar[ErrorCategory] = "context_too_long"
 
 
 class RequestTooLarge(InvalidRequest):
@@ -107,42 +107,42 @@ class RequestTooLarge(InvalidRequest):
 class RateLimited(ProviderError):
     """Too many requests or tokens for now."""
 
-    category = "rate_limit"
+    category: ClassVar[ErrorCategory] = "rate_limit"
     retryable = True
 
 
 class Overloaded(ProviderError):
     """The provider has no capacity for now."""
 
-    category = "overloaded"
+    category: ClassVar[ErrorCategory] = "overloaded"
     retryable = True
 
 
 class ServerError(ProviderError):
     """The provider failed inside."""
 
-    category = "server_error"
+    category: ClassVar[ErrorCategory] = "server_error"
     retryable = True
 
 
 class NetworkError(ProviderError):
     """The provider could not be reached, or the connection broke before an answer."""
 
-    category = "network"
+    category: ClassVar[ErrorCategory] = "network"
     retryable = True
 
 
 class StreamInterrupted(ProviderError):
     """The stream ended before the message did. Retried only while nothing of the reply was received."""
 
-    category = "interrupted"
+    category: ClassVar[ErrorCategory] = "interrupted"
     retryable = True
 
 
 class StreamIdle(ProviderError):
     """Nothing came for `idle_s` seconds. Not retried: the same silence would be waited for again."""
 
-    category = "timeout"
+    category: ClassVar[ErrorCategory] = "timeout"
 
     def __init__(self, message: str, *, idle_s: float, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -152,19 +152,19 @@ class StreamIdle(ProviderError):
 class BadResponse(ProviderError):
     """The answer is not of the wire's format."""
 
-    category = "bad_response"
+    category: ClassVar[ErrorCategory] = "bad_response"
 
 
 class UnknownProvider(ProviderError):
     """No installed package offers the provider."""
 
-    category = "unknown_provider"
+    category: ClassVar[ErrorCategory] = "unknown_provider"
 
 
 class BudgetSpent(ProviderError):
     """The call was not made, because of what the operator allows to spend; `stop` is how the run ends."""
 
-    category = "budget"
+    category: ClassVar[ErrorCategory] = "budget"
 
     def __init__(self, stop: Stop) -> None:
         super().__init__(stop.message, hint=stop.hint)

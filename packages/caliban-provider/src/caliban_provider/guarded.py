@@ -121,8 +121,8 @@ class GuardedProvider:
     def _fault(self, what: str) -> ProviderError:
         return ProviderError(
             f"the provider {self._called!r} {error_body.clean(what)}",
-            hint=f"this is a fault of the package {self._package}; choose another --provider",
-        )
+            hint=f"this is a fault of the package {self._package}; choose another provider",
+        ).with_remedy("other_provider", self._package)
 
 
 class _Events:

@@ -88,8 +88,8 @@ class Sized:
 
     def __init__(self, size_bytes: int) -> None:
         self._left = size_bytes
-        self.done = size_bytes == 0
-        self.reusable = True
+        self.done: bool = size_bytes == 0
+        self.reusable: bool = True
 
     def feed(self, data: bytes) -> bytes:
         """The body's bytes in `data`."""
@@ -111,7 +111,7 @@ class Unbounded:
     reusable: ClassVar[bool] = False
 
     def __init__(self) -> None:
-        self.done = False
+        self.done: bool = False
 
     def feed(self, data: bytes) -> bytes:
         """All of `data`."""
@@ -126,8 +126,8 @@ class Chunked:
     """A body in chunks; their extensions and the trailers are dropped."""
 
     def __init__(self) -> None:
-        self.done = False
-        self.reusable = True
+        self.done: bool = False
+        self.reusable: bool = True
         self._pending = b""
         self._left = 0
         self._closing = False

@@ -98,8 +98,8 @@ class HttpxResponse:
     """An answer whose body the library reads, over its own connections."""
 
     def __init__(self, response: httpx.Response, host: str, limits: HttpTimeouts) -> None:
-        self.status = response.status_code
-        self.headers = {name.lower(): value for name, value in response.headers.items()}
+        self.status: int = response.status_code
+        self.headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
         self._response = response
         self._pieces = response.aiter_raw()
         self._host = host

@@ -109,7 +109,7 @@ class SpokenCallReader:
     """
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
-        self.taken = 0
+        self.taken: int = 0
         self._tools = tools
         self._held: dict[int, list[str]] = {}
         self._free: set[int] = set()

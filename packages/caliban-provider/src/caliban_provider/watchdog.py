@@ -29,9 +29,9 @@ class Silence:
         self._idle_s = idle_s
         self._chunk_s = first_byte_s
         self._content_s = first_byte_s
-        self._waited_s = 0.0
+        self._waited_s: float = 0.0
         self._begun = False
-        self.is_broken = False
+        self.is_broken: bool = False
 
     async def bounded(self, chunks: AsyncIterator[T]) -> T:
         """The next of `chunks`. Raises `StreamIdle` where it, or content, does not come in time.

@@ -22,10 +22,10 @@ class SessionFiles:
     def __init__(self, directory: Path, name: str) -> None:
         self.directory = directory
         self.name = name
-        self.document = directory / f"{name}.json"
-        self.journal = directory / f"{name}.journal"
-        self.lock = directory / f"{name}.lock"
-        self.archive = directory / f"{name}.archive"
+        self.document: Path = directory / f"{name}.json"
+        self.journal: Path = directory / f"{name}.journal"
+        self.lock: Path = directory / f"{name}.lock"
+        self.archive: Path = directory / f"{name}.archive"
 
     def exist(self) -> bool:
         """Whether there is such a session: a session file, or the journal of one never closed."""

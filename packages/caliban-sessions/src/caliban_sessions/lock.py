@@ -121,15 +121,14 @@ def _busy(name: str, pid: int | None) -> SessionBusy:
         holder = f"this process ({pid})"
     return SessionBusy(
         f"session {name!r} is in use by {holder}",
-        hint=f"-r {name} --fork-session goes on from here in a session of its own; "
-        "else use another --session name, or --no-save",
+        hint="fork it to go on from here in a session of its own; else open another one, or save nothing",
         pid=pid,
-    )
+    ).with_remedy("session_fork", name)
 
 
 def _unlockable(path: Path, error: OSError) -> SessionWriteError:
     reason = (error.strerror or str(error)).lower()
     return SessionWriteError(
         f"cannot lock {path}: {reason}",
-        hint="use --sessions-dir DIR with a directory you can write, or --no-save",
-    )
+        hint="keep sessions in a directory you can write, or save nothing",
+    ).with_remedy("session_directory")

@@ -33,19 +33,19 @@ class SessionLog:
 
     def __init__(self, *, name: str, id: str, created_at: datetime) -> None:
         self.name = name
-        self.id = id
-        self.created_at = created_at
-        self.updated_at = created_at
+        self.id: str = id
+        self.created_at: datetime = created_at
+        self.updated_at: datetime = created_at
         self.provider = ""
         self.model = ""
         self.workspace = ""
         self.prefix: Mapping[str, str] = {}
-        self.usage = Usage()
+        self.usage: Usage = Usage()
         self.todos: tuple[Mapping[str, Any], ...] = ()
         self.plan_mode = False
         self.forked_from: ForkOrigin | None = None
         self.extra: dict[str, Any] = {}
-        self.sequence = 0
+        self.sequence: int = 0
         self.warnings: list[str] = []
         self.entries: list[StoredMessage] = []
         self._results: dict[str, list[Mapping[str, Any]]] = {}

@@ -100,8 +100,8 @@ class SessionStore:
             lock.release()
             raise SessionWriteError(
                 f"session {source!r} cannot be forked: {error.message}",
-                hint="free some space, or use --sessions-dir DIR or --no-save; nothing was changed",
-            ) from error
+                hint="free some space, or keep sessions in another directory; nothing was changed",
+            ).with_remedy("session_space") from error
         except BaseException:
             lock.release()
             raise
@@ -147,7 +147,9 @@ class SessionStore:
         try:
             ensure_private_dir(self.directory)
         except FileFailed as error:
-            raise SessionWriteError(error.message, hint="use --sessions-dir DIR, or --no-save") from error
+            raise SessionWriteError(
+                error.message, hint="keep sessions in a directory you can write, or save nothing"
+            ).with_remedy("session_directory") from error
         return Lock.take(files.lock, name=files.name)
 
     def _session(self, files: SessionFiles, lock: Lock, ledger: SessionLog) -> SessionWriter:
@@ -174,5 +176,5 @@ class SessionStore:
     def _missing(self, name: str) -> SessionNotFound:
         return SessionNotFound(
             f"there is no session {name!r} in {self.directory}",
-            hint=f"begin it with --session {name}",
-        )
+            hint="open it with `create`, which begins it",
+        ).with_remedy("session_new", name)

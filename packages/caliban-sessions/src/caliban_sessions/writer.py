@@ -214,8 +214,8 @@ class SessionWriter:
         if self._size_bytes + len(lines) > self._max_bytes:
             raise SessionWriteError(
                 f"session {self.name!r} is full: its files would pass {self._max_bytes:,} bytes",
-                hint="start a new one with another --session name",
-            )
+                hint="start a new one of another name",
+            ).with_remedy("session_other")
         try:
             journal.append(lines)
         except OSError as error:

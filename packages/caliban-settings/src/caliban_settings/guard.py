@@ -19,7 +19,7 @@ from caliban_settings.key import PERSON, Guard, Key, Scope
 from caliban_settings.leaves import LeafPath, Leaves, SettingValue, dotted
 
 Objections: TypeAlias = list[tuple[Any, str]]
-WAITS: Final = "no effect until this workspace is trusted (--trust-project)"
+WAITS: Final = "no effect until this workspace is trusted"
 _PERSONAL: Final = "no effect: only your own or managed settings may say this, never a project's"
 _MANAGED: Final = "no effect: only managed settings may say this"
 _LOCKED: Final = "no effect: locked by managed settings"

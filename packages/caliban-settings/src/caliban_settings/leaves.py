@@ -50,7 +50,7 @@ class Node:
     __slots__ = ("children", "key", "name", "star")
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name: str = name
         self.key: Key | None = None
         self.children: dict[str, Node] = {}
         self.star: Node | None = None

@@ -35,8 +35,8 @@ def load_settings(
     """The settings for a run in `workspace`.
 
     `sources` limits the files to some scopes (`managed`, `user`, `project`, `local`; `None` is all); what the
-    administrator forbids holds all the same. `overlay` is the command line's `--settings`. `trusted` lets a
-    project's grants count, as far as a project may grant at all.
+    administrator forbids holds all the same. `overlay` stands above them: a JSON object, or the path of a
+    file. `trusted` lets a project's grants count, as far as a project may grant at all.
 
     Raises `SettingsError`: an unknown scope, a file that cannot be read or parsed, a key of a wrong form.
     """
@@ -74,9 +74,9 @@ def _wanted(sources: tuple[str, ...] | None) -> tuple[Scope, ...]:
     for name in names:
         if name not in FILE_SCOPES:
             raise SettingsError(
-                f"unknown settings scope {name!r:.40} in --setting-sources",
+                f"unknown settings scope {name!r:.40}",
                 hint=f"one of {', '.join(FILE_SCOPES)}",
-            )
+            ).with_remedy("settings_scopes", ", ".join(FILE_SCOPES))
     return tuple(scope for scope in FILE_SCOPES if scope in names)
 
 

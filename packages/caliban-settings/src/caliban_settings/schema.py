@@ -64,7 +64,7 @@ SCHEMA: Final[tuple[Key, ...]] = (
         scopes=PERSON,
         form={"type": "number", "minimum": 0, "maximum": 1},
         default=0.8,
-        doc="Share of --max-budget-usd from which on cheaper routes and less effort are preferred.",
+        doc="Share of the budget of a run from which on cheaper routes and less effort are preferred.",
     ),
     Key(
         path="budget.unpriced",

@@ -17,7 +17,7 @@ from caliban_settings.key import Scope
 from caliban_settings.parse import MAX_BYTES, parse
 from caliban_settings.rules import from_legacy, with_denies_of
 
-INLINE = "--settings"
+INLINE = "inline settings"
 _HOOK_KEYS = (
     "hooks",
     "disable_all_hooks",
@@ -74,8 +74,8 @@ def read_overlay(overlay: str) -> Source:
     if path.suffix not in (".toml", ".json"):
         raise SettingsError(
             f"{INLINE}: {overlay!r:.200} is neither a JSON object nor a .toml or .json file",
-            hint="""for example --settings '{"max_turns": 5}'""",
-        )
+            hint="""for example '{"max_turns": 5}'""",
+        ).with_remedy("settings_overlay")
     source = _read(path, "cli")
     if source is None:
         raise SettingsError(f"{INLINE}: there is no file {path}")

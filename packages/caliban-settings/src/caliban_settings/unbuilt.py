@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from caliban_settings.key import Key
 from caliban_settings.leaves import LeafPath, Leaves, ValueOrigin, dotted
+from caliban_settings.source import INLINE
 
 
 class Unbuilt(Struct, frozen=True, kw_only=True):
@@ -25,7 +26,7 @@ class Unbuilt(Struct, frozen=True, kw_only=True):
     @property
     def words(self) -> str:
         """What to tell the person who wrote it."""
-        place = str(self.origin.path or "--settings")
+        place = str(self.origin.path or INLINE)
         return f"{place}: `{self.key}` has no effect: {self.feature} not part of this version"
 
 

@@ -40,8 +40,8 @@ class Account:
         clock: Callable[[], datetime] | None = None,
     ) -> None:
         self._book = book
-        self.budget = budget or Budget()
-        self.meter = CostMeter()
+        self.budget: Budget = budget or Budget()
+        self.meter: CostMeter = CostMeter()
         self._clock = clock or _now
         self._numbers = count(1)
         self._under_way: dict[int, ModelCall] = {}

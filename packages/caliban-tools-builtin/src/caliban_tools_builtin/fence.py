@@ -46,8 +46,8 @@ class Fence:
     """Where file and shell tools may go: the workspace and the extra roots, or anywhere if not `restrict`."""
 
     def __init__(self, workspace: Path, *, restrict: bool, extra_roots: Sequence[Path] = ()) -> None:
-        self.given = Path(os.path.normpath(workspace.absolute()))
-        self.workspace = Path(os.path.realpath(workspace))
+        self.given: Path = Path(os.path.normpath(workspace.absolute()))
+        self.workspace: Path = Path(os.path.realpath(workspace))
         self._roots = (self.workspace, *(Path(os.path.realpath(root)) for root in extra_roots))
         self._restrict = restrict
 

@@ -22,7 +22,7 @@ from caliban.compose.choice import ModelInputs
 from caliban.compose.host import Host, this_host
 from caliban.compose.keys import find_key
 from caliban.compose.provider import close_provider, list_models, make_provider
-from caliban.compose.settings import build_settings
+from caliban.compose.settings import build_settings, unbuilt_words
 from caliban.compose.workspace import build_workspace
 from caliban.errors import ConfigError, KeyFailed, MissingKey
 from caliban.faces.cancellable import run_cancellable
@@ -135,7 +135,7 @@ def _settings(options: Options, workspace: Path) -> tuple[Settings | None, Check
     except CalibanError as error:
         return None, _row("settings", "fail", error.message)
     count = plural(len(settings.sources), "scope file")
-    warnings = (*settings.warnings, *(item.words for item in settings.unbuilt))
+    warnings = (*settings.warnings, *map(unbuilt_words, settings.unbuilt))
     if warnings:
         more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
         return settings, _row("settings", "warn", f"{count} loaded; {warnings[0]}{more}")

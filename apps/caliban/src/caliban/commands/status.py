@@ -9,7 +9,7 @@ from caliban.commands.scope import report
 from caliban.compose.catalog import find_provider, provider_tables
 from caliban.compose.choice import choose_model
 from caliban.compose.keys import locate_key
-from caliban.compose.settings import build_settings
+from caliban.compose.settings import build_settings, unbuilt_words
 from caliban.compose.workspace import build_workspace
 from caliban.stdio import write_out
 from caliban_common.text import clean, one_line
@@ -20,7 +20,7 @@ def status(invocation: Invocation) -> int:
     """Tell it in a few lines; the key itself is in none. No helper is run and no server asked."""
     options = invocation.options
     settings = build_settings(options.settings, build_workspace(options.workspace.workspace))
-    for warning in (*settings.warnings, *(item.words for item in settings.unbuilt)):
+    for warning in (*settings.warnings, *map(unbuilt_words, settings.unbuilt)):
         report(Notice(subtype="warning", message=warning))
     choice = choose_model(options.model, settings)
     entry = find_provider(choice.provider, provider_tables(settings))

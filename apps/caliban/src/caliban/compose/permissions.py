@@ -84,7 +84,7 @@ def build_engine(
 
     Raises `UsageError` and `ConfigError`.
     """
-    from caliban_permissions import Engine
+    from caliban_permissions import Engine, RemedyWords
 
     return Engine(
         build_rules(options, settings, trusted=trusted),
@@ -96,6 +96,12 @@ def build_engine(
         search_path=tuple(os.get_exec_path()),
         vouched=vouched,
         auto_allow_read_only=settings.get("permissions.auto_allow_read_only") is not False,
+        words=RemedyWords(
+            rule="--allow {}",
+            joint=" ",
+            anything="--auto-allow (dangerous: every ask becomes an allow)",
+            edits="--permission-mode acceptEdits",
+        ),
     )
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from caliban.cli.options import ExtensionOptions, SettingsOptions
 from caliban.errors import ConfigError
 from caliban_common.paths import config_dir, managed_settings_dir
-from caliban_settings import Settings, Unbuilt, load_settings
+from caliban_settings import Settings, SettingsError, Unbuilt, load_settings
+from caliban_settings.guard import WAITS
+from caliban_settings.source import INLINE
 
 BARE_SOURCES = ("managed",)
 
@@ -20,14 +24,31 @@ def build_settings(options: SettingsOptions, workspace: Path) -> Settings:
         sources = tuple(name.strip() for name in options.setting_sources.split(",") if name.strip())
     elif options.bare:
         sources = BARE_SOURCES
-    return load_settings(
-        workspace=workspace,
-        config_dir=config_dir(),
-        managed_dir=managed_settings_dir(),
-        sources=sources,
-        overlay=options.settings,
-        trusted=options.trust_project,
-    )
+    try:
+        settings = load_settings(
+            workspace=workspace,
+            config_dir=config_dir(),
+            managed_dir=managed_settings_dir(),
+            sources=sources,
+            overlay=options.settings,
+            trusted=options.trust_project,
+        )
+    except SettingsError as error:
+        error.message = _with_flags(error.message)
+        raise
+    return replace(settings, warnings=tuple(map(_with_flags, settings.warnings)))
+
+
+def unbuilt_words(item: Unbuilt) -> str:
+    """What to tell the person who wrote a setting that has no effect."""
+    return _with_flags(item.words)
+
+
+def _with_flags(words: str) -> str:
+    """`words` about settings, with the flags behind what they speak of."""
+    if words.startswith(f"{INLINE}:"):
+        words = f"--settings{words.removeprefix(INLINE)}"
+    return f"{words} (--trust-project)" if words.endswith(WAITS) else words
 
 
 def check_unbuilt(settings: Settings, options: ExtensionOptions) -> tuple[str, ...]:
@@ -38,13 +59,13 @@ def check_unbuilt(settings: Settings, options: ExtensionOptions) -> tuple[str, .
     asked = [item for item in settings.unbuilt if item.key.split(".")[0] not in set(_left_out(item, options))]
     safeguards = [item for item in asked if item.is_safeguard]
     if not safeguards:
-        return tuple(item.words for item in asked)
+        return tuple(unbuilt_words(item) for item in asked)
     item = safeguards[0]
     more = f" (and {len(safeguards) - 1} more of this kind)" if len(safeguards) > 1 else ""
     ways = "take it out"
     if item.key.startswith(("hooks", "allow_managed_hooks_only")) and item.origin.scope != "managed":
         ways = "take it out, or run without hooks: --no-hooks"
-    raise ConfigError(f"{item.words}, and nothing runs without what guards it{more}", hint=ways)
+    raise ConfigError(f"{unbuilt_words(item)}, and nothing runs without what guards it{more}", hint=ways)
 
 
 def _left_out(item: Unbuilt, options: ExtensionOptions) -> Iterator[str]:

@@ -45,6 +45,9 @@ def build_tools(
     if not options.settings.bare:
         installed = installed_tools({tool.spec.name for tool in tools})
         for problem in installed.problems:
-            report(Notice(subtype="tool_left_out", message=problem.message, hint=problem.hint))
+            words = Notice(
+                subtype="tool_left_out", message=problem.message, hint=problem.hint, remedy=problem.remedy
+            )
+            report(words)
         tools = (*tools, *installed.tools)
     return FixedTools(tools)

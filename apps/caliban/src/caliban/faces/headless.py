@@ -121,7 +121,7 @@ def _load_schema(argument: str | None) -> AnswerSchema | None:
         return None
     from caliban_drive.structured import load_schema
 
-    return load_schema(argument)
+    return load_schema(argument, name="--json-schema")
 
 
 def _init(app: App, session: Session, row: OutputFormat) -> Init:

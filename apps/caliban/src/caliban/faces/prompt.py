@@ -108,7 +108,8 @@ def _with_images(message: Message, inputs: PromptInputs) -> Message:
     blocks = []
     for name in inputs.options.images:
         path = inputs.workspace / expand_user(name)
+        given = f"--image {one_line(name, max_chars=200)}"
         if not inputs.permissions.may_read(str(path.resolve())):
-            raise UsageError(f"--image {one_line(name, max_chars=200)}: a rule denies reading it")
-        blocks.append(image_block(name, path, inputs.options.max_attach_bytes))
+            raise UsageError(f"{given}: a rule denies reading it")
+        blocks.append(image_block(given, path, inputs.options.max_attach_bytes))
     return replace(message, content=(*message.content, *blocks))

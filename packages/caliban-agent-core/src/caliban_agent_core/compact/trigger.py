@@ -18,8 +18,8 @@ class Trigger:
 
     def __init__(self, *, threshold: float | None = 0.75) -> None:
         self.threshold = threshold
-        self.failures = 0
-        self.reactions = 0
+        self.failures: int = 0
+        self.reactions: int = 0
 
     def due(self, tokens: int, window_tokens: int) -> bool:
         """Whether a history of `tokens` should be made shorter before it is sent."""

@@ -45,7 +45,7 @@ class ShellCommand:
         self.place = place
         self.cwd = cwd
         self.line: ParsedLine = parse_line(text)
-        self.directories = Directories()
+        self.directories: Directories = Directories()
 
     @cached_property
     def simple_commands(self) -> tuple[SimpleSubject, ...]:
@@ -169,7 +169,7 @@ class LineSubject:
     """The whole command: for rules whose pattern spans commands, and for what no simple command shows."""
 
     def __init__(self, command: ShellCommand) -> None:
-        self.tools = command.tools
+        self.tools: tuple[str, ...] = command.tools
         self.command = command
 
     def covered_by(self, rule: CompiledRule) -> bool:

@@ -68,7 +68,7 @@ class SimpleSubject:
     def __init__(
         self, command: CommandContext, simple: SimpleCommand, bases: tuple[str, ...], known: bool
     ) -> None:
-        self.tools = command.tools
+        self.tools: tuple[str, ...] = command.tools
         self.command = command
         self.parsed = simple
         self.bases = bases

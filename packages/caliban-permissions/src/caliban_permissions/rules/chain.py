@@ -72,19 +72,19 @@ class RuleChain:
             for rule in layer:
                 if scope != "project" or rule.action != "allow" or rules.project_trusted:
                     ordered.append(CompiledRule(rule, scope, len(ordered), place))
-        self.written = tuple(ordered)
-        self.defaults = tuple(
+        self.written: tuple[CompiledRule, ...] = tuple(ordered)
+        self.defaults: tuple[CompiledRule, ...] = tuple(
             CompiledRule(rule, "default", len(ordered) + number, place)
             for number, rule in enumerate(default_rules(tools))
         )
-        self.all = (*self.written, *self.defaults)
-        self.managed = tuple(rule for rule in ordered if rule.scope == "managed")
-        self.user = tuple(rule for rule in ordered if rule.scope == "user")
-        self.unreadable = tuple(
+        self.all: tuple[CompiledRule, ...] = (*self.written, *self.defaults)
+        self.managed: tuple[CompiledRule, ...] = tuple(rule for rule in ordered if rule.scope == "managed")
+        self.user: tuple[CompiledRule, ...] = tuple(rule for rule in ordered if rule.scope == "user")
+        self.unreadable: tuple[CompiledRule, ...] = tuple(
             rule for rule in ordered if rule.pattern.problem is not None and rule.action != "allow"
         )
 
-        self.guards_reads = any(
+        self.guards_reads: bool = any(
             rule.action != "allow" and not rule.bare and rule.names(READER) for rule in ordered
         )
 

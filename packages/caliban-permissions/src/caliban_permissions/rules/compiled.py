@@ -47,7 +47,7 @@ class CompiledRule:
         self.place = place
         self.pattern: Pattern = parse_pattern(rule.pattern)
         self.action = rule.action
-        self.bare = isinstance(self.pattern.argument, Bare) and self.pattern.problem is None
+        self.bare: bool = isinstance(self.pattern.argument, Bare) and self.pattern.problem is None
 
     def in_force(self, now: datetime) -> bool:
         """Whether the rule counts at `now`."""

@@ -32,8 +32,10 @@ class Draft:
         self.assigns: list[Word] = []
         self.redirects: list[Redirect] = []
         self.known: dict[str, tuple[Word, ...]] = {}
-        self.repeated = self.marked = False
-        self.start = self.end = -1
+        self.repeated: bool = False
+        self.marked: bool = False
+        self.start: int = -1
+        self.end: int = -1
 
     @property
     def empty(self) -> bool:

@@ -47,7 +47,7 @@ class Lexer:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.position = 0
+        self.position: int = 0
         self.tokens: list[LexToken] = []
         self.bodies: dict[int, str] = {}
         self.doubts: list[Opacity] = []

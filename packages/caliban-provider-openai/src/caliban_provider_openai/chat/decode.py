@@ -110,7 +110,7 @@ class ChatDecoder:
         secrets: Collection[str] = (),
         style: Style = PLAIN,
     ) -> None:
-        self.stopped = False
+        self.stopped: bool = False
         self._started = False
         self._model = model
         self._aliased = style.aliased

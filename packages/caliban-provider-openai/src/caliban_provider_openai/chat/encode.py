@@ -133,6 +133,8 @@ def _parameters(request: CompletionRequest, row: ModelFacts, quirks: Quirks) -> 
     form = reply_format(request) if row.structured_output else None
     if form is not None and quirks.structured == "json_schema":
         out["response_format"] = {"type": "json_schema", "json_schema": form}
+    elif form is not None and quirks.structured == "json_object_schema":
+        out["response_format"] = {"type": "json_object", "schema": form["schema"]}
     elif form is not None and quirks.structured == "json_object":
         out["response_format"] = {"type": "json_object"}
     if request.tools and request.tool_choice != "auto":

@@ -92,7 +92,8 @@ def _assistant(
     calls = [_call(block, rule, own_ids, extras) for block in content if isinstance(block, ToolUseBlock)]
     if not texts and not calls:
         return None
-    out: dict[str, Any] = {"role": "assistant", "content": "\n\n".join(texts) if texts else None}
+    nothing = None if quirks.null_content else ""
+    out: dict[str, Any] = {"role": "assistant", "content": "\n\n".join(texts) if texts else nothing}
     if quirks.reasoning_field:
         thoughts = [block.text for block in content if isinstance(block, ThinkingBlock) and block.text]
         if own and thoughts:

@@ -68,7 +68,7 @@ class ResponsesDecoder:
         secrets: Collection[str] = (),
         aliased: bool = False,
     ) -> None:
-        self.stopped = False
+        self.stopped: bool = False
         self._started = False
         self._model = model
         self._aliased = aliased

@@ -40,8 +40,8 @@ class OutputItem:
     __slots__ = ("_blocks", "_numbers", "_texts", "kind", "refused")
 
     def __init__(self, kind: str, numbers: Numbers) -> None:
-        self.kind = kind
-        self.refused = False
+        self.kind: str = kind
+        self.refused: bool = False
         self._numbers = numbers
         self._blocks: dict[int, int] = {}
         self._texts: dict[int, list[str]] = {}

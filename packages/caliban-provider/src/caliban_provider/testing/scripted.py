@@ -119,7 +119,7 @@ class ScriptedProvider:
         self.name = name
         self.family = family
         self.requests: list[CompletionRequest] = []
-        self.closed = False
+        self.closed: bool = False
         self._ask = replies if callable(replies) else None
         self._replies = [] if callable(replies) else list(replies)
         self._capabilities = capabilities

@@ -77,7 +77,7 @@ class Vendor:
     def __init__(self, wire: Wire) -> None:
         self.wire = wire
         self.complaints: list[str] = []
-        self.server = LoopbackServer(validator=self._validate)
+        self.server: LoopbackServer = LoopbackServer(validator=self._validate)
 
     def __enter__(self) -> Vendor:
         self.server.__enter__()

@@ -178,8 +178,10 @@ class Plain:
     """A text with LF as its only line end, and the way back to the places of the original."""
 
     def __init__(self, text: str) -> None:
+        self._pairs: list[int] = []
+        self.text: str
         if "\n" not in text:
-            self.text, self._pairs = text.replace("\r", "\n"), []
+            self.text = text.replace("\r", "\n")
             return
         self.text = text.replace("\r\n", "\n")
         self._pairs = [match.start() - index for index, match in enumerate(re.finditer("\r\n", text))]

@@ -116,14 +116,14 @@ class Listing:
 
     def __init__(self, base: AdmittedPath, order: GlobPlan, readable: Callable[[str], bool] | None) -> None:
         self.base = base
-        self.root = str(base.path).rstrip(os.sep) + os.sep
+        self.root: str = str(base.path).rstrip(os.sep) + os.sep
         self._order = order
         self._fits = None if order.exact else compiled(order.rest).fullmatch
         self._readable = readable
-        self.unreadable = 0
+        self.unreadable: int = 0
         self._pending = b""
         self.paths: list[str] = []
-        self.size_bytes = 0
+        self.size_bytes: int = 0
         self.complete = True
 
     def feed(self, chunk: bytes) -> bool:

@@ -208,8 +208,8 @@ def _name_filter(name: str | None) -> Callable[[str], object]:
 
 
 if __name__ == "__main__":
-    given = json.loads(sys.argv[1])
+    given: dict[str, Any] = json.loads(sys.argv[1])
     sys.path[:] = given["sys_path"]
-    code = main(given, sys.stdout.buffer.write)
+    code: int = main(given, sys.stdout.buffer.write)
     sys.stdout.buffer.flush()
     sys.exit(code)
