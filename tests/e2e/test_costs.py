@@ -57,6 +57,26 @@ def test_a_model_without_a_price_counts_nothing_and_is_told_once(cli):
     assert done.code == 0
 
 
+def test_a_model_that_is_called_almost_like_a_known_one_is_asked_and_the_known_one_named(cli):
+    cli.script(
+        wire.exchange(wire.text("x"), model="claude-sonet-4-6"),
+        wire.failure(404, "not_found_error", "model: claude-sonet-4-6"),
+        wire.exchange(wire.text("x"), model="claude-sonnet-9-9"),
+    )
+    done = [
+        cli.run("-p", "hi", "--model", name)
+        for name in ("claude-sonet-4-6", "claude-sonet-4-6", "claude-sonnet-9-9")
+    ]
+    assert [each.code for each in done] == [0, 1, 0]
+    assert all("did you mean claude-sonnet-4-6?" in each.err for each in done[:2]), done
+    assert "did you mean" not in done[2].err  # a version that is newer than the table is no mistake
+    assert [body["model"] for body in cli.bodies()] == [
+        "claude-sonet-4-6",
+        "claude-sonet-4-6",
+        "claude-sonnet-9-9",
+    ]
+
+
 def test_the_operators_own_rates_come_first(cli):
     rates = cli.home / "rates.yaml"
     rates.write_text(

@@ -117,3 +117,20 @@ def test_doctor_says_how_the_local_model_is_installed(cli, tmp_path):
     remedy = "pip install 'caliban-cli[local]'"
     said = f"! local — the runtime for local models, xllamacpp, is not installed; {remedy}"
     assert (done.code, said in done.out.splitlines()) == (1, True)  # there is no key for anthropic
+
+
+def test_doctor_names_the_packages_that_claim_one_provider(cli, tmp_path):
+    for package, names in (("acme-one", ("acme", "anthropic")), ("acme-two", ("acme",))):
+        info = tmp_path / f"{package.replace('-', '_')}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        lines = "".join(f"{name} = acme:FACTORY\n" for name in names)
+        (info / "entry_points.txt").write_text(f"[caliban.providers]\n{lines}")
+    (tmp_path / "acme.py").write_text("raise SystemExit('nobody asked for it')\n")
+    done = cli.run("doctor", env={**BARE, "PYTHONPATH": str(tmp_path)})
+    rows = [line for line in done.out.splitlines() if "several packages" in line]
+    clash = "! providers — several packages offer a provider"
+    assert rows == [
+        f"{clash} 'acme': acme-one and acme-two",
+        f"{clash} 'anthropic': acme-one and caliban-provider-anthropic",
+    ]

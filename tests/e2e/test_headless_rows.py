@@ -321,6 +321,29 @@ def test_h25_a_repaired_answer_is_taken(cli):
     assert (done.code, done.json["structured_output"]) == (0, {"a": 1})
 
 
+def test_in_text_the_answer_that_fits_is_all_there_is_on_standard_output(cli):
+    cli.script(wire.exchange(wire.text('{"a":"x"}')), wire.exchange(wire.text('So: {"a":1}.')))
+    done = cli.run("-p", "hi", "--json-schema", SCHEMA)
+    assert (done.code, done.out) == (0, '{"a":1}\n')
+    cli.script(*[wire.exchange(wire.text('{"a":"x"}')) for _ in range(3)])
+    done = cli.run("-p", "hi", "--json-schema", SCHEMA)
+    assert (done.code, done.out) == (2, "")
+    assert "does not fit the schema at `a`" in done.err
+
+
+def test_a_run_that_a_limit_ends_says_which_flag_allows_more(cli):
+    (cli.work / "f").write_text("x")
+    cut = [wire.exchange(wire.text("abc"), stop_reason="max_tokens") for _ in range(4)]
+    cli.script(*cut, wire.exchange(wire.tool_use("Read", {"path": "f"})))
+    ends = [
+        cli.run("-p", "hi", *limit)
+        for limit in (("--max-tokens", "77"), ("--max-turns", "1"), ("--max-budget-usd", "0"))
+    ]
+    assert [end.code for end in ends] == [1, 75, 137]
+    flags = ["--max-tokens", "--max-turns", "--max-budget-usd"]
+    assert [flag in end.err for flag, end in zip(flags, ends, strict=True)] == [True, True, True]
+
+
 @pytest.mark.parametrize("schema", ["{", "/nonexistent/schema.json", '{"type":"banana"}'])
 def test_a_schema_that_is_none_is_a_usage_error(cli, schema):
     done = cli.run("-p", "hi", "--json-schema", schema)

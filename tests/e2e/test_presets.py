@@ -66,7 +66,10 @@ def test_an_error_names_the_provider_and_the_variable_of_its_key(cli):
     assert "openai" not in done.err
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:99999/v1", "http://127.0.0.1:-1", "ftp://x", "http://"])
+@pytest.mark.parametrize(
+    "url",
+    ["http://127.0.0.1:99999/v1", "http://127.0.0.1:-1", "ftp://x", "http://", "http://:80", "http://a b/v1"],
+)
 def test_an_address_that_is_none_is_refused_before_anything_is_sent(cli, url):
     done = cli.run("--provider", "openai", "--base-url", url, "-p", "hi", env={"OPENAI_API_KEY": "k"})
     assert done.code == 78 and "OverflowError" not in done.err and "URL" in done.err, done.err

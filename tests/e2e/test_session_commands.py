@@ -193,6 +193,42 @@ def test_kill_at_any_instant_loses_nothing_that_was_shown(cli, tmp_path: Path):
     assert seen_cut > 0
 
 
+def test_a_result_that_was_shown_outlives_a_kill_and_the_call_beside_it_was_interrupted(cli, is_gone):
+    calls = (
+        wire.tool_use("Write", {"path": "made.txt", "content": "made"}, id="t_write"),
+        wire.tool_use(
+            "Bash", {"command": "echo $$ > pid; exec sleep 600", "timeout_seconds": 600}, id="t_sleep"
+        ),
+    )
+    cli.script(wire.exchange(*calls))
+    process = cli.start(
+        "-p", "go", "--session", "killed", "--output-format", "stream-json",
+        "--permission-mode", "acceptEdits", "--allow", "Bash",
+    )  # fmt: skip
+    assert process.stdout is not None
+    for line in process.stdout:
+        if json.loads(line)["type"] == "tool_result":
+            break
+    process.kill()
+    process.communicate(timeout=HANG_S)
+    assert (cli.work / "made.txt").read_text() == "made"
+    kept = {r.tool_use_id: r for m in store(cli).load("killed").messages for r in m.tool_results}
+    assert not kept["t_write"].is_error and kept["t_sleep"].is_error
+    cli.script(wire.exchange(wire.text("resumed")))
+    done = cli.run("-p", "go on", "-r", "killed")
+    assert (done.code, done.out) == (0, "resumed\n"), done.err
+    results = {
+        block["tool_use_id"]: (block.get("is_error", False), str(block["content"]))
+        for message in cli.bodies()[-1]["messages"]
+        for block in message["content"]
+        if block["type"] == "tool_result"
+    }
+    assert not results["t_write"][0] and "made.txt" in results["t_write"][1]
+    assert results["t_sleep"][0] and "interrupted" in results["t_sleep"][1]
+    pid = cli.work / "pid"
+    assert not pid.exists() or is_gone(int(pid.read_text()))
+
+
 def test_the_session_messages_read_back_as_they_were(cli):
     cli.script(wire.exchange(wire.text("one")))
     cli.run("-p", "first", "--session", "work")

@@ -83,6 +83,9 @@ def test_one_that_does_not_load_is_named_and_skipped(installed, cli, tmp_path):
     assert "the tool 'broken' (broken_module:TOOL) is left out: RuntimeError: half installed" in done.err
     assert "Traceback" not in done.err
     assert offered(cli)[-1] == "CountWords"
+    looked = cli.run("doctor", env=beside(site))
+    assert "\n✓ tools — 1 tool of other packages: CountWords\n" in looked.out
+    assert "\n! tools — the tool 'broken' (broken_module:TOOL) is left out: RuntimeError" in looked.out
 
 
 def test_the_system_prompt_is_the_same_with_it_and_without(installed, cli):

@@ -290,6 +290,13 @@ async def test_a_summary_that_was_cut_is_none(stop_reason: str) -> None:
     assert SUMMARY in await compact((user("go"), *turns(*range(9))), again)
 
 
+@pytest.mark.parametrize("stop_reason", ["other", "pause_turn", "malformed_call"])
+async def test_a_summary_that_ended_for_another_reason_than_its_end_is_none(stop_reason: str) -> None:
+    provider = ScriptedProvider([reply("SUMMARY half of a sen", stop_reason=stop_reason)])  # type: ignore[arg-type]
+    with pytest.raises(CompactionFailed, match="not known"):
+        await compact((user("go"), *turns(*range(9))), provider)
+
+
 async def test_a_record_that_is_too_long_is_read_in_pieces_that_fit() -> None:
     def answer(request: CompletionRequest) -> Reply:
         text = request.messages[-1].text

@@ -307,6 +307,19 @@ async def test_the_next_route_answers_where_a_reply_has_nothing_in_it(stop_reaso
     assert made.asked() == [1, 1]
 
 
+@pytest.mark.parametrize("blank", [" ", "\n\n", " \t\u00a0\n"])
+async def test_blank_text_is_nothing_and_the_next_route_answers(blank):
+    made = rig({"one": [reply(blank, piece_chars=1)], "two": [HELLO]})
+    outcome = await Agent(made.router, made.router.model, options=QUICK).run_to_end("Hi")
+    assert (outcome.stop.ok, outcome.text) == (True, "Hello there, and a good day")
+    assert made.asked() == [1, 1]
+
+
+async def test_blanks_before_an_answer_stay_with_it():
+    made = rig({"one": [reply("\n\n  one", piece_chars=1)], "two": [HELLO]})
+    assert words(await answer(made.router)) == "\n\n  one"
+
+
 async def test_routes_that_all_have_nothing_to_say_are_an_error():
     made = rig({"one": [reply()], "two": [reply(stop_reason="context_window")]})
     outcome = await Agent(made.router, made.router.model, options=QUICK).run_to_end("Hi")

@@ -144,6 +144,19 @@ async def test_a_model_without_tools_is_asked_without_them_and_that_is_said_once
     assert told == ["llama3.1 cannot call tools and is asked without them"]
 
 
+@pytest.mark.parametrize(("counted", "is_told"), [(2051, True), (20_000, False), (100, False)])
+async def test_a_prompt_that_the_server_cut_is_told_once_with_the_window(counted: int, is_told: bool) -> None:
+    told: list[str] = []
+    replies = [wire.exchange(wire.text("ok"), usage=Usage(input_tokens=counted, output_tokens=1))] * 2
+    with LoopbackServer(wire.Server(replies)) as server:
+        provider = make(server, on_warning=told.append)
+        for _ in range(2):
+            await text(provider, ask("word " * 18_000))
+        await provider.aclose()
+    assert len(told) == is_told
+    assert not told or ("2,051 of about" in told[0] and "num_ctx was" in told[0])
+
+
 async def test_a_prompt_beyond_the_models_window_is_not_sent() -> None:
     with LoopbackServer(wire.Server(context_tokens=2048)) as server:
         provider = make(server)

@@ -404,7 +404,8 @@ KINDS = st.sampled_from(
     [
         "response.created", "response.output_item.added", "response.output_item.done", "response.completed",
         "response.output_text.delta", "response.function_call_arguments.delta", "response.failed", "error",
-        "response.reasoning_summary_text.delta", "response.incomplete", "",
+        "response.reasoning_summary_text.delta", "response.incomplete", "", "response.output_text.done",
+        "response.refusal.done", "response.function_call_arguments.done", "response.reasoning_text.done",
     ]
 )  # fmt: skip
 
@@ -513,6 +514,24 @@ def test_calls_of_a_response_are_told_apart_whatever_a_server_leaves_out(
     if items:
         end = {"type": "response.completed", "response": {"output": items}}
         assert content(response(_response_events(*events, end=end))) == TWO_CALLS
+
+
+@pytest.mark.parametrize("pieces", [(), ("Hel",), ("Hel", "lo")])
+def test_a_part_that_is_told_whole_at_its_end_only_is_taken(pieces: tuple[str, ...]) -> None:
+    def told(kind: str, **item: Any) -> tuple[dict[str, Any], ...]:
+        place = {"item_id": "i", "content_index": 0}
+        deltas = ({"type": f"{kind}.delta", "delta": piece, **place} for piece in pieces)
+        added = {"type": "response.output_item.added", "item": {"id": "i", **item}}
+        name = "refusal" if "refusal" in kind else "text"
+        return (added, *deltas, {"type": f"{kind}.done", name: "Hello", **place})
+
+    said = response(_response_events(*told("response.output_text", type="message")))
+    assert content(said) == (TextBlock(text="Hello"),)
+    refused = response(_response_events(*told("response.refusal", type="message")))
+    assert (content(refused), refused.stop_reason) == ((TextBlock(text="Hello"),), "refusal")
+    for kind in ("response.reasoning_text", "response.reasoning_summary_text"):
+        (thought,) = content(response(_response_events(*told(kind, type="reasoning"))))
+        assert isinstance(thought, ThinkingBlock) and thought.text == "Hello"
 
 
 @pytest.mark.parametrize("status", ["failed", "cancelled"])

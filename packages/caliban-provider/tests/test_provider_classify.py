@@ -347,6 +347,10 @@ def test_a_stand_in_for_a_key_does_not_garble_the_message():
         "The sequence is longer than the model's maximum",
         "Too many tokens in the conversation for this model's window",
         "input length 40000 is larger than the largest allowed size 32768",
+        "This model supports at most 8192 input tokens, got 9000",
+        "This model only supports prompts of 4096 tokens",
+        "Input validation error: `inputs` must have less than 1024 tokens. Given: 1234",
+        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 and 512",
     ],
 )
 @pytest.mark.parametrize("status", [400, 413, 422])
@@ -366,6 +370,9 @@ def test_a_prompt_that_is_too_long_is_recognised_by_the_shape_of_the_words(words
         "thinking.budget_tokens must not be larger than max_tokens",
         "temperature: 3 is greater than the maximum of 2",
         "metadata exceeds the size limit",
+        "temperature: Input should be less than or equal to 2",
+        "max_tokens: must be at most 8192 for this model",
+        "This model supports up to 128000 output tokens",
     ],
 )
 def test_other_limits_are_not_taken_for_the_window(words: str) -> None:

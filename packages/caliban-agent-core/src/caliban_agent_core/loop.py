@@ -28,8 +28,9 @@ from caliban_agent_core.turn import Turn, TurnOutcome, waiting_calls, waiting_fo
 from caliban_common.event import TurnStart, Warned
 from caliban_common.history import Repairer
 from caliban_common.message import Message, ToolUseBlock
+from caliban_common.remedy import Remedy
 from caliban_common.stop import Stop
-from caliban_common.text import one_line
+from caliban_common.text import one_line, plural
 from caliban_provider.errors import (
     BadResponse,
     BudgetSpent,
@@ -86,7 +87,12 @@ class Loop(Struct, kw_only=True):
             if stop is not None:
                 return stop
         limit = self.options.max_turns
-        return Stop(kind="max_turns", message=f"the run reached its limit of {limit} turns")
+        return Stop(
+            kind="max_turns",
+            message=f"the run reached its limit of {plural(limit, 'turn')}",
+            hint="allow more turns, or go on with another prompt",
+            remedy=Remedy(kind="turn_limit"),
+        )
 
     async def _resume(self) -> Stop | None:
         """Make the calls that wait for an approval; how the run ends where they still do."""

@@ -36,9 +36,9 @@ class MeteredProvider:
 
     Entering `stream` raises `BudgetSpent` when the ledger says no, before anything is sent. `agent` is in
     whose name is spent, empty for the main one; `on_warning` hears what the ledger has to say, and `on_error`
-    sees each error of `inner` before it is raised. A call is
-    priced by `name`, else by that of `inner`: of a router, meter the providers behind it and not the router.
-    Attributes that a provider need not have are those of `inner`.
+    sees each error of `inner`, and for which model, before it is raised. A call is priced by `name`, else by
+    that of `inner`: of a router, meter the providers behind it and not the router. Attributes that a
+    provider need not have are those of `inner`.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class MeteredProvider:
         agent: str = "",
         name: str = "",
         on_warning: Callable[[Warned], None] | None = None,
-        on_error: Callable[[ProviderError], None] | None = None,
+        on_error: Callable[[ProviderError, str], None] | None = None,
     ) -> None:
         self._inner = inner
         self._ledger = ledger
@@ -108,9 +108,9 @@ class MeteredProvider:
         if warning is not None and self._on_warning is not None:
             self._on_warning(warning)
 
-    def _see(self, error: ProviderError) -> None:
+    def _see(self, error: ProviderError, model: str) -> None:
         if self._on_error is not None:
-            self._on_error(error)
+            self._on_error(error, model)
 
     def _tool_tokens(self, tools: tuple[ToolSpec, ...]) -> int:
         known, tokens = self._tools
@@ -141,7 +141,7 @@ class _MeteredStream:
             self._next = events.__aiter__().__anext__
             entered = True
         except ProviderError as error:
-            self._meter._see(error)
+            self._meter._see(error, self._request.model)
             raise
         finally:
             if not entered:
@@ -169,7 +169,7 @@ class _MeteredStream:
         try:
             event = await self._next()
         except ProviderError as error:
-            self._meter._see(error)
+            self._meter._see(error, self._request.model)
             raise
         kind = type(event)
         if kind is TextDelta or kind is ThinkingDelta:

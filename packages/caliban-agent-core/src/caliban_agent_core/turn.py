@@ -15,6 +15,7 @@ from caliban_agent_core.state import RunState
 from caliban_agent_core.toolset import ToolSnapshot
 from caliban_common.event import ReplyDiscarded, TurnEnd
 from caliban_common.message import Message, TextBlock, ToolResultBlock, ToolUseBlock, assistant
+from caliban_common.remedy import Remedy
 from caliban_common.stop import Stop
 from caliban_common.text import plural
 from caliban_provider.request import CompletionRequest
@@ -24,6 +25,12 @@ CUT = ("max_tokens", "context_window")
 """Ends of a reply that came too early: its calls may be incomplete."""
 
 
+TOO_SHORT = Stop(
+    kind="max_tokens",
+    message="the reply hit its token limit",
+    hint="allow more tokens for a reply, or ask for less at once",
+    remedy=Remedy(kind="token_limit"),
+)
 FULL = Stop(
     kind="max_tokens",
     message="the reply was cut off: the model's window is full",
@@ -128,7 +135,7 @@ class Turn:
                     self._recovery = step.state
                     return reply, step
                 case _:
-                    return reply, Stop(kind="max_tokens", message="the reply hit its token limit")
+                    return reply, TOO_SHORT
 
     async def _conclude(
         self, reply: Reply, step: Continue | Stop | None, turn: int, tools: ToolSnapshot

@@ -9,6 +9,7 @@ from msgspec import Struct
 RemedyKind: TypeAlias = Literal[
     "attachment_budget",
     "attachment_size",
+    "budget_limit",
     "image_size",
     "local_models",
     "local_weights",
@@ -24,7 +25,9 @@ RemedyKind: TypeAlias = Literal[
     "session_space",
     "settings_overlay",
     "settings_scopes",
+    "token_limit",
     "tool_package",
+    "turn_limit",
 ]
 """One for each thing to do that a face may have a flag or a command for."""
 

@@ -13,6 +13,7 @@ REMEDIES: Final[Mapping[RemedyKind, str]] = MappingProxyType(
     {
         "attachment_budget": "name fewer files, or raise --attach-budget-bytes",
         "attachment_size": "raise --max-attach-bytes, or let the model read the part it needs",
+        "budget_limit": "raise --max-budget-usd to go on",
         "image_size": "a larger one needs --max-attach-bytes",
         "local_models": "it has {name!r}, or name a GGUF file: --model path/to/model.gguf",
         "local_weights": "{hint} with --model",
@@ -31,7 +32,9 @@ REMEDIES: Final[Mapping[RemedyKind, str]] = MappingProxyType(
         "session_space": "free some space, or use --sessions-dir DIR or --no-save; nothing was changed",
         "settings_overlay": """for example --settings '{{"max_turns": 5}}'""",
         "settings_scopes": "--setting-sources takes {name}",
+        "token_limit": "allow more with --max-tokens, or ask for less at once",
         "tool_package": "reinstall or remove the package that offers it, or take --bare",
+        "turn_limit": "allow more with --max-turns, or go on with another prompt",
     }
 )
 """The words for each kind; `{name}` is the remedy's, `{hint}` what the library says."""

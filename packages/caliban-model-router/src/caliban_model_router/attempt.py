@@ -91,15 +91,17 @@ class Attempt:
 
 
 def is_content(event: StreamEvent) -> bool:
-    """Whether a reader of the stream has something in hand with `event`, or all there is."""
+    """Whether a reader has something in hand with `event`, blank text aside, or all there is."""
     match event:
-        case TextDelta(text=text) | ThinkingDelta(text=text):
+        case TextDelta(text=text):
+            return bool(text.strip())
+        case ThinkingDelta(text=text):
             return bool(text)
         case InputDelta(partial_json=text):
             return bool(text)
         case SignatureDelta() | MessageStop():
             return True
         case BlockStart():
-            return bool(event.text or event.id or event.name or event.data or event.payload)
+            return bool(event.text.strip() or event.id or event.name or event.data or event.payload)
         case _:
             return False

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
+from caliban_provider.address import is_address
 from caliban_provider.call import Prepared
 from caliban_provider.classify import error_for
 from caliban_provider.credential import CredentialCache
@@ -135,13 +136,7 @@ def root_url(base_url: str | None) -> str:
     Raises `InvalidRequest` for what is not an http or https URL.
     """
     url = (base_url or "").strip() or DEFAULT_BASE_URL
-    try:
-        parts = urlsplit(url)
-        fine = parts.scheme in ("http", "https") and bool(parts.netloc)
-        _ = parts.port  # raises for one that there is not
-    except ValueError:
-        fine = False
-    if not fine:
+    if not is_address(url):
         raise InvalidRequest(
             "the base URL of Anthropic is not an http or https URL",
             hint="write it in full, such as https://host/path, where it is given: in a flag, the settings "

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from caliban_common.secret import masked_repr
+from caliban_provider.address import is_address
 from caliban_provider.credential import EVERY_S, duration_s
 from caliban_provider.errors import AuthenticationError, InvalidRequest
 from caliban_provider.options import LINE, VERSION, matching
@@ -106,7 +107,7 @@ def _keys(environ: Mapping[str, str]) -> AwsKeys | None:
 
 def _checked_url(base_url: str | None) -> str | None:
     url = (base_url or "").strip().rstrip("/")
-    if url and not re.match(r"https?://[^/?#\s]+[^?#\s]*$", url):
+    if url and not (is_address(url) and re.match(r"https?://[^?#\s]+$", url)):
         raise InvalidRequest(
             "the base URL of Bedrock is not an http or https URL",
             hint="check AWS_BEDROCK_BASE_URL or the settings",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from typing import Any, Protocol
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
+from caliban_provider.address import is_address
 from caliban_provider.call import Prepared
 from caliban_provider.credential import CredentialCache
 from caliban_provider.errors import AuthenticationError, InvalidRequest
@@ -99,12 +100,7 @@ def root_url(base_url: str | None, default: str = DEFAULT_BASE_URL) -> tuple[str
     Raises `InvalidRequest` for what is not an http or https URL.
     """
     url = (base_url or "").strip() or default
-    try:
-        parts = urlsplit(url)
-        fine = parts.scheme in ("http", "https") and bool(parts.netloc)
-    except ValueError:
-        fine = False
-    if not fine:
+    if not is_address(url):
         raise InvalidRequest(
             "the base URL of Gemini is not an http or https URL",
             hint="check GEMINI_BASE_URL or the settings",

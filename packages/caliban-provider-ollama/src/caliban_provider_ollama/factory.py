@@ -57,7 +57,7 @@ class OllamaFactory(Struct, frozen=True, kw_only=True):
         """
         from caliban_provider.http import HttpClient
         from caliban_provider_ollama.encode import Wishes
-        from caliban_provider_ollama.provider import OllamaProvider
+        from caliban_provider_ollama.provider import Listeners, OllamaProvider
         from caliban_provider_ollama.transport import Transport
 
         environ = os.environ if self.environ is None else self.environ
@@ -71,7 +71,7 @@ class OllamaFactory(Struct, frozen=True, kw_only=True):
             http,
             wishes=wishes,
             silence_s=(options.first_byte_s, options.idle_s),
-            on_status=options.on_status,
+            listeners=Listeners(on_status=options.on_status, on_warning=options.on_warning),
         )
 
 

@@ -7,6 +7,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from uuid import uuid4
 
+from msgspec import Struct
+
 from caliban_provider.call import Caller, Prepared, StreamKind
 from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.classify import error_for
@@ -32,11 +34,18 @@ MIN_CUT_TOKENS = 256
 """A server that counts less has counted something else."""
 
 
+class Listeners(Struct, frozen=True, kw_only=True):
+    """Who is told: `on_status` of a model that is asked without tools, `on_warning` of a cut prompt."""
+
+    on_status: Callable[[str], None] | None = None
+    on_warning: Callable[[str], None] | None = None
+
+
 class OllamaProvider:
     """The models of one server; remembers the bytes of the messages it has sent.
 
     `known` spares asking the server about these models. `first_byte_s` and `idle_s` bound the silence
-    before and within a reply. `on_status` is told when a model is asked without its tools.
+    before and within a reply. `listeners` are told what a person should know.
     """
 
     def __init__(
@@ -47,7 +56,7 @@ class OllamaProvider:
         known: Mapping[str, ModelFacts] | None = None,
         wishes: Wishes | None = None,
         silence_s: tuple[float, float] = (300.0, 90.0),
-        on_status: Callable[[str], None] | None = None,
+        listeners: Listeners | None = None,
     ) -> None:
         self.name = FAMILY
         self.family = FAMILY
@@ -66,7 +75,8 @@ class OllamaProvider:
         self._catalog = Catalog(transport, http, known)
         self._encoder = Encoder(wishes=wishes)
         self._timeouts = StreamTimeouts(first_byte_s=silence_s[0], idle_s=silence_s[1])
-        self._on_status = on_status
+        self._on_status = listeners.on_status if listeners is not None else None
+        self._on_warning = listeners.on_warning if listeners is not None else None
         self._told: set[str] = set()
         self._begun = set(known or ())
 
@@ -126,10 +136,10 @@ class OllamaProvider:
         """
         first = not any(message.role == "assistant" for message in request.messages)
         cut = 0 < counted_tokens * CUT_FACTOR < body.prompt_tokens and counted_tokens >= MIN_CUT_TOKENS
-        if self._on_status is None or not (first and cut) or f"{request.model} cut" in self._told:
+        if self._on_warning is None or not (first and cut) or f"{request.model} cut" in self._told:
             return
         self._told.add(f"{request.model} cut")
-        self._on_status(
+        self._on_warning(
             f"{request.model} was shown {counted_tokens:,} of about {body.prompt_tokens:,} tokens: "
             f"the server cut the prompt to its own window. num_ctx was {body.num_ctx:,}; raise the server's "
             "limit (OLLAMA_CONTEXT_LENGTH), or set the option num_ctx of the provider to what it allows"

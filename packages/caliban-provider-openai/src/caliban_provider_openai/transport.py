@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 from urllib.parse import urlsplit
 
+from caliban_provider.address import is_address
 from caliban_provider.call import Prepared
 from caliban_provider.errors import AuthenticationError, InvalidRequest
 from caliban_provider.provider import ProviderOptions
@@ -90,13 +91,7 @@ def root_url(base_url: str | None) -> str:
 def checked_url(url: str, *, variable: str) -> str:
     """`url` without white space and slashes around it; raises `InvalidRequest` naming `variable`."""
     url = url.strip().rstrip("/")
-    try:
-        parts = urlsplit(url)
-        fine = parts.scheme in ("http", "https") and bool(parts.netloc) and not parts.query
-        _ = parts.port  # raises for one that there is not
-    except ValueError:
-        fine = False
-    if not fine:
+    if not is_address(url) or urlsplit(url).query:
         raise InvalidRequest(
             "the provider's base URL is not an http or https URL", hint=f"check {variable} or the settings"
         )

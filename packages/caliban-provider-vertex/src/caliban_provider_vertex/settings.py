@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from caliban_common.secret import masked_repr
+from caliban_provider.address import is_address
 from caliban_provider.credential import EVERY_S, duration_s
 from caliban_provider.errors import AuthenticationError, InvalidRequest
 from caliban_provider.options import LINE, VERSION, matching
@@ -96,7 +97,7 @@ def _checked(text: str, pattern: re.Pattern[str], what: str, hint: str) -> str:
 
 def _checked_url(base_url: str | None) -> str:
     url = (base_url or "").strip().rstrip("/").removesuffix("/v1").rstrip("/")
-    if url and not re.match(r"https?://[^/?#\s]+[^?#\s]*$", url):
+    if url and not (is_address(url) and re.match(r"https?://[^?#\s]+$", url)):
         raise InvalidRequest(
             "the base URL of Vertex is not an http or https URL",
             hint="check ANTHROPIC_VERTEX_BASE_URL or the settings",

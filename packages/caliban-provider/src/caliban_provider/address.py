@@ -12,4 +12,5 @@ def is_address(url: str) -> bool:
         _ = parts.port
     except ValueError:
         return False
-    return parts.scheme.lower() in ("http", "https") and bool(parts.netloc.rpartition("@")[2])
+    is_host = bool(parts.hostname) and not any(char.isspace() for char in parts.netloc)
+    return parts.scheme.lower() in ("http", "https") and is_host

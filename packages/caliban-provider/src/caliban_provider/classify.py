@@ -45,9 +45,11 @@ _CONTEXT = (
     r"|input token count[^.]{0,60}exceed|too many (?:input |total )?tokens"
     r"|exceeds the maximum number of tokens|reduce the length of the (?:messages|prompt|input)"
     r"|exceeds? the (?:model's )?(?:maximum )?input (?:token|length)"
+    r"|inputs`? tokens \+ `?max_new_tokens`? must be"
 )
 _OVER = (
     r"\b(?:exceed(?:s|ed|ing)?|too (?:long|large|many|big)|(?:greater|larger|longer|more|bigger) than|beyond"
+    r"|(?:less|fewer) than|at most|up to|only supports?|no more than"
     r"|over(?:flow\w*|runs?)|range of [a-z ]*should be|above the|over the|does not fit)\b"
 )
 _OF_PROMPT = r"\b(?:context|prompts?|inputs?|tokens?|sequence|conversation|messages?)\b"

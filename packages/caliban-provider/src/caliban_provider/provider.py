@@ -53,7 +53,8 @@ class ProviderOptions(Struct, frozen=True, kw_only=True):
 
     `api_key` is the bare secret, taken from here into a header and nowhere else. `first_byte_s` bounds the
     wait for the first event of a reply, `idle_s` that between two. `on_status` is told in a
-    line of what takes long before the first reply, such as loading a model. `extra` holds what only one
+    line of what takes long before the first reply, such as loading a model, and `on_warning` of what makes a
+    reply worth less than it seems. `extra` holds what only one
     provider knows, with string keys.
     """
 
@@ -64,6 +65,7 @@ class ProviderOptions(Struct, frozen=True, kw_only=True):
     first_byte_s: float = 300.0
     idle_s: float = 90.0
     on_status: Callable[[str], None] | None = None
+    on_warning: Callable[[str], None] | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ import anyio
 from msgspec.structs import replace
 
 from caliban_common.event import Warned
+from caliban_common.remedy import Remedy
 from caliban_common.stop import Stop
 from caliban_common.usage import Usage
 from caliban_telemetry.book import PriceBook
@@ -166,6 +167,7 @@ class Account:
             kind="budget",
             message=f"the budget of {limit} is used up: {spent} is spent{rest}",
             hint="raise the limit to go on",
+            remedy=Remedy(kind="budget_limit"),
         )
 
     def _warning(self, call: ModelCall) -> Warned:
@@ -175,6 +177,8 @@ class Account:
                 f"; the budget of {usd(self.budget.limit_usd)} cannot be kept for it, "
                 "limits on turns and tokens still hold"
             )
+        if near := self._prices.near(call.provider, call.model):
+            message += f"; {near}"
         details = {"provider": call.provider, "model": call.model}
         return Warned(subtype="unpriced_model", message=message, details=details)
 

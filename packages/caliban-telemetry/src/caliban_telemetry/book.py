@@ -65,6 +65,11 @@ class PriceBook(Struct, frozen=True, kw_only=True):
             return rate
         return self.unlisted(vendor, model, at)
 
+    def near(self, provider: str, model: str) -> str:
+        """`did you mean X?` for a model without a price that is called almost like one, else nothing."""
+        name = prices.near(self._vendor(provider), model)
+        return f"did you mean {name}?" if name is not None and name != model else ""
+
     def price(self, provider: str, model: str, usage: Usage, at: datetime) -> Cost | None:
         """What one call costs; `None` when no price is known."""
         rate = self.rate(provider, model, at)

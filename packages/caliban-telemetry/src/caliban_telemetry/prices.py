@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+from caliban_common.near import nearest
 from caliban_common.usage import Usage
 from caliban_telemetry import library, table
 from caliban_telemetry.rate import ZERO, Cost, Rate
@@ -71,6 +72,16 @@ def unlisted(provider: str, model: str, at: datetime) -> Rate | None:
     if not library.is_other_than(table.head().version):
         return None
     return library.rate(_pairs(provider, model), at)
+
+
+def near(provider: str, model: str) -> str | None:
+    """The model of the table that a mistyped name was probably meant to be, or `None`.
+
+    A name with other digits is no mistyped one: it is another version, and may be newer than the table.
+    """
+    digits = re.sub(r"[^0-9]", "", model)
+    names = (name for vendor in LISTS.get(provider, (provider,)) for name in table.models(vendor))
+    return nearest(model, (name for name in names if re.sub(r"[^0-9]", "", name) == digits))
 
 
 def is_quick() -> bool:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -72,6 +72,12 @@ def rate(vendor: str, model: str, at: datetime) -> Rate | None:
 def find(vendor: str, model: str) -> Prices | None:
     """The prices of `model` in the list of `vendor`; `None` when the list does not have it."""
     return _find(vendor.lower().strip(), model.lower())
+
+
+def models(vendor: str) -> Iterator[str]:
+    """The ids in the list of `vendor`, in the library's order; none where there is no such list."""
+    name = _list_of(vendor.lower().strip())
+    return iter(_list(name) if name is not None else ())
 
 
 def rate_of(prices: Prices, at: datetime) -> Rate | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
+from caliban.commands.installed import offered, problems
 from caliban.commands.readiness import Readiness, look_at_run
 from caliban.commands.scope import report
 from caliban.compose.catalog import ProviderEntry, SettingsTable, find_provider, provider_tables
@@ -108,7 +109,15 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
                 name=name, settings=settings, host=host, deep=deep, uses=name in ready.providers, model=model
             )
             group.start_soon(partial(_keep, checks, question))
-    return (_run(ready, checks), *rows, *(checks[name] for name in names))
+    return (_run(ready, checks), *rows, *(checks[name] for name in names), *_installed())
+
+
+def _installed() -> Iterator[Check]:
+    """What packages of others offer, and what keeps it from use; no run fails of that alone."""
+    if tools := offered():
+        yield _row("tools", "pass", tools)
+    for name, words in problems():
+        yield _row(name, "warn", words)
 
 
 def _run(ready: Readiness, checks: Mapping[str, Check]) -> Check:

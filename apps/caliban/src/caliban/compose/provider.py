@@ -52,6 +52,7 @@ def make_provider(
         headers=entry.table.get("headers") or {},
         extra=entry.option_texts,
         on_status=lambda text: report(Notice(subtype="status", message=text)),
+        on_warning=lambda text: report(Notice(subtype="provider_warning", message=text)),
         **entry.waits,
     )
     try:

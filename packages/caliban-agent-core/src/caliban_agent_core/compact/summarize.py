@@ -183,7 +183,7 @@ class Writer(Struct, frozen=True, kw_only=True):
             raise CompactionFailed("the model declined to summarise the conversation")
         if not text:
             raise CompactionFailed("the model's summary was empty")
-        if reply.stop_reason in ("other", "malformed_call"):
+        if reply.stop_reason in ("other", "malformed_call", "pause_turn"):
             raise CompactionFailed("the model's summary ended for a reason that is not known")
         return text
 

@@ -38,6 +38,16 @@ INCOMPLETE: Mapping[str, StopReason] = MappingProxyType(
 _Piece: TypeAlias = type[TextDelta] | type[ThinkingDelta] | type[InputDelta]
 _TEXT_EVENTS = frozenset({"response.output_text.delta", "response.refusal.delta"})
 _THOUGHT_EVENTS = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
+_WHOLE_PARTS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "response.output_text.done": ("message", "text"),
+        "response.refusal.done": ("message", "refusal"),
+        "response.reasoning_summary_text.done": ("reasoning", "text"),
+        "response.reasoning_text.done": ("reasoning", "text"),
+        "response.function_call_arguments.done": ("function_call", "arguments"),
+    }
+)
+"""The events that tell the whole of a part: of which kind of item, and under which name."""
 
 
 class ResponsesDecoder:
@@ -108,10 +118,8 @@ class ResponsesDecoder:
                 return self._begin(data)
             case "response.output_item.done":
                 return self._end(data)
-            case "response.function_call_arguments.done":
-                item = self._places.find(data)
-                whole = string(data, "arguments")
-                return item.input_rest(whole) if item is not None and item.kind == "function_call" else []
+            case kind if kind in _WHOLE_PARTS:
+                return self._whole(kind, data)
             case "response.completed" | "response.incomplete" | "response.done":
                 return self._finished(kind, member(data, "response"), data)
             case "response.failed" | "response.cancelled":
@@ -175,6 +183,16 @@ class ResponsesDecoder:
         else:
             return []
         return out
+
+    def _whole(self, kind: str, data: dict[str, Any]) -> list[StreamEvent]:
+        """What of a part was not told in pieces, now that the whole of it is told."""
+        item = self._places.find(data)
+        of, name = _WHOLE_PARTS[kind]
+        if item is None or item.kind != of:
+            return []
+        self._refused = self._refused or name == "refusal"
+        part = _place(data, "summary_index" if "summary_index" in data else "content_index")
+        return item.rest(part, string(data, name))
 
     def _expect(self, piece: _Piece, item: OutputItem, part: int, raw: bytes, text: str) -> None:
         """Look out for deltas of this block first: most come in a row."""

@@ -86,9 +86,15 @@ class OutputItem:
         self._texts[0].append(text)
         return [InputDelta(self._blocks[0], text)]
 
-    def input_rest(self, whole: str) -> list[StreamEvent]:
-        """What of a call's `whole` arguments was not told in pieces."""
-        return self.input(self._rest(0, whole))
+    def rest(self, part: int, whole: str) -> list[StreamEvent]:
+        """What of the `whole` of a part, or of a call's arguments, was not told in pieces."""
+        match self.kind:
+            case "function_call":
+                return self.input(self._rest(0, whole))
+            case "reasoning":
+                return self.thought(part, self._rest(part, whole))
+            case _:
+                return self.text(part, self._rest(part, whole))
 
     def block(self, part: int = 0) -> int | None:
         """The number of the block that `part` has become."""
