@@ -294,6 +294,7 @@ def test_f510_one_result_whatever_the_number_of_files(cli, limit, format_name):
     assert [frame["type"] for frame in frames].count("result") == 1
     assert frames[-1]["type"] == "result"
     assert b"Traceback" not in done.stderr
+    assert b"a fault in caliban" not in done.stderr
 
 
 @needs_procfs

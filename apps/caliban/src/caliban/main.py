@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from caliban.cli.commands import COMMANDS, Subcommand, find_command
@@ -63,13 +63,24 @@ def _fault(error: Exception) -> CalibanError:
         import traceback
 
         complain("".join(traceback.format_exception(error)))
-    words = " ".join(str(error).split())[:300]
-    if isinstance(error, OSError) and error.errno in SHORTAGES:
+    oserrors = (leaf for leaf in _leaves(error) if isinstance(leaf, OSError))
+    shortage = next((leaf for leaf in oserrors if leaf.errno in SHORTAGES), None)
+    words = " ".join(str(shortage or error).split())[:300]
+    if shortage is not None:
         return CalibanError(f"the system refused: {words}", hint="look at ulimit -a, and at the free space")
     return CalibanError(
         f"this is a fault in caliban: {type(error).__name__}: {words}",
         hint="please report it; CALIBAN_DEBUG=1 shows where it happened",
     )
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """What was raised: of tasks that failed together, each error of theirs."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
 
 
 def report(error: CalibanError, format_name: str | None, state: OutputState) -> int:

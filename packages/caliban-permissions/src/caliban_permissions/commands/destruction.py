@@ -15,11 +15,11 @@ from caliban_permissions.commands.files import operands_of
 from caliban_permissions.commands.forms import Forms, text_forms
 from caliban_permissions.commands.wrappers import SHELLS, WRAPPERS, program
 from caliban_permissions.paths import PathContext, split
-from caliban_permissions.shell import HOLE
+from caliban_permissions.shell import HOLE, Word
 
 _DELETERS = frozenset(
-    "rm mv find gfind fd fdfind chmod chown chgrp dd tee shred cp fdisk sfdisk parted sgdisk wipefs xargs "
-    "rsync tar gtar bsdtar zip trash trash-put gio".split()
+    "rm mv find gfind fd fdfind chmod chown chgrp parallel dd tee shred cp fdisk sfdisk parted sgdisk wipefs "
+    "xargs rsync tar gtar bsdtar zip trash trash-put gio".split()
 )
 _FORMATTERS = ("mkfs", "mke2fs", "mkswap", "wipefs", "fdisk", "sfdisk", "parted", "sgdisk", "blkdiscard")
 _BLOCK_DEVICES = (
@@ -39,6 +39,7 @@ _INVERTS = frozenset("! -not -o -or ,".split())
 _FD_RUNS = frozenset("-x -X --exec --exec-batch".split())
 _ACTS_ON_ALL = _FD_RUNS | frozenset("-delete -exec -execdir -ok -okdir".split())
 _ANYTHING = frozenset("*?./[]^$+\\()|")
+_FED = frozenset({"xargs", "parallel"})
 _TAKES_AWAY = frozenset("rsync tar gtar bsdtar zip trash trash-put".split())
 _REMOVES = frozenset("rm rmdir unlink shred mv truncate dd chmod chown chgrp srm wipe trash".split())
 _HOME = re.compile(r"\$HOME(?![A-Za-z0-9_])|\$\{HOME[^A-Za-z0-9_}][^}]*\}|\$\{HOME\}")
@@ -46,8 +47,11 @@ _HERE = re.compile(
     r"\$(?:OLD)?PWD(?![A-Za-z0-9_])|\$\{(?:OLD)?PWD(?:[^A-Za-z0-9_}][^}]*)?\}|\$\(\s*pwd\b[^)]*\)|`\s*pwd\b[^`]*`"
     r"|\$\(git rev-parse --show-toplevel\)|`git rev-parse --show-toplevel`"
 )
+_DEFAULT = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*:?[-=]([^}]*)\}")
+_SAY = tuple((name,) for name in "echo printf pwd realpath readlink dirname set read".split())
 _VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _DECLARES = (("export",), ("declare",), ("local",), ("readonly",), ("typeset",))
+_OTHERS_HOME = re.compile(r"~[A-Za-z_][A-Za-z0-9_-]*[/*.]*")
 _MAX_LOOKED_UP = 64
 _MAX_HOPS = 4
 _MAX_VALUE = 1_000
@@ -64,16 +68,18 @@ class Danger(NamedTuple):
 def dangers(command: ShellCommand) -> Iterator[Danger]:
     """The destructive commands in a command, under any wrapper."""
     place = command.place
-    fed = _fed(command)
+    fed, said = _fed(command), ""
     for text, bases in _commands(command):
         argv = tuple(text.split(" "))
         if argv[0] not in _DELETERS and not argv[0].startswith(_FORMATTERS):
             continue
         why = next(filter(None, (catastrophic(argv, place, base) for base in bases)), None)
-        if why is None and fed and argv[0] == "xargs" and _REMOVES.intersection(map(program, argv[1:])):
+        if why is None and argv[0] in _FED and _REMOVES.intersection(map(program, argv[1:])):
             why = fed
         if why is not None:
             yield Danger(text.replace(HOLE, "?"), why, True)
+        elif _unknown_delete(argv) and (said := said or _said(command)) and any(map(_is_unknown, argv)):
+            yield Danger(text.replace(HOLE, "?"), f"it may change all of {said}", True)
         elif _unknown_delete(argv):
             yield Danger(text.replace(HOLE, "?"), "what it deletes is known only when it runs", False)
     for redirect in command.redirects:
@@ -129,7 +135,7 @@ def _commands(command: ShellCommand) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _fed(command: ShellCommand) -> str | None:
     """Why the names that one command of the line prints are all of something vital."""
     for simple in command.simple_commands:
-        names = [item.target.text for item in simple.parsed.redirects if item.op == "<<<"]
+        names = [item.body or item.target.text for item in simple.parsed.redirects if item.op[:2] == "<<"]
         argv = simple.parsed.argv
         if argv and argv[0] in ("echo", "printf"):
             names += argv[1:]
@@ -139,6 +145,30 @@ def _fed(command: ShellCommand) -> str | None:
             if any(_vital(name, command.place, base, on_disk=True) for base in simple.bases):
                 return f"it changes all of {name.replace(HOLE, '?')}"
     return _fed_by_find(command)
+
+
+def _said(command: ShellCommand) -> str:
+    """Something vital that the line itself says, so that what it deletes by a variable may be that."""
+    texts = [piece.raw for piece in command.line.pieces if isinstance(piece, Word)]
+    for simple in command.simple_commands:
+        parsed = simple.parsed
+        texts += [item.body or item.target.raw for item in parsed.redirects if item.op[:2] == "<<"]
+        texts += [word.raw.partition("=")[2] for word in parsed.assigns]
+        texts += [match for word in parsed.words for match in _DEFAULT.findall(word.raw)]
+        if parsed.argv[:1] in _SAY:
+            texts += [word.raw for word in parsed.words[1:]] or ["."]
+    for text in texts[:_MAX_LOOKED_UP]:
+        placed = _HERE.sub(".", _HOME.sub(command.place.home, text))
+        # What another command prints is no word of the line.
+        for name in () if "$(" in placed or "`" in placed else re.split(r"[\s\"']+", placed):
+            if name and _vital(name, command.place, command.cwd, on_disk=True):
+                return name
+    return ""
+
+
+def _is_unknown(word: str) -> bool:
+    """Whether nothing of a word is known but that it may end in `/*`."""
+    return HOLE in word and set(word) <= {HOLE, "/", "*", "."}
 
 
 def _fed_by_find(command: ShellCommand) -> str | None:
@@ -258,7 +288,9 @@ def _vital(word: str, place: PathContext, base: str, *, on_disk: bool) -> bool:
     """Whether a path, trailing `/*` and the like removed, is a root that nobody deletes in passing."""
     if HOLE in word:  # an empty variable before `/*` simple commands the root
         return set(word) <= {HOLE, "/", "*", "."} and "/" in word
-    path = place.home + word[1:] if word == "~" or word.startswith("~/") else word
+    if (word.startswith("~") and not word.rstrip("/*.").strip("~+-")) or _OTHERS_HOME.fullmatch(word):
+        return True
+    path = place.home + word[1:] if word.startswith("~/") else word
     joined = posixpath.normpath(posixpath.join(base, path))
     parts = split(os.path.realpath(joined) if on_disk else joined)
     while parts and set(parts[-1]) <= set("*.?"):

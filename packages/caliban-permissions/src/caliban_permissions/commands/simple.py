@@ -333,7 +333,7 @@ class SimpleSubject:
             yield everything(argv, _OWN_HOOKS)
         if _EXCHANGES.intersection(argv):
             for index, word in enumerate(argv[1:], start=1):
-                path = word.removeprefix("file://")
+                path = word.partition("=")[2] if word.startswith("--") else word.removeprefix("file://")
                 if path != word or "/" in word or word == ".." or self._planted(word):
                     if self._planted(path):
                         yield whole(argv, index, _OWN_HOOKS)

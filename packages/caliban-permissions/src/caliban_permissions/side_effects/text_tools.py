@@ -287,7 +287,7 @@ ROWS: tuple[ArgumentRule, ...] = (
     ArgumentRule(
         "tar gtar",
         FETCHES,
-        match=r"^-[A-Za-z]*f[^/]+:|^--file=[^/]+:",
+        match=r"^(?:-[A-Za-z]*f|--file=)?[^-/=][^/=]*:",
         hits=("tar -cf host:a b", "tar cf host:a b", "tar --file=host:a -x"),
         misses=("tar -cf a b", "tar -cf ./a:b c"),
     ),
