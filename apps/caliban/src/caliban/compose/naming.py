@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from caliban.compose.catalog import ProviderEntry
+from caliban.compose.costs import price_book
 from caliban_provider.classify import named
 from caliban_provider.errors import ModelUnavailable, ProviderError
 
@@ -27,8 +28,6 @@ def naming(entry: ProviderEntry) -> Callable[[ProviderError, str], None]:
 
 
 def _near(entry: ProviderEntry, model: str) -> str:
-    from caliban.compose.costs import price_book
-
     return price_book(None, {entry.name: (entry.factory.name, entry.table.get("base_url"))}).near(
         entry.name, model
     )
