@@ -162,3 +162,11 @@ def test_no_environment_makes_it_talk(cli, env):
     slow = ("Executing <", "caliban: 1 turn, ")  # a slow machine; the sum at the end
     said = [line for line in done.err.splitlines() if not line.startswith(slow)]
     assert (done.code, done.out, said) == (0, "ok\n", [])
+
+
+def test_an_image_that_is_not_there_is_not_told_to_be_too_large(cli):
+    done = cli.run("-p", "hi", "--image", "nowhere.png")
+    assert (done.code, "no such file" in done.err, "--max-attach-bytes" in done.err) == (64, True, False)
+    (cli.work / "large.png").write_bytes(b"x" * 11)
+    done = cli.run("-p", "hi", "--image", "large.png", "--max-attach-bytes", "10")
+    assert (done.code, "--max-attach-bytes" in done.err) == (64, True)

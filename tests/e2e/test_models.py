@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.testing import wire as anthropic
 from caliban_provider_google.testing import wire as google
@@ -75,3 +77,18 @@ def test_models_works_with_options_and_the_flags_of_other_commands(cli):
         ["gemini-2.5-pro", "1,000,000"],
     ]
     assert cli.run("models", "--workspace", str(cli.home / "none")).code == 64
+
+
+@pytest.mark.parametrize(
+    ("model", "is_told"),
+    [("claude-haiku-4-5", True), ("claude-opus-4-5", False), ("claude-sonnet-4-6", False)],
+)
+def test_an_effort_is_sent_or_told_to_do_nothing(cli, model, is_told):
+    cli.script(anthropic.exchange(anthropic.text("x"), model=model))
+    done = cli.run("-p", "hi", "--model", model, "--settings", '{"effort": "high"}')
+    sent = cli.bodies()[0].get("output_config")
+    assert (done.code, sent, "is not known to take an effort" in done.err) == (
+        0,
+        None if is_told else {"effort": "high"},
+        is_told,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -38,6 +39,30 @@ def test_it_answers_through_the_command(installed, tmp_path):
     done = run(installed, tmp_path, "--provider", "echo", "-p", "hello there")
     assert done.returncode == 0, done.stderr
     assert "hello there" in done.stdout
+
+
+def test_it_may_say_what_its_models_cost(installed, tmp_path):
+    site = tmp_path / "site"
+    shutil.copytree(installed, site)
+    (site / "priced.py").write_text(
+        "from caliban_provider_echo import EchoFactory\n"
+        "class Priced(EchoFactory):\n"
+        "    prices = {'echo-1': {'input': 1000.0, 'output': 2000.0}, 'odd': {'input': 'much'}, 'bad': 3}\n"
+        "FACTORY = Priced(name='priced')\n"
+    )
+    info = site / "priced-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: priced\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[caliban.providers]\npriced = priced:FACTORY\n")
+    asked = ("--provider", "priced", "-p", "hello there")
+    answer = json.loads(run(site, tmp_path, *asked, "--output-format", "json").stdout)
+    usage = answer["usage"]
+    assert answer["total_cost_usd"] == pytest.approx(
+        (usage["input_tokens"] * 1000 + usage["output_tokens"] * 2000) / 1_000_000
+    )
+    listed = json.loads(run(site, tmp_path, "models", "--provider", "priced", "--json").stdout)
+    assert (listed["input_usd_per_mtok"], listed["output_usd_per_mtok"]) == (1000, 2000)
+    assert run(site, tmp_path, *asked, "--max-budget-usd", "0.001").returncode == 137
 
 
 def test_without_it_the_name_is_unknown(tmp_path):

@@ -38,7 +38,7 @@ def test_an_unknown_claude_is_taken_for_a_new_one() -> None:
 
 
 def test_an_unknown_model_has_no_limits_that_would_be_guesses() -> None:
-    assert capabilities("glm-5") == Capabilities(vision=True, thinking=True, prompt_cache=True)
+    assert capabilities("glm-5") == Capabilities(vision=True, thinking=True, effort=False, prompt_cache=True)
     assert capabilities("").context_tokens is None
 
 

@@ -344,7 +344,9 @@ async def test_models_are_listed_page_by_page() -> None:
     assert found[1] == ModelInfo(
         id="glm-5",
         display_name="Glm-5",
-        capabilities=Capabilities(max_output_tokens=64_000, vision=True, thinking=True, prompt_cache=True),
+        capabilities=Capabilities(
+            max_output_tokens=64_000, vision=True, thinking=True, effort=False, prompt_cache=True
+        ),
     )
 
 

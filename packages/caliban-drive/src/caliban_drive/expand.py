@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from caliban_common.errors import CalibanError, DataError
+from caliban_common.errors import CalibanError, DataError, TooLarge
 from caliban_common.files import read_regular
 from caliban_common.images import check_image, image_type
 from caliban_common.message import Block, ImageBlock, Message, TextBlock
@@ -73,10 +73,12 @@ def image_block(name: str, path: Path, max_bytes: int) -> ImageBlock:
     """The image at `path`; messages begin with `name`. Raises `AttachmentRefused`."""
     try:
         data = read_regular(path, max_bytes=max_bytes)
-    except CalibanError as error:
+    except TooLarge as error:
         raise AttachmentRefused(
             f"{name}: {error.message}", hint="a larger one needs a larger `max_bytes`"
         ).with_remedy("image_size") from error
+    except CalibanError as error:
+        raise AttachmentRefused(f"{name}: {error.message}", hint=error.hint) from error
     media_type = image_type(data)
     if media_type is None:
         raise AttachmentRefused(f"{name}: it is no PNG, JPEG, GIF or WebP image")
@@ -144,10 +146,12 @@ def _path(name: str, workspace: Path) -> Path | None:
 def _read(name: str, path: Path, max_bytes: int) -> bytes:
     try:
         return read_regular(path, max_bytes=max_bytes)
-    except CalibanError as error:
+    except TooLarge as error:
         hint = "raise `max_file_bytes`, or let the model read the part it needs"
         refused = AttachmentRefused(f"@{name}: {error.message}", hint=hint)
         raise refused.with_remedy("attachment_size") from error
+    except CalibanError as error:
+        raise AttachmentRefused(f"@{name}: {error.message}", hint=error.hint) from error
 
 
 def _block(name: str, data: bytes) -> Block:

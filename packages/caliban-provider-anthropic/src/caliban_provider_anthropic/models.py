@@ -168,6 +168,7 @@ def capabilities(model: str) -> Capabilities:
         vision=True,
         documents=row.documents,
         thinking=row.thinking != "none",
+        effort=None if row.efforts or row.thinking == "none" else False,
         prompt_cache=True,
         structured_output=row.structured_output,
     )

@@ -6,7 +6,10 @@ from msgspec import Struct
 
 
 class Capabilities(Struct, frozen=True, kw_only=True):
-    """Of one model. `context_tokens` is the window, prompt and reply together; `None` is unknown."""
+    """Of one model. `context_tokens` is the window, prompt and reply together; `None` is unknown.
+
+    `effort` says whether it takes a level of effort, where that is not as `thinking`.
+    """
 
     context_tokens: int | None = None
     max_output_tokens: int | None = None
@@ -15,6 +18,7 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     vision: bool = False
     documents: bool = False
     thinking: bool = False
+    effort: bool | None = None
     prompt_cache: bool = False
     structured_output: bool = False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import cast
@@ -14,6 +15,9 @@ VERSION = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 
 LINE = r"[\x21-\x7e](?:[\x20-\x7e]{0,998}[\x21-\x7e])?"
 """What a header can carry: one line of plain characters."""
+
+PRICES = frozenset({"input", "output", "cache_read", "cache_write"})
+"""What may have a price, in US dollars per million tokens."""
 
 _HEADER_NAME = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
 _FRAMING = frozenset({"content-length", "transfer-encoding", "trailer", "expect", "upgrade"})
@@ -32,6 +36,21 @@ def under(factory: ProviderFactory, extra: Mapping[str, str]) -> ProviderFactory
     """The factory whose facts hold with `extra`: what an optional method `under` of `factory` makes of it."""
     make: Callable[[Mapping[str, str]], ProviderFactory] | None = getattr(factory, "under", None)
     return factory if make is None or not extra else make(extra)
+
+
+def prices(factory: ProviderFactory) -> Mapping[str, Mapping[str, float]]:
+    """What `factory` says that models cost, by their ids: those of its rows that are prices."""
+    rows: object = getattr(factory, "prices", None)
+    if not isinstance(rows, Mapping):
+        return {}
+    return {str(model): row for model, row in rows.items() if _is_price(row)}
+
+
+def _is_price(row: object) -> bool:
+    """Whether it has the names of prices, input and output among them, each with a number ≥ 0."""
+    if not isinstance(row, Mapping) or not {"input", "output"} <= row.keys() <= PRICES:
+        return False
+    return all(isinstance(value, int | float) and 0 <= value < math.inf for value in row.values())
 
 
 def refuse_unknown(factory: ProviderFactory, extra: Mapping[str, str]) -> None:

@@ -78,10 +78,11 @@ class ProviderFactory(Protocol):
     `key_env` and `base_url_env` are environment variables, the first that is set wins; `needs_key` says
     whether a missing key is worth a message before the first call.
 
-    A factory may have two members more, which `caliban_provider.options` reads. `options` maps each name that
-    it understands in `ProviderOptions.extra` to a line about it; the application refuses any other, and
+    A factory may have three members more, read by `caliban_provider.options`. `options` maps each name it
+    understands in `ProviderOptions.extra` to a line about it; the application refuses any other, and
     takes every name where there is no such member. `under(extra)` gives the factory whose facts hold with
-    those options, for one whose keys depend on them.
+    those options, for one whose keys depend on them. `prices` maps ids of models to US dollars per million
+    tokens, as `{"input": 3.0, "output": 15.0}`, with `cache_read` and `cache_write` where they are others.
     """
 
     @property

@@ -15,6 +15,7 @@ from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
 from caliban.commands.providers import list_providers
 from caliban.commands.scope import model_inputs, report
+from caliban.compose.catalog import find_provider, provider_tables
 from caliban.compose.costs import RATES, price_book
 from caliban.compose.model import plain_model
 from caliban.compose.provider import close_provider, list_models
@@ -69,7 +70,12 @@ async def _offers(options: Options) -> tuple[Offer, ...]:
     finally:
         await close_provider(resolved.provider, report)
     place = (resolved.provider.name, resolved.base_url)
-    book, now = price_book(os.environ.get(RATES) or None, {resolved.name: place}), datetime.now(UTC)
+    entry = find_provider(resolved.name, provider_tables(inputs.settings))
+    described = {(resolved.name, model): price for model, price in entry.prices.items()}
+    book, now = (
+        price_book(os.environ.get(RATES) or None, {resolved.name: place}, described),
+        datetime.now(UTC),
+    )
     chosen = _chosen([model.id for model in listed], resolved.model)
     return tuple(
         Offer(model=model, rate=book.rate(resolved.name, model.id, now), is_default=model.id in chosen)

@@ -163,7 +163,9 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
 def _say_what_is_left_out(options: Options, settings: Settings, model: ResolvedModel, report: Report) -> None:
     """Name what was asked for and the model cannot do."""
     effort = settings.get("effort")
-    if effort not in (None, "auto") and not model.provider.capabilities(model.model).thinking:
+    able = model.provider.capabilities(model.model)
+    takes_effort = able.thinking if able.effort is None else able.effort
+    if effort not in (None, "auto") and not takes_effort:
         message = f"{model.model} is not known to take an effort; the setting `effort` may do nothing"
         report(Notice(subtype="no_effort", message=message))
 

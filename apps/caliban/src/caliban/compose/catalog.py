@@ -16,7 +16,7 @@ from caliban.errors import ConfigError
 from caliban_common.near import did_you_mean
 from caliban_provider.address import is_address
 from caliban_provider.errors import InvalidRequest, UnknownProvider
-from caliban_provider.options import check_headers, refuse_unknown, under
+from caliban_provider.options import check_headers, prices, refuse_unknown, under
 from caliban_provider.provider import ProviderFactory
 from caliban_provider.registry import find, first_set
 from caliban_settings import Settings
@@ -114,6 +114,13 @@ class ProviderEntry(Struct, frozen=True, kw_only=True):
         if self.kind in ("local", "ollama"):
             return True
         return self.kind == "openai" and bool(self.table.get("base_url"))
+
+    @property
+    def prices(self) -> dict[str, Mapping[str, float]]:
+        """What its models cost: as its table says, and as its package does for the rest."""
+        models: Mapping[str, Mapping[str, Any]] = self.table.get("models") or {}
+        described = {model: row["price"] for model, row in models.items() if row.get("price")}
+        return {**prices(self.factory), **described}
 
     @property
     def extra_body(self) -> dict[str, Any]:

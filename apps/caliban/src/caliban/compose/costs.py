@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from caliban_common.paths import expand_user
@@ -41,9 +42,16 @@ def build_costs(
     )
 
 
-def price_book(rates: str | None, endpoints: Mapping[str, Endpoint]) -> PriceBook:
-    """The prices that are known, those in the file `rates` first. Raises `RatesError`."""
-    return _book(_card(rates), endpoints)
+def price_book(
+    rates: str | None,
+    endpoints: Mapping[str, Endpoint],
+    described: Mapping[tuple[str, str], Mapping[str, float]] = MappingProxyType({}),
+) -> PriceBook:
+    """The prices that are known: those in the file `rates` first, then those `described` by name and model.
+
+    Raises `RatesError`.
+    """
+    return _book(_with_prices(_card(rates), described), endpoints)
 
 
 def _card(rates: str | None) -> RateCard | None:
@@ -109,11 +117,9 @@ class RunCosts:
         """The provider at `endpoint` is called `name`, in settings and in rates. To be told before a call."""
         self._endpoints[name] = endpoint
 
-    def describe(self, name: str, models: Mapping[str, Mapping[str, Any]]) -> None:
-        """What settings say that models of the provider `name` cost. To be told before a call."""
-        for model, table in models.items():
-            if table.get("price"):
-                self._prices[name, model] = table["price"]
+    def describe(self, name: str, prices: Mapping[str, Mapping[str, float]]) -> None:
+        """What models of the provider `name` cost, as it says or settings do. To be told before a call."""
+        self._prices.update({(name, model): price for model, price in prices.items()})
 
     def total_usd(self) -> float:
         """All that was spent."""

@@ -41,7 +41,7 @@ def resolve_model(
 
     def metered(entry: ProviderEntry, provider: Provider) -> Provider:
         costs.know(entry.name, (provider.name, entry.table.get("base_url")))
-        costs.describe(entry.name, entry.table.get("models") or {})
+        costs.describe(entry.name, entry.prices)
         return MeteredProvider(
             provider, costs, name=entry.name, on_warning=on_warning, on_error=naming(entry)
         )
