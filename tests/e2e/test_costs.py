@@ -186,3 +186,20 @@ def test_what_is_estimated_of_a_reply_is_the_same_wherever_it_is_told(cli):
     (entry,) = told["model_usage"].values()
     assert told["usage"]["output_tokens"] == entry["output_tokens"] > 0
     assert told["usage"]["estimated"] is entry["estimated"] is True
+
+
+@pytest.mark.parametrize(("long_writes", "usd"), [(0, 3.75), (400_000, 4.65), (1_000_000, 6.0)])
+def test_cache_writes_that_last_an_hour_have_their_own_price(cli, long_writes, usd):
+    usage = {
+        "input_tokens": 0,
+        "cache_creation_input_tokens": 1_000_000,
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": 1_000_000 - long_writes,
+            "ephemeral_1h_input_tokens": long_writes,
+        },
+    }
+    start, *others = wire.reply(wire.text("x"), usage=Usage(output_tokens=0))
+    told = json.loads(start.partition(b"data: ")[2])
+    told["message"]["usage"] |= usage
+    cli.script(sse(wire.event("message_start", message=told["message"]), *others))
+    assert cli.run("-p", "hi", *JSON).json["total_cost_usd"] == pytest.approx(usd, abs=0.001)
