@@ -68,14 +68,15 @@ class Danger(NamedTuple):
 def dangers(command: ShellCommand) -> Iterator[Danger]:
     """The destructive commands in a command, under any wrapper."""
     place = command.place
-    fed, said = _fed(command), ""
+    fed: str | None = ""  # neither is looked for before something deletes
+    said = ""
     for text, bases in _commands(command):
         argv = tuple(text.split(" "))
         if argv[0] not in _DELETERS and not argv[0].startswith(_FORMATTERS):
             continue
         why = next(filter(None, (catastrophic(argv, place, base) for base in bases)), None)
         if why is None and argv[0] in _FED and _REMOVES.intersection(map(program, argv[1:])):
-            why = fed
+            why = fed = _fed(command) if fed == "" else fed
         if why is not None:
             yield Danger(text.replace(HOLE, "?"), why, True)
         elif _unknown_delete(argv) and (said := said or _said(command)) and any(map(_is_unknown, argv)):
@@ -246,6 +247,8 @@ def _with_places(command: ShellCommand) -> Iterator[Forms]:
         if "=" in word.raw and (name := word.raw.partition("=")[0]).isidentifier()
     }
     for simple in command.simple_commands:
+        if not any(mark in word.raw for word in simple.parsed.words for mark in "$`"):
+            continue
         raw = [_assigned(word.raw, values) for word in simple.parsed.words]
         placed = [_HERE.sub(".", _HOME.sub(command.place.home, text)) for text in raw]
         if placed != [word.raw for word in simple.parsed.words]:

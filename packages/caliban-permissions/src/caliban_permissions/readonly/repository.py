@@ -8,6 +8,7 @@ an unpacked archive may: git is only taken to read where every section of the co
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -40,9 +41,10 @@ def harmless_repository(directory: str) -> bool:
 
     One with repositories within it is not looked through.
     """
-    git_directory = _git_directory(Path(directory))
-    if git_directory is None:
+    entry = _git_directory(directory)
+    if entry is None:
         return True
+    git_directory = Path(entry)
     own = git_directory if git_directory.is_dir() else _linked(git_directory)
     commondir = _read(own / "commondir")
     common = own if commondir is None else (own / commondir.strip()).resolve()
@@ -59,22 +61,23 @@ def planted_repository(directory: str) -> bool:
 
     Its configuration and hooks are files like any others there, and git runs the programs that they name.
     """
-    git_directory = _git_directory(Path(directory))
-    return git_directory is not None and ".git" not in git_directory.parts
+    entry = _git_directory(directory)
+    return entry is not None and ".git" not in entry.split(os.sep)
 
 
-def _git_directory(start: Path) -> Path | None:
+def _git_directory(start: str) -> str | None:
     """The directory or file that makes `start` part of a repository; `None` outside of repositories."""
     current = start
     for _ in range(_MAX_CLIMB):
-        entry = current / ".git"
-        if entry.is_dir() or entry.is_file():
+        entry = os.path.join(current, ".git")
+        if os.path.isdir(entry) or os.path.isfile(entry):
             return entry
-        if (current / "HEAD").is_file() and (current / "objects").is_dir():
+        if os.path.isfile(os.path.join(current, "HEAD")) and os.path.isdir(os.path.join(current, "objects")):
             return current
-        if current.parent == current:
+        parent = os.path.dirname(current)
+        if parent == current:
             return None
-        current = current.parent
+        current = parent
     return None
 
 
