@@ -5,6 +5,7 @@ an unpacked archive may: git is only taken to read where every section of the co
 """
 
 # ruff: noqa: SIM905 - a table of words reads best as words
+# ruff: noqa: PTH112, PTH113, PTH118, PTH120, PTH206 - every git command asks, and texts cost less than paths
 
 from __future__ import annotations
 
