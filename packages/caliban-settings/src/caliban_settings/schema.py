@@ -76,7 +76,7 @@ SCHEMA: Final[tuple[Key, ...]] = (
     Key(
         path="effort",
         guard="trust",
-        form={"enum": ["low", "medium", "high", "max", "auto"]},
+        form={"enum": ["low", "medium", "high", "xhigh", "max", "auto"]},
         doc="How hard to think.",
     ),
     Key(path="max_turns", form=COUNT, guard="limit", default=50, doc="Turns of one run; 0 ends it at once."),

@@ -198,7 +198,7 @@ def _check_output(body: Mapping[str, Any], row: ModelFacts) -> None:
     effort = config.get("effort")
     if effort is not None:
         need(effort in _EFFORTS and row.efforts, "This model does not support the effort parameter.")
-        need(effort != "max" or "max" in row.efforts, "output_config.effort: max is not supported")
+        need(effort in row.efforts, f"output_config.effort: {effort} is not supported on this model")
     form = config.get("format")
     if form is not None:
         need(row.structured_output, "output_config.format: not supported on this model")
