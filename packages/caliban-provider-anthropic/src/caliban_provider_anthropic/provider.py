@@ -60,7 +60,9 @@ class AnthropicProvider:
         )
         self._timeouts = StreamTimeouts(first_byte_s=first_byte_s, idle_s=idle_s)
         self._offered = offered
-        self._encoder = Encoder(cache_ttl=transport.limits.cache_ttl)
+        self._encoder = Encoder(
+            cache_ttl=transport.limits.cache_ttl, server_tools=transport.limits.server_tools
+        )
         self._narrow = transport.limits != ROOMY
 
     def capabilities(self, model: str) -> Capabilities:

@@ -31,7 +31,7 @@ class ModelFacts(Struct, frozen=True, kw_only=True):
     Reasoning is asked for by a `budget` (smallest and greatest number of tokens, with `budget_off` where 0
     switches it off) or by one of `levels`, in rising order; with neither there is none. `signs` says that a
     call must come back with its thought signature. `schema_with_tools` says that a reply can be held to a
-    schema while tools are on offer.
+    schema while tools are on offer, `search_with_tools` that it searches the web while other tools are.
     """
 
     prefix: str
@@ -44,6 +44,7 @@ class ModelFacts(Struct, frozen=True, kw_only=True):
     signs: bool = False
     sampling: bool = True
     schema_with_tools: bool = False
+    search_with_tools: bool = False
     retirement: Retirement | None = None
 
 
@@ -56,6 +57,7 @@ _GEN_3 = ModelFacts(
     levels=("MINIMAL", "LOW", "MEDIUM", "HIGH"),
     signs=True,
     schema_with_tools=True,
+    search_with_tools=True,
 )
 _GEN_3_6 = replace(_GEN_3, sampling=False)
 _GEN_4 = replace(_GEN_3_6, context_tokens=1_048_576, levels=("LOW", "MEDIUM", "HIGH"))

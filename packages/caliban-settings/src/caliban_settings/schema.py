@@ -136,6 +136,13 @@ SCHEMA: Final[tuple[Key, ...]] = (
         restart=True,
         doc="What a model is that no table knows: window, max_output, vision, tools, thinking, price.",
     ),
+    Key(
+        path="provider.*.options.server_tools",
+        form=TEXTS,
+        scopes=PERSON,
+        restart=True,
+        doc="Tools that the vendor runs itself, such as web_search.",
+    ),
     Key(path="provider.*.options.extra_body", form=TABLE, scopes=PERSON, doc="Members of every body."),
     Key(
         path="provider.*.headers.*", form=TEXT, scopes=PERSON, restart=True, doc="A header of every request."
