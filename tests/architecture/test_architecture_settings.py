@@ -14,6 +14,7 @@ COMPOSE = "caliban.compose"
 
 THROUGH: Mapping[str, str] = {
     "provider.*.options.extra_body": "extra_body",
+    "provider.*.options.server_tools": "option_texts",
     "permissions.allow": "rules_by_scope",
     "permissions.ask": "rules_by_scope",
     "permissions.deny": "rules_by_scope",

@@ -8,8 +8,10 @@ import pytest
 
 from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.testing import wire as anthropic
+from caliban_provider_google.models import AS_OF
 from caliban_provider_google.testing import wire as google
 from caliban_provider_ollama.testing import wire as ollama
+from caliban_provider_openai.testing import responses
 
 
 def cells(line: str) -> list[str]:
@@ -92,3 +94,67 @@ def test_an_effort_is_sent_or_told_to_do_nothing(cli, model, is_told):
         None if is_told else {"effort": "high"},
         is_told,
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "sent"),
+    [
+        ("claude-opus-4-7", "xhigh", "xhigh"),
+        ("claude-haiku-5-5", "max", "max"),
+        ("claude-sonnet-4-6", "xhigh", "high"),
+        ("claude-opus-4-5", "max", "high"),
+    ],
+)
+def test_the_highest_efforts_are_sent_or_told_to_be_lowered(cli, model, effort, sent):
+    cli.script(anthropic.exchange(anthropic.text("x"), model=model))
+    done = cli.run("-p", "hi", "--model", model, "--settings", json.dumps({"effort": effort}))
+    told = f"{model} takes no effort {effort}; it is asked for {sent}"
+    assert (done.code, cli.bodies()[0]["output_config"], told in done.err) == (
+        0,
+        {"effort": sent},
+        sent != effort,
+    )
+
+
+@pytest.mark.parametrize(("effort", "sent"), [("xhigh", "xhigh"), ("max", "xhigh")])
+def test_openais_models_get_the_effort_that_their_row_knows(cli, effort, sent):
+    with LoopbackServer([responses.exchange(responses.text("x"), model="gpt-5.5")]) as server:
+        flags = ("--provider", "openai", "--settings", json.dumps({"effort": effort}))
+        options = '[provider.openai.options]\napi = "responses"\n'
+        cli.configure(options)
+        done = cli.run("-p", "hi", *flags, env={"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.url})
+        assert server.requests[0].json["reasoning"]["effort"] == sent
+    assert (done.code, "gpt-5.5 takes no effort max; it is asked for xhigh" in done.err) == (
+        0,
+        effort != sent,
+    )
+
+
+def test_models_marks_names_that_have_a_last_day(cli):
+    with LoopbackServer([google.models("gemini-3.8-flash", "gemini-2.0-flash")] * 2) as server:
+        env = {"GEMINI_API_KEY": "k", "GEMINI_BASE_URL": server.url}
+        shown = cli.run("models", "--provider", "google", env=env)
+        listed = cli.run("models", "--provider", "google", "--json", env=env)
+    assert [cells(line)[0] for line in shown.out.splitlines()[1:]] == [
+        "gemini-3.8-flash (default)",
+        "gemini-2.0-flash (retired 2026-06-01)",
+    ]
+    assert [json.loads(line)["retirement"] for line in listed.out.splitlines()] == [
+        None,
+        {"on": "2026-06-01", "as_of": AS_OF, "successor": "gemini-3.8-flash"},
+    ]
+
+
+def test_a_run_with_a_retired_name_says_so_once_and_what_to_ask_instead(cli):
+    exchange = google.exchange(google.text("x"), model="gemini-2.0-flash")
+    with LoopbackServer([exchange]) as server:
+        env = {"GEMINI_API_KEY": "k", "GEMINI_BASE_URL": server.url}
+        done = cli.run("-p", "hi", "--provider", "google", "--model", "gemini-2.0-flash", env=env)
+    told = f"retired 2026-06-01 by its vendor (as of {AS_OF}); ask for gemini-3.8-flash instead"
+    assert (done.code, done.err.count(told)) == (0, 1)
+
+
+def test_a_fallback_with_a_last_day_is_told_of_as_well(cli):
+    cli.script(anthropic.exchange(anthropic.text("x")))
+    done = cli.run("-p", "hi", "--fallback-model", "claude-opus-4-20250514")
+    assert (done.code, done.err.count("claude-opus-4-20250514: retired 2026-06-15")) == (0, 1)

@@ -192,9 +192,9 @@ WRONG = {
     },
     "[router.route 1.breaker] x: is not a key": {"router": {"route": [ROUTE | {"breaker": {"x": 1}}]}},
     "[provider.a] base_url: is a text": {"router": {"route": [ROUTE]}, "provider": {"a": {"base_url": 1}}},
-    "[provider.a.options] region: is a text, a number or a boolean": {
+    "[provider.a.options] region: is a text, a number, a boolean or a list of texts": {
         "router": {"route": [ROUTE]},
-        "provider": {"a": {"options": {"region": []}}},
+        "provider": {"a": {"options": {"region": [1]}}},
     },
     "[provider.a] region: is not a key of this table": {
         "router": {"route": [ROUTE]},

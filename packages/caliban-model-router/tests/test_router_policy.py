@@ -132,11 +132,12 @@ def test_the_effort_of_the_request_beats_the_route_and_its_budget_beats_every_kn
 
     assert knobs() == ("low", 1024), "a model that takes no budget goes by the level"
     assert (knobs(effort="high"), knobs(effort="max")) == (("high", 32768), ("max", 32768))
+    assert knobs(effort="xhigh") == ("xhigh", 32768)
     assert knobs(effort="medium") == (None, 0), "no thinking, also where the vendor's default is to think"
     assert knobs(effort="high", thinking_tokens=5000) == ("high", 5000)
     bodied = with_effort(ask(extra={"b": 1}), route("a", effort_map={"medium": "a=x"}))
     assert dict(bodied.extra) == {"b": 1, "a": "x"}
-    assert [lower(level) for level in ("max", "high", "medium", "low")] == ["high", "medium", "low", "low"]
+    assert [lower(level) for level in ("max", "xhigh", "high", "low")] == ["xhigh", "high", "medium", "low"]
 
 
 CENTS = st.integers(0, 400).map(lambda cents: Decimal(cents) / 100)
@@ -169,7 +170,7 @@ def test_a_budget_asks_every_route_the_cheapest_first_once_it_saves(spent, costs
 
 def test_effort_is_saved_one_level_at_a_time():
     assert saved_effort(ask(), route("a")) == "low"
-    assert saved_effort(ask(effort="max"), route("a")) == "high"
+    assert saved_effort(ask(effort="max"), route("a")) == "xhigh"
     assert saved_effort(ask(), route("a", effort="low")) is None
 
 
@@ -275,6 +276,7 @@ def test_debug_shows_what_is_kept_and_dropped_and_why():
         "effort low: effort=low  (able)",
         "effort medium: effort=medium  (able)",
         "effort high: budget=9000  (able)",
+        "effort xhigh: budget=9000  (able)",
         "effort max: budget=9000  (able)",
     ]
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from caliban_provider.capabilities import Capabilities
+from caliban_provider.capabilities import Capabilities, Retirement
 from caliban_provider_anthropic import models
 from caliban_provider_anthropic.models import TABLE, capabilities, facts, same_model
 
@@ -38,7 +38,7 @@ def test_an_unknown_claude_is_taken_for_a_new_one() -> None:
 
 
 def test_an_unknown_model_has_no_limits_that_would_be_guesses() -> None:
-    assert capabilities("glm-5") == Capabilities(vision=True, thinking=True, effort=False, prompt_cache=True)
+    assert capabilities("glm-5") == Capabilities(vision=True, thinking=True, efforts=(), prompt_cache=True)
     assert capabilities("").context_tokens is None
 
 
@@ -49,9 +49,17 @@ def test_the_default_model_can_do_what_the_harness_needs() -> None:
         vision=True,
         documents=True,
         thinking=True,
+        efforts=("low", "medium", "high", "max"),
         prompt_cache=True,
         structured_output=True,
     )
+
+
+def test_a_name_that_the_vendor_retires_has_a_last_day_in_any_spelling() -> None:
+    four_five = Retirement(on="2026-11-30", successor="claude-sonnet-5-5", as_of=models.AS_OF)
+    names = ("claude-sonnet-4-5", "claude-sonnet-4-5-20250929", "anthropic/claude-sonnet-4.5")
+    assert [models.retirement(name) for name in names] == [four_five] * 3
+    assert [models.retirement(row.prefix) for row in TABLE if row.prefix.endswith("-4-6")] == [None, None]
 
 
 MILLION = 1_000_000

@@ -87,6 +87,9 @@ def test_a_tool_loop_that_began_without_thinking_goes_on_without() -> None:
     [
         (MIDDLE, "low", "low"),
         (MIDDLE, "max", "max"),
+        (MIDDLE, "xhigh", "high"),
+        ("claude-opus-4-7", "xhigh", "xhigh"),
+        ("claude-haiku-5-5", "max", "max"),
         ("claude-opus-4-5", "max", "high"),
         ("claude-opus-4-5", "medium", "medium"),
         (OLD, "high", None),
@@ -147,6 +150,7 @@ def test_a_forced_tool_switches_thinking_off() -> None:
     assert "thinking" not in members(MIDDLE, **forced)
     assert members(NEW, **forced)["thinking"] == {"type": "disabled"}
     assert "thinking" not in members(NEW, **forced, effort="max")
+    assert "thinking" not in members(NEW, **forced, effort="xhigh")
 
 
 def test_a_reply_schema_becomes_a_format() -> None:

@@ -345,7 +345,7 @@ async def test_models_are_listed_page_by_page() -> None:
         id="glm-5",
         display_name="Glm-5",
         capabilities=Capabilities(
-            max_output_tokens=64_000, vision=True, thinking=True, effort=False, prompt_cache=True
+            max_output_tokens=64_000, vision=True, thinking=True, efforts=(), prompt_cache=True
         ),
     )
 

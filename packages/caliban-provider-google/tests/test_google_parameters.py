@@ -8,10 +8,10 @@ import pytest
 
 from caliban_common.message import user
 from caliban_common.tool import ToolSpec
-from caliban_provider.capabilities import Capabilities
+from caliban_provider.capabilities import Capabilities, Retirement
 from caliban_provider.request import CompletionRequest
 from caliban_provider_google.encode import encode
-from caliban_provider_google.models import TABLE, capabilities, facts
+from caliban_provider_google.models import AS_OF, TABLE, capabilities, facts
 from caliban_provider_google.testing.strict import check_body
 
 READ = ToolSpec(name="Read", description="", input_schema={})
@@ -88,8 +88,11 @@ def test_a_model_is_known_by_its_longest_prefix_and_guessed_else() -> None:
         vision=True,
         documents=True,
         thinking=True,
+        efforts=("low", "medium", "high"),
         prompt_cache=True,
         structured_output=True,
     )
+    retired = capabilities("models/gemini-2.0-flash").retirement
+    assert retired == Retirement(on="2026-06-01", successor="gemini-3.8-flash", as_of=AS_OF)
     assert capabilities("something else").context_tokens is None
     assert len({row.prefix for row in TABLE}) == len(TABLE)

@@ -344,7 +344,11 @@ async def test_models_are_listed_with_what_they_can_do_as_far_as_the_server_says
             id="gpt-oss:20b",
             display_name="gpt-oss:20b (8B)",
             capabilities=Capabilities(
-                context_tokens=window, tools=False, thinking=True, structured_output=True
+                context_tokens=window,
+                tools=False,
+                thinking=True,
+                efforts=("low", "medium", "high"),
+                structured_output=True,
             ),
         ),
     )

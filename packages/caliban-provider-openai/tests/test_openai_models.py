@@ -26,7 +26,8 @@ from caliban_provider_openai.quirks import Quirks, quirks_of
         ("gpt-oss-20b", "gpt-oss"),
         ("gpt-9", "gpt-"),
         ("gpt-5.7-sol", "gpt-"),
-        ("gpt-5.6", "gpt-"),
+        ("gpt-5.6", "gpt-5.6"),
+        ("gpt-5.7", "gpt-"),
         ("gpt-5.3-chat-latest", "gpt-5.3-chat"),
         ("gpt-5.5-pro-2026-04-23", "gpt-5.5-pro"),
         ("gpt-4-turbo-2024-04-09", "gpt-4-turbo"),
@@ -93,14 +94,18 @@ def test_a_row_says_what_the_vendor_says(model: str) -> None:
 def test_capabilities_come_from_the_row() -> None:
     assert capabilities("gpt-5.5") == Capabilities(
         context_tokens=1_000_000,
+        input_tokens=922_000,
         max_output_tokens=128_000,
         vision=True,
         documents=True,
         thinking=True,
+        efforts=("low", "medium", "high", "xhigh"),
         prompt_cache=True,
         structured_output=True,
     )
     assert capabilities("qwen3").context_tokens is None
+    limits = {name: capabilities(name).prompt_tokens for name in ("gpt-5.6", "gpt-5.2", "o3", "gpt-9")}
+    assert limits == {"gpt-5.6": 922_000, "gpt-5.2": 272_000, "o3": 200_000, "gpt-9": None}
 
 
 @pytest.mark.parametrize(

@@ -367,7 +367,9 @@ async def test_models_are_listed_with_the_windows_that_a_server_tells() -> None:
     assert two == (
         ModelInfo(
             id="m",
-            capabilities=Capabilities(context_tokens=8192, prompt_cache=True, structured_output=True),
+            capabilities=Capabilities(
+                context_tokens=8192, efforts=(), prompt_cache=True, structured_output=True
+            ),
         ),
     )
     assert three[0].capabilities.context_tokens == 1_000_000

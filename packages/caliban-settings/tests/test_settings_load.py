@@ -161,7 +161,7 @@ def test_null_is_a_value_and_absence_is_not(place: Any) -> None:
         ("max_turns = 1.0", ":1: `max_turns` must be an integer, got a number"),
         ("max_tokens = 0", ":1: `max_tokens` must be at least 1, got 0"),
         ("auto_compact_threshold = 1.5", ":1: `auto_compact_threshold` must be between 0 and 1, got 1.5"),
-        ('effort = "huge"', ":1: `effort` must be one of low, medium, high, max, auto, got 'huge'"),
+        ('effort = "huge"', ":1: `effort` must be one of low, medium, high, xhigh, max, auto, got 'huge'"),
         ("env = 5", ":1: `env` must be a table, got an integer"),
         ('[env]\nA = "x"\nB = 8080', ":3: `env.B` must be a string, got an integer"),
         ("model = 5", ":1: `model` must be a string or a table, got an integer"),

@@ -307,13 +307,11 @@ class Agent:
         return tuple(history)
 
     def _compaction(self, hooks: HookCaller) -> Compaction:
-        window = self.provider.capabilities(self.model).context_tokens
         return Compaction(
             model=self.model,
             provider=self.provider,
             tools=self._tools,
             compactor=self.compactor,
-            known_window_tokens=window,
             learned=self._learned,
             micro=self.options.micro_compact,
             trigger=Trigger(threshold=self.options.auto_compact_threshold),

@@ -24,15 +24,14 @@ TARGET_SHARE = 0.7
 class Compaction(Struct, kw_only=True):
     """The compaction of one run; without a `compactor` the model summarises.
 
-    The `tools` say which of their results newer ones make stale. `known_window_tokens` of `None` switches the
-    forethought off, until a refusal states it.
+    The `tools` say which of their results newer ones make stale. While nobody knows the window there is no
+    forethought: a refusal may state it, and a provider may come to know it during the run.
     """
 
     model: str
     provider: Provider
     tools: ToolSnapshots
     compactor: Compactor | None
-    known_window_tokens: int | None
     learned: Learned
     micro: bool
     trigger: Trigger
@@ -73,7 +72,8 @@ class Compaction(Struct, kw_only=True):
     @property
     def window_tokens(self) -> int | None:
         """The window of the model, as far as it is known: what a refusal stated counts most."""
-        return self.learned.windows.get(self.model, self.known_window_tokens)
+        stated = self.learned.windows.get(self.model)
+        return stated or self.provider.capabilities(self.model).prompt_tokens
 
     def _due(self, state: RunState) -> bool:
         window_tokens = self.window_tokens

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from caliban_model_router.config import RouterConfig
-from caliban_model_router.effort import LEVELS, level_of
+from caliban_model_router.effort import ABOVE, LEVELS, level_of
 from caliban_model_router.requirements import Requirements
 from caliban_model_router.route import Purpose, Route
 from caliban_model_router.select import CapabilitiesOf, select
@@ -97,8 +97,8 @@ def render(explanation: RouteExplanation, *, effort_table: bool = False) -> str:
 def _efforts(route: Route) -> tuple[tuple[Effort, str], ...]:
     """What each level is on `route`, as its map writes it; a level that is not mapped is sent as it is."""
     mapped = {**route.effort_map}
-    if "high" in mapped:
-        mapped.setdefault("max", mapped["high"])
+    for level in ABOVE if "high" in mapped else ():
+        mapped.setdefault(level, mapped["high"])
     return tuple((level, mapped.get(level, f"effort={level}")) for level in LEVELS)
 
 

@@ -3,7 +3,7 @@
 A route's `effort_map` gives a knob for a level:
 
     budget=8192        a thinking budget in tokens; 0 is no thinking; a model without budgets gets the level
-    effort=high        another level: low, medium, high, max; the bare level does too
+    effort=high        another level: low, medium, high, xhigh, max; the bare level does too
     NAME=VALUE         a member of the request's body, VALUE as JSON where it is JSON
 
 The request's own effort beats the route's; a thinking budget of the request beats every knob.
@@ -13,16 +13,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from caliban_model_router.route import Route
-from caliban_provider.request import CompletionRequest, Effort
+from caliban_provider.request import EFFORTS, CompletionRequest, Effort
 
-LEVELS: Final[tuple[Effort, ...]] = get_args(Effort)
+LEVELS: Final[tuple[Effort, ...]] = EFFORTS
 MAPPED: Final[tuple[str, ...]] = ("low", "medium", "high")
+ABOVE: Final[tuple[Effort, ...]] = ("xhigh", "max")
+"""Levels that a map does not have: what it says of `high` holds for them."""
+
 DEFAULT: Final[Effort] = "medium"
 
 
@@ -58,8 +61,8 @@ def level_of(effort: Effort | None, route: Route) -> Effort:
 
 
 def knob_of(route: Route, level: Effort) -> Knob | None:
-    """The knob of `route` for `level`; the map has none above high, so that stands for max."""
-    text = route.effort_map.get(level) or (route.effort_map.get("high") if level == "max" else None)
+    """The knob of `route` for `level`; the map has none above high, so that stands for those."""
+    text = route.effort_map.get("high" if level in ABOVE else level)
     return None if text is None else read_knob(text)
 
 

@@ -67,7 +67,8 @@ def missing_capabilities(required: Requirements, capabilities: Capabilities) -> 
 
 def fits(required: Requirements, capabilities: Capabilities) -> bool:
     """Whether the prompt, as far as it can be estimated, fits the window; an unknown window fits all."""
-    return capabilities.context_tokens is None or required.context_tokens < capabilities.context_tokens
+    limit = capabilities.prompt_tokens
+    return limit is None or required.context_tokens < limit
 
 
 def _parts(block: Block) -> tuple[TextBlock | ImageBlock, ...]:

@@ -153,7 +153,7 @@ def read_provider(value: object, name: str) -> ProviderTable:
 
 
 def _texts(value: object, name: str) -> dict[str, str]:
-    """A table of texts, numbers and booleans, all as text."""
+    """A table of texts, numbers, booleans and lists of texts, all as text."""
     table = Table({} if value is None else value, name)
     return {key: _text(table, key, item) for key, item in table.rest().items()}
 
@@ -165,4 +165,6 @@ def _text(table: Table, key: str, value: object) -> str:
         return str(value)
     if isinstance(value, date):  # TOML has them: a version is often one
         return value.isoformat()
-    raise table.error(key, "is a text, a number or a boolean")
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ",".join(value)
+    raise table.error(key, "is a text, a number, a boolean or a list of texts")

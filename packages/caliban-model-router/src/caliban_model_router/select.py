@@ -72,7 +72,7 @@ def judge(route: Route, required: Requirements, capabilities: Capabilities) -> D
     if not fits(required, capabilities):
         reason = (
             f"the prompt of about {required.context_tokens:,} tokens does not fit the window of "
-            f"{capabilities.context_tokens:,}"
+            f"{capabilities.prompt_tokens:,}"
         )
         return Dropped(route=route, reason=reason, category="context")
     return None

@@ -135,7 +135,7 @@ class RouterView:
     def _ports(self, request: CompletionRequest, selection: Selection) -> Ports:
         return Ports(
             make=lambda route, ticket: self._attempt(route, ticket, request),
-            window=lambda route: self._shared.capabilities_of(route).context_tokens,
+            window=lambda route: self._shared.capabilities_of(route).prompt_tokens,
             turn_to=lambda route, reason, category: self._turn_to(route, reason, category, selection),
             ended=self._ended,
         )

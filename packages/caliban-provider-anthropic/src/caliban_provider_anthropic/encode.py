@@ -33,6 +33,9 @@ MARK = b',"cache_control":{"type":"ephemeral"}'
 LONG_MARK = b',"cache_control":{"type":"ephemeral","ttl":"1h"}'
 """The same for a prefix that is kept for an hour."""
 
+SERVER_TOOLS = MappingProxyType({"web_search": b'{"type":"web_search_20250305","name":"web_search"}'})
+"""The vendor's own tools by name; newer types of the search want its code execution beside them."""
+
 MEMO_BYTES = 16 * 1024 * 1024
 """How much of serialised messages an encoder remembers, once more of what was used last."""
 
@@ -101,9 +104,13 @@ class Encoder:
     """Makes bodies and remembers the bytes of messages and tools between them.
 
     With a `cache_ttl` of `1h` the vendor keeps a prompt for an hour instead of five minutes, and bills that.
+    `server_tools`, names in `SERVER_TOOLS`, are offered in every request but those that forbid tools.
     """
 
-    def __init__(self, *, cache_ttl: str = "", memo_bytes: int = MEMO_BYTES) -> None:
+    def __init__(
+        self, *, cache_ttl: str = "", server_tools: Iterable[str] = (), memo_bytes: int = MEMO_BYTES
+    ) -> None:
+        self._server_tools = [SERVER_TOOLS[name] for name in server_tools]
         self._mark = LONG_MARK if cache_ttl == "1h" else MARK
         self._pieces: Memo[_Piece] = Memo(max_bytes=memo_bytes)
         self._fixed: Memo[bytes] = Memo(max_bytes=memo_bytes // 8)
@@ -123,8 +130,8 @@ class Encoder:
         members = {key: dumps(value) for key, value in small.items()}
         members.update({key: dumps(value) for key, value in request.extra.items() if key not in _OURS})
         names: dict[str, str] = {}
-        if request.tools:
-            members.setdefault("tools", self._tool_list(request, names))
+        if tools := self._tool_list(request, names):
+            members.setdefault("tools", _marked_list(tools, self._mark if request.cache else b""))
         if system:
             members.setdefault("system", _marked_list(system, self._mark if request.cache else b""))
         thinks = b'"type":"enabled"' in members.get("thinking", b"")
@@ -161,14 +168,14 @@ class Encoder:
             self._pieces.put(message, piece, len(piece.whole), own)
         return piece
 
-    def _tool_list(self, request: CompletionRequest, names: dict[str, str]) -> bytes:
+    def _tool_list(self, request: CompletionRequest, names: dict[str, str]) -> list[bytes]:
         tools: dict[str, bytes] = {}
         for spec in request.tools:
             name = wire_name(spec.name)
             if name != spec.name:
                 names[name] = spec.name
             tools.setdefault(name, self._tool(spec, name))
-        return _marked_list(list(tools.values()), self._mark if request.cache else b"")
+        return [*(self._server_tools if request.tool_choice != "none" else ()), *tools.values()]
 
     def _tool(self, spec: ToolSpec, name: str) -> bytes:
         data = self._fixed.get(spec)

@@ -21,6 +21,7 @@ OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
         "anthropic_version": "the version of the API (2023-06-01)",
         "cache_ttl": "how long the vendor's cache keeps a prompt: 5m or 1h, which costs more",
         "auth": "how the key is sent: x-api-key or bearer",
+        "server_tools": "tools that the vendor runs itself: web_search",
     }
 )
 """What `ProviderOptions.extra` may hold."""
@@ -69,10 +70,12 @@ def _versions() -> dict[str, str]:
 
 def check_extra(extra: Mapping[str, str]) -> None:
     """Raise `InvalidRequest` for an option of this wire whose value cannot be sent."""
-    from caliban_provider.options import LINE, VERSION, matching, one_of
+    from caliban_provider.options import LINE, VERSION, matching, one_of, several_of
+    from caliban_provider_anthropic.encode import SERVER_TOOLS
 
     one_of(extra, "auth", ("x-api-key", "bearer"))
     one_of(extra, "cache_ttl", ("5m", "1h"))
+    several_of(extra, "server_tools", tuple(SERVER_TOOLS))
     matching(extra, "anthropic_version", VERSION, what="a version such as 2023-06-01")
     matching(extra, "anthropic_beta", LINE, what="a comma list of plain words")
 

@@ -1,19 +1,22 @@
 """What is known of Claude models: data with a date, and how a name finds its row.
 
 Windows and output limits: the vendor's models pages; thinking, sampling, prefill and forced tools: its
-migration guides; effort levels: its effort page; smallest cacheable prefix: its prompt caching page.
+migration guides; effort levels: its effort page; smallest cacheable prefix: its prompt caching page;
+retirements: its deprecations page and the table in its client for Python.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban_provider.capabilities import Capabilities
-from caliban_provider.request import Effort
+from caliban_provider.capabilities import Capabilities, Retirement
+from caliban_provider.request import EFFORTS, Effort
 
 FAMILY = "anthropic"
 """Whose signed blocks this wire carries."""
@@ -45,7 +48,7 @@ class ModelFacts(Struct, frozen=True, kw_only=True):
     sampling: bool = False
     prefill: bool = False
     forced_tools: bool = True
-    efforts: tuple[Effort, ...] = _FOUR_EFFORTS
+    efforts: tuple[Effort, ...] = EFFORTS
     min_cache_tokens: int = 1024
     structured_output: bool = True
     documents: bool = True
@@ -62,7 +65,7 @@ _BUDGET = ModelFacts(
     prefill=True,
     efforts=(),
 )
-_GEN_4_6 = ModelFacts(prefix="", display_name="", hides_thinking=False, sampling=True)
+_GEN_4_6 = ModelFacts(prefix="", display_name="", hides_thinking=False, sampling=True, efforts=_FOUR_EFFORTS)
 _GEN_5 = ModelFacts(prefix="", display_name="", thinking_off="disabled", min_cache_tokens=512)
 _ALWAYS = ModelFacts(prefix="", display_name="", thinking="always", forced_tools=False, min_cache_tokens=512)
 
@@ -147,6 +150,18 @@ def facts(model: str) -> ModelFacts:
     return _UNKNOWN_CLAUDE if name.startswith(_UNKNOWN_CLAUDE.prefix) else _UNKNOWN
 
 
+RETIREMENTS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "claude-opus-4-2025": ("2026-06-15", "claude-opus-4-8"),
+        "claude-sonnet-4-2025": ("2026-06-15", "claude-sonnet-4-6"),
+        "claude-mythos-preview": ("2026-06-30", ""),
+        "claude-sonnet-4-5": ("2026-11-30", "claude-sonnet-5-5"),
+        "claude-opus-4-5": ("2027-01-22", "claude-opus-5-5"),
+    }
+)
+"""Beginning of a name -> the day on which the vendor retires it, and what to ask instead."""
+
+
 def same_model(left: str | None, right: str | None) -> bool:
     """Whether two names mean one model: an alias and its dated snapshot do."""
     if left is None or right is None:
@@ -168,10 +183,19 @@ def capabilities(model: str) -> Capabilities:
         vision=True,
         documents=row.documents,
         thinking=row.thinking != "none",
-        effort=None if row.efforts or row.thinking == "none" else False,
+        efforts=row.efforts,
         prompt_cache=True,
         structured_output=row.structured_output,
     )
+
+
+def retirement(model: str) -> Retirement | None:
+    """When the vendor retires `model`, where that is known; clouds have days of their own."""
+    name = _core(model)
+    for prefix, (day, successor) in RETIREMENTS.items():
+        if name.startswith(prefix):
+            return Retirement(on=day, successor=successor, as_of=AS_OF)
+    return None
 
 
 def _core(model: str) -> str:

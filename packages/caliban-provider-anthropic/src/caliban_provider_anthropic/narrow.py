@@ -17,12 +17,14 @@ from caliban_provider_anthropic.names import short_name
 class Limits(Struct, frozen=True, kw_only=True):
     """What a service takes: tool names of up to `name_chars`, and `image_urls` where it fetches images.
 
-    `cache_ttl` is how long its cache is asked to keep a prompt, empty for its own time.
+    `cache_ttl` is how long its cache is asked to keep a prompt, empty for its own time. `server_tools` are
+    those of its own tools that it may use.
     """
 
     name_chars: int = 128
     image_urls: bool = True
     cache_ttl: str = ""
+    server_tools: tuple[str, ...] = ()
 
 
 ROOMY = Limits()

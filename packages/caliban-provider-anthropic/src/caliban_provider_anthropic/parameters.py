@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from caliban_provider.request import CompletionRequest, Effort
+from caliban_provider.request import CompletionRequest, Effort, nearest_effort
 from caliban_provider_anthropic.models import ModelFacts
 from caliban_provider_anthropic.names import wire_name
 from caliban_provider_anthropic.schema import reply_schema
@@ -16,7 +16,8 @@ from caliban_provider_anthropic.schema import reply_schema
 MIN_THINKING_TOKENS = 1024
 """The smallest thinking budget that the wire takes."""
 
-_ORDER: tuple[Effort, ...] = ("low", "medium", "high", "max")
+_NEVER_OFF: tuple[Effort, ...] = ("xhigh", "max")
+"""The efforts at which the vendor refuses to switch reasoning off."""
 
 
 def parameters(request: CompletionRequest, row: ModelFacts, *, may_budget: bool) -> dict[str, Any]:
@@ -67,16 +68,13 @@ def _thinking(
 
 
 def _thinking_off(row: ModelFacts, effort: Effort | None) -> dict[str, Any] | None:
-    """At the highest effort the vendor refuses to switch reasoning off."""
-    return None if row.thinking_off is None or effort == "max" else {"type": row.thinking_off}
+    """At the highest efforts reasoning stays as it is."""
+    return None if row.thinking_off is None or effort in _NEVER_OFF else {"type": row.thinking_off}
 
 
 def _effort(wanted: Effort | None, row: ModelFacts) -> Effort | None:
     """The highest level on offer that is not above the wanted one."""
-    if wanted is None:
-        return None
-    fitting = [level for level in row.efforts if _ORDER.index(level) <= _ORDER.index(wanted)]
-    return fitting[-1] if fitting else None
+    return None if wanted is None else nearest_effort(wanted, row.efforts)
 
 
 def _output_config(request: CompletionRequest, row: ModelFacts, effort: Effort | None) -> dict[str, Any]:

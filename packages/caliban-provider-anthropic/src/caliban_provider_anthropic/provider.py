@@ -60,12 +60,14 @@ class AnthropicProvider:
         )
         self._timeouts = StreamTimeouts(first_byte_s=first_byte_s, idle_s=idle_s)
         self._offered = offered
-        self._encoder = Encoder(cache_ttl=transport.limits.cache_ttl)
+        self._encoder = Encoder(
+            cache_ttl=transport.limits.cache_ttl, server_tools=transport.limits.server_tools
+        )
         self._narrow = transport.limits != ROOMY
 
     def capabilities(self, model: str) -> Capabilities:
         """What `model` can do, from a dated table."""
-        return models.capabilities(model)
+        return self._dated(model, models.capabilities(model))
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
@@ -91,7 +93,7 @@ class AnthropicProvider:
         except ProviderError as error:
             if not self._offered or error.status not in _NO_LIST:
                 raise
-            return tuple(map(_known, self._offered))
+            return tuple(map(self._known, self._offered))
 
     async def _listed(self) -> tuple[ModelInfo, ...]:
         listed: dict[str, ModelInfo] = {}
@@ -99,10 +101,10 @@ class AnthropicProvider:
         while len(listed) < MAX_MODELS:
             page = await self._caller.page(partial(self._transport.prepare_models, after, _PAGE))
             if page is None:
-                return tuple(map(_known, self._offered or [row.prefix for row in models.TABLE]))
+                return tuple(map(self._known, self._offered or [row.prefix for row in models.TABLE]))
             items, after = self._transport.read_models(parse(page))
             before = len(listed)
-            listed.update({info.id: info for item in items if (info := _model_info(item)) is not None})
+            listed.update({info.id: info for item in items if (info := self._model_info(item)) is not None})
             if not after or len(listed) == before:
                 break
         return tuple(listed.values())[:MAX_MODELS]
@@ -120,29 +122,32 @@ class AnthropicProvider:
             return None
         return stream_error(event, secrets=self._transport.secrets, provider=self.name)
 
+    def _dated(self, model: str, known: Capabilities) -> Capabilities:
+        """`known` with the day on which the vendor retires `model`; clouds have days of their own."""
+        retirement = models.retirement(model) if self.name == models.FAMILY else None
+        return known if retirement is None else replace(known, retirement=retirement)
 
-def _model_info(item: object) -> ModelInfo | None:
-    """A model of the list; what the list says of its limits counts more than the table."""
-    if not isinstance(item, dict) or not string(item, "id"):
-        return None
-    model = string(item, "id")
-    known = models.capabilities(model)
-    name = string(item, "display_name") or models.facts(model).display_name
-    capabilities = replace(
-        known,
-        context_tokens=_positive(item.get("max_input_tokens")) or known.context_tokens,
-        max_output_tokens=_positive(item.get("max_tokens")) or known.max_output_tokens,
-    )
-    return ModelInfo(id=model, display_name=name, capabilities=capabilities)
+    def _model_info(self, item: object) -> ModelInfo | None:
+        """A model of the list; what the list says of its limits counts more than the table."""
+        if not isinstance(item, dict) or not string(item, "id"):
+            return None
+        model = string(item, "id")
+        known = self.capabilities(model)
+        name = string(item, "display_name") or models.facts(model).display_name
+        capabilities = replace(
+            known,
+            context_tokens=_positive(item.get("max_input_tokens")) or known.context_tokens,
+            max_output_tokens=_positive(item.get("max_tokens")) or known.max_output_tokens,
+        )
+        return ModelInfo(id=model, display_name=name, capabilities=capabilities)
+
+    def _known(self, model: str) -> ModelInfo:
+        return ModelInfo(
+            id=model,
+            display_name=models.facts(model).display_name,
+            capabilities=self.capabilities(model),
+        )
 
 
 def _positive(value: object) -> int | None:
     return value if isinstance(value, int) and value is not True and value > 0 else None
-
-
-def _known(model: str) -> ModelInfo:
-    return ModelInfo(
-        id=model,
-        display_name=models.facts(model).display_name,
-        capabilities=models.capabilities(model),
-    )

@@ -11,10 +11,11 @@ from caliban_provider.call import Prepared
 from caliban_provider.classify import error_for
 from caliban_provider.credential import CredentialCache
 from caliban_provider.errors import AuthenticationError, BadResponse, InvalidRequest, ProviderError
+from caliban_provider.options import several_of
 from caliban_provider.provider import ProviderOptions
 from caliban_provider.reader import RecordSplitter
 from caliban_provider.sse import SSEDecoder, SSEEvent
-from caliban_provider_anthropic.encode import Body
+from caliban_provider_anthropic.encode import SERVER_TOOLS, Body
 from caliban_provider_anthropic.narrow import Limits
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
@@ -79,7 +80,10 @@ class ApiTransport:
     def __init__(self, options: ProviderOptions) -> None:
         self._root = root_url(options.base_url)
         self._key = _checked_key(options.api_key)
-        self.limits: Limits = Limits(cache_ttl=options.extra.get("cache_ttl", ""))
+        self.limits: Limits = Limits(
+            cache_ttl=options.extra.get("cache_ttl", ""),
+            server_tools=several_of(options.extra, "server_tools", tuple(SERVER_TOOLS)),
+        )
         self._headers = _headers(options, self._key, is_vendor=self._root == DEFAULT_BASE_URL)
 
     @property

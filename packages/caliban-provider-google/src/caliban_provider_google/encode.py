@@ -29,6 +29,9 @@ from caliban_provider_google.schema import tool_schema
 MEMO_BYTES = 16 * 1024 * 1024
 """How much of serialised messages an encoder remembers, once more of what was used last."""
 
+SERVER_TOOLS = MappingProxyType({"web_search": b'{"googleSearch":{}}'})
+"""The vendor's own tools by name."""
+
 _OPENING = b'{"role":"user","parts":[{"text":"(the conversation goes on)"}]}'
 _GO_ON = b'{"role":"user","parts":[{"text":"Continue."}]}'
 _HEADS = MappingProxyType({"user": b'{"role":"user","parts":[', "model": b'{"role":"model","parts":['})
@@ -70,9 +73,13 @@ class _Piece(Struct, frozen=True):
 
 
 class Encoder:
-    """Makes bodies and remembers the bytes of messages and tools between them."""
+    """Makes bodies and remembers the bytes of messages and tools between them.
 
-    def __init__(self, *, memo_bytes: int = MEMO_BYTES) -> None:
+    `server_tools`, names in `SERVER_TOOLS`, are offered in every request but those that forbid tools.
+    """
+
+    def __init__(self, *, server_tools: Iterable[str] = (), memo_bytes: int = MEMO_BYTES) -> None:
+        self._server_tools = [SERVER_TOOLS[name] for name in server_tools]
         self._pieces: Memo[_Piece] = Memo(max_bytes=memo_bytes)
         self._fixed: Memo[bytes] = Memo(max_bytes=memo_bytes // 8)
 
@@ -100,13 +107,22 @@ class Encoder:
         if isinstance(given_config, Mapping):
             config.update(given_config)
         members = {"generationConfig": dumps(config)}
+        hosted = self._server_tools if request.tool_choice != "none" else []
         choice = tool_config(request)
+        if hosted and request.tools:
+            if not row.search_with_tools:
+                raise InvalidRequest(
+                    f"{request.model} does not search the web while it has other tools",
+                    hint="leave out the option server_tools, or offer no other tools",
+                )
+            choice = {**(choice or {}), "includeServerSideToolInvocations": True}
         if choice is not None:
             members["toolConfig"] = dumps(choice)
         members.update({key: dumps(value) for key, value in extra.items()})
         names: dict[str, str] = {}
-        if request.tools:
-            members.setdefault("tools", self._tools(request.tools, names))
+        declared = [self._tools(request.tools, names)] if request.tools else []
+        if declared or hosted:
+            members.setdefault("tools", b"[%b]" % b",".join([*declared, *hosted]))
         return members, names
 
     def _tools(self, specs: Iterable[ToolSpec], names: dict[str, str]) -> bytes:
@@ -116,7 +132,7 @@ class Encoder:
             if name != spec.name:
                 names[name] = spec.name
             tools.setdefault(name, self._tool(spec, name))
-        return b'[{"functionDeclarations":[%b]}]' % b",".join(tools.values())
+        return b'{"functionDeclarations":[%b]}' % b",".join(tools.values())
 
     def _tool(self, spec: ToolSpec, name: str) -> bytes:
         data = self._fixed.get(spec)

@@ -22,6 +22,7 @@ OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "api_version": "the version of AI Studio's API (v1beta)",
         "location": "the location on Vertex (global)",
+        "server_tools": "tools that the vendor runs itself: web_search",
         "project": "the id of a Google Cloud project: Gemini is asked on Vertex then",
     }
 )
@@ -77,11 +78,17 @@ class GoogleFactory(Struct, frozen=True, kw_only=True):
         Raises `InvalidRequest` for a base URL or an option, `AuthenticationError` for a key that is none.
         """
         from caliban_provider.http import HttpClient
+        from caliban_provider.options import several_of
+        from caliban_provider_google.encode import SERVER_TOOLS
         from caliban_provider_google.provider import GoogleProvider
 
         http = HttpClient(connect_s=options.connect_s, read_s=max(options.first_byte_s, options.idle_s))
         return GoogleProvider(
-            self._transport(options, http), http, first_byte_s=options.first_byte_s, idle_s=options.idle_s
+            self._transport(options, http),
+            http,
+            first_byte_s=options.first_byte_s,
+            idle_s=options.idle_s,
+            server_tools=several_of(options.extra, "server_tools", tuple(SERVER_TOOLS)),
         )
 
     def _transport(self, options: ProviderOptions, http: HttpClient) -> Transport:
@@ -91,6 +98,11 @@ class GoogleFactory(Struct, frozen=True, kw_only=True):
         from caliban_provider_google.vertex import DEFAULT_LOCATION, GeminiVertexTransport
 
         project = self._project(options.extra)
+        if project and options.extra.get("server_tools"):
+            raise InvalidRequest(
+                "Vertex has no web_search of its own beside other tools",
+                hint="leave out the option server_tools, or ask AI Studio: without a project",
+            )
         if not project and options.extra.get("location"):
             raise InvalidRequest(
                 "the option location is for Vertex, which needs a project",

@@ -12,7 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_common.history import is_same_model
-from caliban_provider.capabilities import Capabilities
+from caliban_provider.capabilities import Capabilities, Retirement
+from caliban_provider.request import EFFORTS
 
 FAMILY = "google"
 """Whose thought signatures this wire carries."""
@@ -30,7 +31,7 @@ class ModelFacts(Struct, frozen=True, kw_only=True):
     Reasoning is asked for by a `budget` (smallest and greatest number of tokens, with `budget_off` where 0
     switches it off) or by one of `levels`, in rising order; with neither there is none. `signs` says that a
     call must come back with its thought signature. `schema_with_tools` says that a reply can be held to a
-    schema while tools are on offer.
+    schema while tools are on offer, `search_with_tools` that it searches the web while other tools are.
     """
 
     prefix: str
@@ -43,6 +44,8 @@ class ModelFacts(Struct, frozen=True, kw_only=True):
     signs: bool = False
     sampling: bool = True
     schema_with_tools: bool = False
+    search_with_tools: bool = False
+    retirement: Retirement | None = None
 
 
 _GEN_2_5 = ModelFacts(
@@ -54,6 +57,7 @@ _GEN_3 = ModelFacts(
     levels=("MINIMAL", "LOW", "MEDIUM", "HIGH"),
     signs=True,
     schema_with_tools=True,
+    search_with_tools=True,
 )
 _GEN_3_6 = replace(_GEN_3, sampling=False)
 _GEN_4 = replace(_GEN_3_6, context_tokens=1_048_576, levels=("LOW", "MEDIUM", "HIGH"))
@@ -67,7 +71,12 @@ TABLE: tuple[ModelFacts, ...] = (
     replace(_GEN_3_6, prefix="gemini-3.8-flash", display_name="Gemini 3.8 Flash"),
     replace(_GEN_3_6, prefix="gemini-3.7-flash", display_name="Gemini 3.7 Flash"),
     replace(_GEN_3_6, prefix="gemini-3.6-flash", display_name="Gemini 3.6 Flash"),
-    replace(_GEN_3, prefix="gemini-3.5-flash", display_name="Gemini 3.5 Flash"),
+    replace(
+        _GEN_3,
+        prefix="gemini-3.5-flash",
+        display_name="Gemini 3.5 Flash",
+        retirement=Retirement(on="2026-10-08", as_of=AS_OF),
+    ),
     replace(_GEN_3, prefix="gemini-3.5-flash-lite", display_name="Gemini 3.5 Flash-Lite"),
     replace(_PRO_3, prefix="gemini-3.1-pro", display_name="Gemini 3.1 Pro", levels=("LOW", "MEDIUM", "HIGH")),
     replace(_GEN_3, prefix="gemini-3.1-flash-lite", display_name="Gemini 3.1 Flash-Lite"),
@@ -82,7 +91,12 @@ TABLE: tuple[ModelFacts, ...] = (
     ),
     replace(_GEN_2_5, prefix="gemini-2.5-flash", display_name="Gemini 2.5 Flash"),
     replace(_GEN_2_5, prefix="gemini-2.5-flash-lite", display_name="Gemini 2.5 Flash-Lite"),
-    ModelFacts(prefix="gemini-2.0", display_name="Gemini 2.0", max_output_tokens=8192),
+    ModelFacts(
+        prefix="gemini-2.0",
+        display_name="Gemini 2.0",
+        max_output_tokens=8192,
+        retirement=Retirement(on="2026-06-01", successor="gemini-3.8-flash", as_of=AS_OF),
+    ),
 )
 """One row per line of models; the longest prefix that fits wins."""
 
@@ -122,6 +136,8 @@ def capabilities(model: str) -> Capabilities:
         vision=True,
         documents=True,
         thinking=bool(row.budget or row.levels),
+        efforts=tuple(level for level in EFFORTS if level.upper() in row.levels) if row.levels else None,
         prompt_cache=True,
         structured_output=True,
+        retirement=row.retirement,
     )

@@ -13,10 +13,10 @@ from caliban_provider_google.schema import reply_schema
 
 _LEVELS: tuple[Level, ...] = ("MINIMAL", "LOW", "MEDIUM", "HIGH")
 _EFFORT_LEVELS: Mapping[Effort, Level] = MappingProxyType(
-    {"low": "LOW", "medium": "MEDIUM", "high": "HIGH", "max": "HIGH"}
+    {"low": "LOW", "medium": "MEDIUM", "high": "HIGH", "xhigh": "HIGH", "max": "HIGH"}
 )
 _EFFORT_TOKENS: Mapping[Effort, int] = MappingProxyType(
-    {"low": 1024, "medium": 8192, "high": 24_576, "max": 32_768}
+    {"low": 1024, "medium": 8192, "high": 24_576, "xhigh": 28_672, "max": 32_768}
 )
 _LOW_TOKENS = 4096
 _MEDIUM_TOKENS = 16_384

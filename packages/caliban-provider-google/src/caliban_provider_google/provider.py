@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -39,7 +39,8 @@ _FOREIGN = "check the base URL: something that is not the Gemini API answers the
 class GoogleProvider:
     """Gemini through one transport; remembers the bytes of the messages it has sent.
 
-    `first_byte_s` and `idle_s` bound the silence before and within a reply.
+    `first_byte_s` and `idle_s` bound the silence before and within a reply. `server_tools` are those of the
+    vendor's own tools that it may use.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class GoogleProvider:
         name: str = models.FAMILY,
         first_byte_s: float = 300.0,
         idle_s: float = 90.0,
+        server_tools: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.family = models.FAMILY
@@ -63,7 +65,7 @@ class GoogleProvider:
             kind=StreamKind(hint=_FOREIGN),
         )
         self._timeouts = StreamTimeouts(first_byte_s=first_byte_s, idle_s=idle_s, trail_s=TRAIL_S)
-        self._encoder = Encoder()
+        self._encoder = Encoder(server_tools=server_tools)
 
     def capabilities(self, model: str) -> Capabilities:
         """What `model` can do, from a dated table."""

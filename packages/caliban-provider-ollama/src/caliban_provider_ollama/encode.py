@@ -27,7 +27,7 @@ MEMO_BYTES = 16 * 1024 * 1024
 
 _OURS = frozenset({"model", "messages", "stream"})
 _LEVELS: Mapping[Effort, str] = MappingProxyType(
-    {"low": "low", "medium": "medium", "high": "high", "max": "high"}
+    {"low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
 )
 
 

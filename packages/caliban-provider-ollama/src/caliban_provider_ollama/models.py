@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from caliban_provider.capabilities import Capabilities
 from caliban_provider.json_fields import strings
+from caliban_provider.request import Effort
 
 FAMILY = "ollama"
 """Whose blocks this wire carries; none of them is signed."""
@@ -17,6 +18,9 @@ LINE = "a line of the answer"
 FOREIGN = "Check the base URL: is this an Ollama server?"
 
 _LEVELS_ONLY = ("gpt-oss",)
+
+LEVELS: tuple[Effort, ...] = ("low", "medium", "high")
+"""What models take that want a depth of reasoning."""
 
 
 class ModelFacts(Struct, frozen=True, kw_only=True):
@@ -59,6 +63,7 @@ def capabilities(facts: ModelFacts | None) -> Capabilities:
         tools=known.tools is not False,
         vision=known.vision is True,
         thinking=known.thinking is True,
+        efforts=LEVELS if known.levels else None,
         structured_output=True,
     )
 

@@ -34,6 +34,7 @@ OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
         **BODY_OPTIONS,
         "organization": "the organization that is billed; only the vendor is told",
         "project": "the project that is billed; only the vendor is told",
+        "server_tools": "tools that the vendor runs itself, by the interface responses: web_search",
     }
 )
 """What `ProviderOptions.extra` may hold."""
@@ -98,8 +99,10 @@ def build(
     Raises `InvalidRequest` for options that are none.
     """
     from caliban_provider.http import HttpClient
+    from caliban_provider.options import several_of
     from caliban_provider_openai.provider import OpenAIProvider
     from caliban_provider_openai.quirks import quirks_of
+    from caliban_provider_openai.responses.encode import SERVER_TOOLS
     from caliban_provider_openai.service import ChatService, ResponsesService, ServiceFacts
     from caliban_provider_openai.transport import host_of
 
@@ -109,6 +112,7 @@ def build(
         cache_key=options.extra.get("prompt_cache_key", ""),
         base_model=options.extra.get("base_model", ""),
         aliased=kind != "openai",
+        server_tools=several_of(options.extra, "server_tools", SERVER_TOOLS),
     )
     host = host_of(options.base_url) if options.base_url else ""
     quirks = quirks_of(host, kind, options.extra.get("quirks", ""))
@@ -116,6 +120,12 @@ def build(
     match api:
         case "responses":
             service = ResponsesService(quirks, facts)
+        case "chat" if facts.server_tools:
+            raise InvalidRequest(
+                f"the interface chat has no {facts.server_tools[0]} of the server's own",
+                hint='leave out the option `server_tools`, or set the option `api` to "responses" where the '
+                "server has that",
+            )
         case "chat":
             service = ChatService(quirks, facts)
         case _:

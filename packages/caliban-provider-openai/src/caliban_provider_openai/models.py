@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_provider.capabilities import Capabilities
+from caliban_provider.request import EFFORTS
 
 FAMILY = "openai"
 """Whose encrypted reasoning this wire carries."""
@@ -29,12 +30,13 @@ class ModelFacts(Struct, frozen=True, kw_only=True):
 
     `reasons` says that the model thinks before it answers; it then takes no temperature unless `sampling`.
     `efforts` are in rising order. `chat_tools` false means that Chat Completions refuses tools unless the
-    effort is `none`.
+    effort is `none`. `input_tokens` is the most that a prompt may have, less than the window.
     """
 
     prefix: str
     display_name: str = ""
     context_tokens: int | None = 1_050_000
+    input_tokens: int | None = None
     max_output_tokens: int | None = 128_000
     reasons: bool = True
     sampling: bool = False
@@ -45,11 +47,16 @@ class ModelFacts(Struct, frozen=True, kw_only=True):
     structured_output: bool = True
 
 
-_NEW = ModelFacts(prefix="", chat_tools=False)
+_NEW = ModelFacts(prefix="", input_tokens=922_000, chat_tools=False)
 _ALWAYS = replace(_NEW, efforts=("low", "medium", "high", "xhigh"))
-_GEN_5 = ModelFacts(prefix="", context_tokens=400_000)
+_SMALL = replace(_NEW, context_tokens=400_000, input_tokens=272_000)
+_GEN_5 = ModelFacts(prefix="", context_tokens=400_000, input_tokens=272_000)
 _O_SERIES = replace(
-    _GEN_5, context_tokens=200_000, max_output_tokens=100_000, efforts=("low", "medium", "high")
+    _GEN_5,
+    context_tokens=200_000,
+    input_tokens=None,
+    max_output_tokens=100_000,
+    efforts=("low", "medium", "high"),
 )
 _PLAIN = ModelFacts(
     prefix="",
@@ -65,7 +72,12 @@ _CODEX = replace(_GEN_5, efforts=("low", "medium", "high"))
 _PRO: tuple[Level, ...] = ("medium", "high", "xhigh")
 
 _UNKNOWN_GPT = replace(
-    _NEW, prefix="gpt-", context_tokens=None, max_output_tokens=None, efforts=("low", "medium", "high")
+    _NEW,
+    prefix="gpt-",
+    context_tokens=None,
+    input_tokens=None,
+    max_output_tokens=None,
+    efforts=("low", "medium", "high"),
 )
 _UNKNOWN = replace(_PLAIN, context_tokens=None, max_output_tokens=None, vision=False, documents=False)
 
@@ -77,6 +89,7 @@ TABLE: tuple[ModelFacts, ...] = (
     replace(_ALWAYS, prefix="gpt-6-astra", display_name="GPT-6 Astra"),
     replace(_NEW, prefix="gpt-6-sol", display_name="GPT-6 Sol"),
     replace(_NEW, prefix="gpt-6-luna", display_name="GPT-6 Luna"),
+    replace(_NEW, prefix="gpt-5.6", display_name="GPT-5.6"),
     replace(_NEW, prefix="gpt-5.6-sol", display_name="GPT-5.6 Sol"),
     replace(_NEW, prefix="gpt-5.6-terra", display_name="GPT-5.6 Terra"),
     replace(_NEW, prefix="gpt-5.6-luna", display_name="GPT-5.6 Luna"),
@@ -84,8 +97,8 @@ TABLE: tuple[ModelFacts, ...] = (
     replace(_NEW, prefix="gpt-5.5-pro", display_name="GPT-5.5 Pro", context_tokens=1_000_000, efforts=_PRO),
     replace(_NEW, prefix="gpt-5.4", display_name="GPT-5.4"),
     replace(_NEW, prefix="gpt-5.4-pro", display_name="GPT-5.4 Pro", efforts=_PRO),
-    replace(_NEW, prefix="gpt-5.4-mini", display_name="GPT-5.4 mini", context_tokens=400_000),
-    replace(_NEW, prefix="gpt-5.4-nano", display_name="GPT-5.4 nano", context_tokens=400_000),
+    replace(_SMALL, prefix="gpt-5.4-mini", display_name="GPT-5.4 mini"),
+    replace(_SMALL, prefix="gpt-5.4-nano", display_name="GPT-5.4 nano"),
     replace(
         _GEN_5,
         prefix="gpt-5.3-codex",
@@ -193,10 +206,12 @@ def capabilities(model: str) -> Capabilities:
         row = _family(model.lower())
     return Capabilities(
         context_tokens=row.context_tokens,
+        input_tokens=row.input_tokens,
         max_output_tokens=row.max_output_tokens,
         vision=row.vision,
         documents=row.documents,
         thinking=row.reasons,
+        efforts=tuple(level for level in EFFORTS if level in row.efforts),
         prompt_cache=True,
         structured_output=row.structured_output,
     )

@@ -27,13 +27,14 @@ class ServiceFacts(Struct, frozen=True, kw_only=True):
 
     `name` is the operator's for the provider. `cache_key` groups a session's requests in the vendor's cache.
     `base_model` is the model behind a deployment whose name says nothing. `aliased` says that the server
-    calls a model otherwise than the operator does.
+    calls a model otherwise than the operator does. `server_tools` are those of its own tools that it may use.
     """
 
     name: str
     cache_key: str = ""
     base_model: str = ""
     aliased: bool = False
+    server_tools: tuple[str, ...] = ()
 
 
 class Service(Protocol):
@@ -62,7 +63,10 @@ class ResponsesService:
         self.name: str = facts.name
         self._facts = facts
         self._encoder = ResponsesEncoder(
-            cache_key=facts.cache_key, base_model=facts.base_model, quirks=quirks
+            cache_key=facts.cache_key,
+            base_model=facts.base_model,
+            quirks=quirks,
+            server_tools=facts.server_tools,
         )
 
     def body(self, request: CompletionRequest) -> Body:
@@ -118,6 +122,7 @@ class ChatService:
             known,
             parallel_tools=self._quirks.parallel_tool_calls,
             documents=known.documents and self._quirks.files,
+            efforts=known.efforts if self._quirks.effort else (),
             structured_output=known.structured_output
             and self._quirks.structured in ("json_schema", "json_object_schema"),
         )

@@ -81,6 +81,18 @@ def one_of(extra: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str
     return value or None
 
 
+def several_of(extra: Mapping[str, str], name: str, choices: tuple[str, ...]) -> tuple[str, ...]:
+    """What the comma list in the option `name` holds, each once; empty where it is not given.
+
+    Raises `InvalidRequest` for an item that is not among `choices`.
+    """
+    items = dict.fromkeys(item.strip() for item in extra.get(name, "").split(",") if item.strip())
+    for item in items:
+        if item not in choices:
+            raise InvalidRequest(f"the option {name} knows {', '.join(choices)}, not {_shown(item)}")
+    return tuple(items)
+
+
 def matching(
     extra: Mapping[str, str], name: str, pattern: str, *, what: str, hint: str | None = None
 ) -> str | None:

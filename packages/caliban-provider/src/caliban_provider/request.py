@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from msgspec import Struct, field
 
 from caliban_common.message import Message
 from caliban_common.tool import ToolSpec
 
-Effort: TypeAlias = Literal["low", "medium", "high", "max"]
+Effort: TypeAlias = Literal["low", "medium", "high", "xhigh", "max"]
+
+EFFORTS: Final[tuple[Effort, ...]] = get_args(Effort)
+"""All of them, in rising order."""
+
+
+def nearest_effort(wanted: Effort, offered: Iterable[Effort]) -> Effort | None:
+    """The highest of `offered` that is not above `wanted`; `None` where there is none."""
+    bound = EFFORTS.index(wanted)
+    return max((level for level in offered if EFFORTS.index(level) <= bound), key=EFFORTS.index, default=None)
 
 
 class CompletionRequest(Struct, frozen=True, kw_only=True):

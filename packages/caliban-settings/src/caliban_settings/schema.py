@@ -76,7 +76,7 @@ SCHEMA: Final[tuple[Key, ...]] = (
     Key(
         path="effort",
         guard="trust",
-        form={"enum": ["low", "medium", "high", "max", "auto"]},
+        form={"enum": ["low", "medium", "high", "xhigh", "max", "auto"]},
         doc="How hard to think.",
     ),
     Key(path="max_turns", form=COUNT, guard="limit", default=50, doc="Turns of one run; 0 ends it at once."),
@@ -135,6 +135,13 @@ SCHEMA: Final[tuple[Key, ...]] = (
         scopes=PERSON,
         restart=True,
         doc="What a model is that no table knows: window, max_output, vision, tools, thinking, price.",
+    ),
+    Key(
+        path="provider.*.options.server_tools",
+        form=TEXTS,
+        scopes=PERSON,
+        restart=True,
+        doc="Tools that the vendor runs itself, such as web_search.",
     ),
     Key(path="provider.*.options.extra_body", form=TABLE, scopes=PERSON, doc="Members of every body."),
     Key(

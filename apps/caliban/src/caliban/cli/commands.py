@@ -163,7 +163,7 @@ COMMANDS: Final = (
             ),
             switch("--has-vision", help="the request has pictures"),
             switch("--has-tools", help="the request offers tools"),
-            flag("--effort", choices=("low", "medium", "high", "max"), help="default: the route's"),
+            flag("--effort", choices=("low", "medium", "high", "xhigh", "max"), help="default: the route's"),
             switch("--effort-table", help="the knobs of every level"),
             shared("--config", help="in place of the caliban.toml that would be found"),
             *(shared(name) for name in ("--provider", "--model", "--fallback-model")),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
@@ -19,6 +20,7 @@ from caliban.compose.catalog import find_provider, provider_tables
 from caliban.compose.costs import RATES, price_book
 from caliban.compose.model import plain_model
 from caliban.compose.provider import close_provider, list_models
+from caliban.compose.retired import retirement_words
 from caliban.compose.workspace import build_workspace
 from caliban.faces.cancellable import run_cancellable
 from caliban.stdio import write_out
@@ -105,9 +107,16 @@ def _row(offer: Offer) -> tuple[str, ...]:
     able, rate = offer.model.capabilities, offer.rate
     more = "+" if rate is not None and rate.tiers else ""
     prices = (UNKNOWN, UNKNOWN) if rate is None else (_usd(rate.input) + more, _usd(rate.output) + more)
-    mark = " (default)" if offer.is_default else ""
+    mark = (" (default)" if offer.is_default else "") + _last_day(able)
     window = UNKNOWN if able.context_tokens is None else f"{able.context_tokens:,}"
     return (one_line(offer.model.id) + mark, window, *prices, _abilities(able))
+
+
+def _last_day(capabilities: Capabilities) -> str:
+    """A mark for a name that has a last day."""
+    if capabilities.retirement is None:
+        return ""
+    return f" ({retirement_words(capabilities.retirement, datetime.now(UTC).date())})"
 
 
 def _usd(amount: Decimal) -> str:
@@ -125,7 +134,10 @@ def _data(offer: Offer) -> dict[str, object]:
         "display_name": offer.model.display_name,
         "default": offer.is_default,
         "context_tokens": able.context_tokens,
+        "input_tokens": able.prompt_tokens,
         "max_output_tokens": able.max_output_tokens,
+        "efforts": able.efforts,
+        "retirement": None if able.retirement is None else asdict(able.retirement),
         **{f"{name}_usd_per_mtok": _price(offer.rate, name) for name in PRICES},
         **{name: getattr(able, name) for name in ABILITIES},
     }

@@ -36,6 +36,7 @@ from caliban_drive.conversation import SessionParts
 from caliban_drive.notice import Notice, Report, Reporter, as_notice
 from caliban_drive.session import Session
 from caliban_provider.provider import make_ready
+from caliban_provider.request import nearest_effort
 from caliban_settings import Settings
 
 if TYPE_CHECKING:
@@ -164,10 +165,18 @@ def _say_what_is_left_out(options: Options, settings: Settings, model: ResolvedM
     """Name what was asked for and the model cannot do."""
     effort = settings.get("effort")
     able = model.provider.capabilities(model.model)
-    takes_effort = able.thinking if able.effort is None else able.effort
-    if effort not in (None, "auto") and not takes_effort:
+    if effort in (None, "auto"):
+        return
+    if able.efforts is None:
+        nearest = effort if able.thinking else None
+    else:
+        nearest = nearest_effort(effort, able.efforts)
+    if nearest is None:
         message = f"{model.model} is not known to take an effort; the setting `effort` may do nothing"
         report(Notice(subtype="no_effort", message=message))
+    elif nearest != effort:
+        message = f"{model.model} takes no effort {effort}; it is asked for {nearest}"
+        report(Notice(subtype="lower_effort", message=message))
 
 
 def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:

@@ -264,13 +264,17 @@ def _filled(url: str, name: str, environ: Mapping[str, str]) -> str:
 
 
 def _option_texts(table: SettingsTable) -> dict[str, str]:
-    """The options of a provider's table, numbers and booleans as TOML writes them."""
+    """The options of a provider's table: numbers and booleans as TOML writes them, lists with commas."""
     options: Mapping[str, Any] = table.get("options") or {}
     return {
-        name: str(value).lower() if isinstance(value, bool) else str(value)
+        name: ",".join(value) if isinstance(value, list | tuple) else _option_text(value)
         for name, value in options.items()
         if name not in OF_BODIES
     }
+
+
+def _option_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _factory(kind: str) -> ProviderFactory:

@@ -81,5 +81,7 @@ class DescribedProvider:
 
     def _described(self, model: str, known: Capabilities) -> Capabilities:
         table = self._models.get(model) or self._models.get("*") or {}
-        changes = {ours: table[theirs] for theirs, ours in MEMBERS.items() if theirs in table}
+        changes: dict[str, Any] = {ours: table[theirs] for theirs, ours in MEMBERS.items() if theirs in table}
+        if "context_tokens" in changes:
+            changes["input_tokens"] = None  # what the table knows is of another window
         return replace(known, **changes) if changes else known

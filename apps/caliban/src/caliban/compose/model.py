@@ -19,6 +19,7 @@ from caliban.compose.costs import RunCosts
 from caliban.compose.naming import naming
 from caliban.compose.provider import make_provider
 from caliban.compose.resolved import ResolvedModel
+from caliban.compose.retired import tell_retirements
 from caliban_agent_core.metered import MeteredProvider
 from caliban_common.event import Warned
 from caliban_drive.notice import Report
@@ -50,12 +51,15 @@ def resolve_model(
         routing = _routing(inputs, report)
         if routing is None:
             entry, resolved = _plain(inputs, report)
+            tell_retirements([(resolved.provider, resolved.model)], report)
             return replace(resolved, provider=metered(entry, resolved.provider))
         from caliban.compose.routed import RouterContext, routed_model
 
         providers = {
             entry.name: metered(entry, make_provider(entry, inputs, report)) for entry in routing.entries()
         }
+        routes = dict.fromkeys((route.provider, route.model) for route in routing.reachable.routes)
+        tell_retirements([(providers[name], model) for name, model in routes], report)
         return routed_model(
             routing, providers, RouterContext(costs=costs, on_warning=on_warning, environ=inputs.host.environ)
         )

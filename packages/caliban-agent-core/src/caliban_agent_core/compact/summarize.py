@@ -99,7 +99,7 @@ class Summarizer:
         if not plan.older:
             raise CompactionFailed("there is nothing old enough to compact")
         writer, its_model = self._provider or provider, self._model or model
-        window = writer.capabilities(its_model).context_tokens or target_tokens
+        window = writer.capabilities(its_model).prompt_tokens or target_tokens
         summary = await Writer(provider=writer, model=its_model, spent=spent).summary(
             plan.older, min(target_tokens, window)
         )

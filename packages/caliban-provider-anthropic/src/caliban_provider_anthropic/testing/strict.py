@@ -41,6 +41,9 @@ _TOP = frozenset(
     }
 )
 _TOOL = frozenset({"name", "description", "input_schema", "cache_control", "strict", "type", "defer_loading"})
+_SEARCH = frozenset(
+    {"type", "name", "max_uses", "allowed_domains", "blocked_domains", "user_location", "cache_control"}
+)
 _MAX_BODY_BYTES = 32 * 1024 * 1024
 _EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
@@ -198,7 +201,7 @@ def _check_output(body: Mapping[str, Any], row: ModelFacts) -> None:
     effort = config.get("effort")
     if effort is not None:
         need(effort in _EFFORTS and row.efforts, "This model does not support the effort parameter.")
-        need(effort != "max" or "max" in row.efforts, "output_config.effort: max is not supported")
+        need(effort in row.efforts, f"output_config.effort: {effort} is not supported on this model")
     form = config.get("format")
     if form is not None:
         need(row.structured_output, "output_config.format: not supported on this model")
@@ -235,6 +238,12 @@ def _check_tools(body: Mapping[str, Any], row: ModelFacts) -> None:
     tools = body.get("tools", [])
     names: set[str] = set()
     for place, tool in enumerate(tools):
+        if tool.get("type") == "web_search_20250305":
+            need(set(tool) <= _SEARCH, f"tools.{place}.web_search_20250305: Extra inputs are not permitted")
+            need(tool.get("name") == "web_search", f"tools.{place}.name: Input should be 'web_search'")
+            need("web_search" not in names, "tools: Tool names must be unique.")
+            names.add("web_search")
+            continue
         where = f"tools.{place}.custom"
         need(set(tool) <= _TOOL, f"{where}: Extra inputs are not permitted")
         name = tool.get("name")

@@ -122,8 +122,16 @@ def check_body(body: Mapping[str, Any], row: ModelFacts) -> None:
     need_keys(body, _TOP, "request")
     _check_config(need_keys(body.get("generationConfig", {}), _CONFIG, "generation_config"), row)
     names = _check_tools(body.get("tools", []))
+    hosted = any("googleSearch" in tool for tool in body.get("tools", []))
     if "toolConfig" in body:
         _check_choice(body["toolConfig"], names)
+    if hosted and names:
+        need(row.search_with_tools, "Tool use with function calling is unsupported")
+        need(
+            body.get("toolConfig", {}).get("includeServerSideToolInvocations") is True,
+            "Please enable tool_config.include_server_side_tool_invocations to use built-in tools with "
+            "function calling.",
+        )
     if "systemInstruction" in body:
         parts = need_keys(body["systemInstruction"], frozenset({"role", "parts"}), "system_instruction")
         texts = parts.get("parts")
@@ -202,7 +210,10 @@ def _check_tools(tools: object) -> frozenset[str]:
 
 
 def _check_choice(config: object, names: frozenset[str]) -> None:
-    outer = need_keys(config, frozenset({"functionCallingConfig"}), "tool_config")
+    members = frozenset({"functionCallingConfig", "includeServerSideToolInvocations"})
+    outer = need_keys(config, members, "tool_config")
+    if "functionCallingConfig" not in outer and outer:
+        return
     known = frozenset({"mode", "allowedFunctionNames"})
     choice: dict[str, Any] = need_keys(outer.get("functionCallingConfig"), known, "function_calling_config")
     need(names, "Function calling config is set without function_declarations.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from caliban_common.codec import dumps
@@ -29,6 +30,9 @@ from caliban_provider_openai.schema import tool_schema
 MIN_OUTPUT_TOKENS = 16
 """The smallest bound on a reply that this wire takes."""
 
+SERVER_TOOLS = ("web_search",)
+"""The vendor's own tools that can be asked for; each is a type of the wire."""
+
 _OURS = frozenset({"model", "stream", "input"})
 
 
@@ -43,7 +47,7 @@ class ResponsesEncoder:
 
     `cache_key` groups requests in the vendor's prompt cache; empty is one per conversation. `base_model` is
     the model behind whatever name is asked for, where that name says nothing. Of `quirks` counts whether the
-    server takes such a key.
+    server takes such a key. `server_tools` are offered in every request but those that forbid tools.
     """
 
     def __init__(
@@ -52,10 +56,12 @@ class ResponsesEncoder:
         cache_key: str = "",
         base_model: str = "",
         quirks: Quirks | None = None,
+        server_tools: Iterable[str] = (),
         memo_bytes: int = MEMO_BYTES,
     ) -> None:
         self._takes_key = quirks is None or quirks.cache_key
         self._base_model = base_model
+        self._server_tools = [dumps({"type": name}) for name in server_tools]
         self._cache_key = cache_key
         self._messages: Memo[list[bytes]] = Memo(max_bytes=memo_bytes)
         self._tools: Memo[bytes] = Memo(max_bytes=memo_bytes // 8)
@@ -78,8 +84,8 @@ class ResponsesEncoder:
         members = {key: dumps(value) for key, value in small.items()}
         members.update({key: dumps(value) for key, value in request.extra.items() if key not in _OURS})
         names: dict[str, str] = {}
-        if request.tools:
-            members.setdefault("tools", self._tool_list(request, names))
+        if tools := self._tool_list(request, names):
+            members.setdefault("tools", b"[" + b",".join(tools) + b"]")
         return Body(
             path="responses",
             model=request.model,
@@ -98,14 +104,14 @@ class ResponsesEncoder:
             self._messages.put(message, items, sum(map(len, items)), (own, own_ids))
         return items
 
-    def _tool_list(self, request: CompletionRequest, names: dict[str, str]) -> bytes:
+    def _tool_list(self, request: CompletionRequest, names: dict[str, str]) -> list[bytes]:
         tools: dict[str, bytes] = {}
         for spec in request.tools:
             name = wire_name(spec.name)
             if name != spec.name:
                 names[name] = spec.name
             tools.setdefault(name, self._tool(spec, name))
-        return b"[" + b",".join(tools.values()) + b"]"
+        return [*(self._server_tools if request.tool_choice != "none" else ()), *tools.values()]
 
     def _tool(self, spec: ToolSpec, name: str) -> bytes:
         data = self._tools.get(spec)

@@ -131,6 +131,10 @@ def _check_tools(body: Mapping[str, Any]) -> None:
     if tools is not None:
         need(isinstance(tools, list) and 1 <= len(tools) <= MAX_TOOLS, "Invalid 'tools'")
         for place, tool in enumerate(tools):
+            if tool.get("type") == "web_search":
+                extra = set(tool) - {"type", "filters", "search_context_size", "user_location"}
+                need(not extra, f"Unknown parameter: 'tools[{place}].{sorted(extra)}'.")
+                continue
             need(tool.get("type") == "function", f"tools[{place}].type: unexpected")
             extra = set(tool) - {"type", "name", "description", "parameters", "strict", "defer_loading"}
             need(not extra, f"Unknown parameter: 'tools[{place}].{sorted(extra)}'.")
