@@ -1,0 +1,51 @@
+"""What the specs of the file tools say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from caliban_tools_builtin.facts import PATH_ALIASES, ToolFacts, flag, text, whole
+
+FACTS: Final[Mapping[str, ToolFacts]] = {
+    "Read": ToolFacts(
+        kind="read",
+        properties={
+            "path": text("file to read"),
+            "offset": whole("first line, from 1", low=1),
+            "limit": whole("lines to show (default 2000)", low=1),
+        },
+        required=("path",),
+        roles={"path": "reads"},
+        repeat_key=("path", "offset", "limit"),
+        aliases={**PATH_ALIASES, "start_line": "offset"},
+    ),
+    "Write": ToolFacts(
+        kind="edit",
+        properties={"path": text("file to write"), "content": text("the whole content")},
+        required=("path", "content"),
+        roles={"path": "writes"},
+        aliases={**PATH_ALIASES, "contents": "content", "file_text": "content", "text": "content"},
+    ),
+    "Edit": ToolFacts(
+        kind="edit",
+        properties={
+            "path": text("file to change"),
+            "old_string": text("text to replace, as the file has it"),
+            "new_string": text("text to put in its place"),
+            "replace_all": flag("replace every occurrence (default false)"),
+        },
+        required=("path", "old_string", "new_string"),
+        roles={"path": "writes"},
+        aliases={
+            **PATH_ALIASES,
+            "old_str": "old_string",
+            "oldString": "old_string",
+            "old_text": "old_string",
+            "new_str": "new_string",
+            "newString": "new_string",
+            "new_text": "new_string",
+            "replaceAll": "replace_all",
+        },
+    ),
+}
