@@ -131,7 +131,7 @@ def test_a22_plan_mode_reads_and_does_not_write(cli):
     call(cli, *uses, flags=("--permission-mode", "plan"))
     read, write = results(cli)
     assert "text" in read
-    assert "plan mode" in write and "ExitPlanMode" not in write  # which is not offered
+    assert "plan mode" in write and "with ExitPlanMode" in write
     assert not (cli.work / "g").exists()
 
 
@@ -258,7 +258,8 @@ def no_process(words: str) -> bool:
 def test_a_tool_that_is_denied_altogether_is_not_offered(cli):
     cli.script(wire.exchange(DONE))
     done = cli.run("-p", "go", *STREAM, "--deny", "Bash", "--deny", "Write")
-    assert done.frames[0]["tools"] == ["Edit", "Glob", "Grep", "Read"]
+    assert {"Edit", "Glob", "Grep", "Read"} <= set(done.frames[0]["tools"])
+    assert not {"Bash", "Write"} & set(done.frames[0]["tools"])
 
 
 def test_searches_show_nothing_that_may_not_be_read(cli):

@@ -1,4 +1,4 @@
-"""The built-in tools of Caliban: Read, Write, Edit, Glob, Grep and Bash."""
+"""The built-in tools of Caliban: files, search, the shell and the session itself."""
 
 from caliban_tools_builtin.catalog import ToolOptions, builtin_tools
 from caliban_tools_builtin.errors import (

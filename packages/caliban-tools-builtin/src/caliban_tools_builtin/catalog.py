@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from caliban_tools_builtin.fence import Fence
     from caliban_tools_builtin.fs.tracker import ReadTracker
     from caliban_tools_builtin.search.engine import SearchEngine
+    from caliban_tools_builtin.session.ports import Asker, SessionBoard
 
 
 class ToolOptions(Struct, frozen=True, kw_only=True):
@@ -34,7 +35,8 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     place for rules that deny reading. `runner` starts the programs of Bash, Glob and Grep: one for a whole
     process, so that a wrapper stands around all of them. Commands get the variables of `host_environment`
     without credentials, or with `strict_environment` only those that are known to be harmless; none of them
-    gets a value that `masker` knows.
+    gets a value that `masker` knows. Without a `board` the tools that change the session are left out;
+    without an `asker` questions are declined.
     """
 
     workspace: Path
@@ -46,15 +48,22 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     runner: Runner = field(default_factory=Runner)
     strict_environment: bool = False
     masker: Masker = field(default_factory=Masker)
+    board: SessionBoard | None = None
+    asker: Asker | None = None
 
 
 def builtin_tools(options: ToolOptions) -> tuple[Tool, ...]:
-    """Read, Write, Edit, Glob, Grep and Bash for one session.
+    """The built-in tools for one session, as far as `options` has what they need.
 
     They share one fence, and one ledger of what the session's model has read: make a set per session.
     """
     parts = _Parts(options)
-    return tuple(_LazyTool(spec, parts) for spec in builtin_specs())
+    return tuple(_LazyTool(spec, parts) for spec in builtin_specs() if _is_served(spec, options))
+
+
+def _is_served(spec: ToolSpec, options: ToolOptions) -> bool:
+    """Whether there is what the tool works on."""
+    return spec.kind != "session" or options.board is not None
 
 
 class _Work(Protocol):
@@ -148,5 +157,28 @@ class _Parts:
                 from caliban_tools_builtin.shell.bash import Bash
 
                 return Bash(self.fence, self._options.runner, self._shell_environment)
+            case _:
+                return self._session_work(name)
+
+    def _session_work(self, name: str) -> _Work:
+        board = self._options.board
+        assert board is not None, "these tools are left out where there is none"
+        match name:
+            case "TodoWrite":
+                from caliban_tools_builtin.session.todos import TodoWrite
+
+                return TodoWrite(board)
+            case "EnterPlanMode":
+                from caliban_tools_builtin.session.plan import EnterPlanMode
+
+                return EnterPlanMode(board)
+            case "ExitPlanMode":
+                from caliban_tools_builtin.session.plan import ExitPlanMode
+
+                return ExitPlanMode(board)
+            case "AskUser":
+                from caliban_tools_builtin.session.ask import AskUser
+
+                return AskUser(self._options.asker)
             case _:
                 raise KeyError(name)

@@ -28,7 +28,7 @@ PATH_ALIASES: Final[Mapping[str, str]] = MappingProxyType(
 
 
 class ToolFacts(Struct, frozen=True, kw_only=True):
-    """What is known of one tool; the first required argument is the main one."""
+    """What is known of one tool; the first required argument that is a text is the main one."""
 
     kind: ToolKind
     properties: Mapping[str, Any]
@@ -54,3 +54,16 @@ def whole(about: str, *, low: int, high: int | None = None) -> dict[str, Any]:
 def flag(about: str) -> dict[str, Any]:
     """The schema of a boolean."""
     return {"type": "boolean", "description": about}
+
+
+def plain(type: str, *values: str) -> dict[str, Any]:
+    """The schema of something whose name says it all; one of `values` where there are any."""
+    return {"type": type, "enum": list(values)} if values else {"type": type}
+
+
+def sequence(properties: Mapping[str, Any], *, required: tuple[str, ...]) -> dict[str, Any]:
+    """The schema of a list of objects."""
+    return {
+        "type": "array",
+        "items": {"type": "object", "properties": properties, "required": list(required)},
+    }

@@ -10,11 +10,23 @@ from caliban_common.tool import ToolSpec
 from caliban_tools_builtin.facts import ToolFacts
 from caliban_tools_builtin.fs.facts import FACTS as FILES
 from caliban_tools_builtin.search.facts import FACTS as SEARCHES
+from caliban_tools_builtin.session.facts import FACTS as SESSION
 from caliban_tools_builtin.shell.facts import FACTS as SHELL
 
-NAMES = ("Read", "Write", "Edit", "Glob", "Grep", "Bash")
+NAMES = (
+    "Read",
+    "Write",
+    "Edit",
+    "Glob",
+    "Grep",
+    "Bash",
+    "TodoWrite",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "AskUser",
+)
 _TEXTS = Path(__file__).with_name("text")
-_FACTS: Final[Mapping[str, ToolFacts]] = {**FILES, **SEARCHES, **SHELL}
+_FACTS: Final[Mapping[str, ToolFacts]] = {**FILES, **SEARCHES, **SHELL, **SESSION}
 
 
 def builtin_specs() -> tuple[ToolSpec, ...]:
@@ -30,14 +42,18 @@ def _spec(name: str) -> ToolSpec:
         input_schema={
             "type": "object",
             "properties": facts.properties,
-            "required": list(facts.required),
+            **({"required": list(facts.required)} if facts.required else {}),
             "additionalProperties": False,
         },
         kind=facts.kind,
-        main_argument=next(iter(facts.required), None),
+        main_argument=next((name for name in facts.required if _is_text(facts, name)), None),
         roles=facts.roles,
         repeat_key=facts.repeat_key,
         ends_plan=facts.ends_plan,
         aliases=facts.aliases,
         extras=facts.extras,
     )
+
+
+def _is_text(facts: ToolFacts, name: str) -> bool:
+    return bool(facts.properties[name]["type"] == "string")
