@@ -268,3 +268,24 @@ def test_searches_show_nothing_that_may_not_be_read(cli):
     uses = [wire.tool_use("Grep", {"pattern": "needle"}), wire.tool_use("Glob", {"pattern": "*.txt"})]
     call(cli, *uses, flags=("--deny", "Read:secret.txt"))
     assert all("open.txt" in text and "secret.txt" not in text for text in results(cli))
+
+
+def test_several_edits_of_a_file_are_one_call_and_all_or_nothing(cli):
+    (cli.work / "a.py").write_text("x = 1\ny = 1\n")
+    good = [{"old_string": "x = 1", "new_string": "x = 2"}, {"old_string": "y = 1", "new_string": "y = 2"}]
+    bad = [*good[:1], {"old_string": "z", "new_string": "y"}]
+    uses = [wire.tool_use("MultiEdit", {"path": "a.py", "edits": edits}) for edits in (bad, good)]
+    cli.script(*(wire.exchange(use) for use in uses), wire.exchange(DONE))
+    done = cli.run("-p", "go", "--permission-mode", "acceptEdits")
+    assert "edit #2: old_string was not found" in results(cli)[0]
+    assert results(cli, turn=2) == ["→ MultiEdit a.py (2 edits, 2 total replacements)"]
+    assert (cli.work / "a.py").read_text() == "x = 2\ny = 2\n"
+    assert "[MultiEdit a.py]" in done.err
+
+
+def test_a_rule_for_edit_means_every_tool_that_edits(cli):
+    (cli.work / "a.py").write_text("x")
+    use = wire.tool_use("MultiEdit", {"path": "a.py", "edits": [{"old_string": "x", "new_string": "y"}]})
+    call(cli, use, flags=("--permission-mode", "acceptEdits", "--deny", "Edit:a.py"))
+    assert results(cli)[0].startswith("Tool call denied:")
+    assert (cli.work / "a.py").read_text() == "x"

@@ -145,6 +145,10 @@ class _Parts:
                 from caliban_tools_builtin.fs.edit import Edit
 
                 return Edit(self.fence, self.ledger)
+            case "MultiEdit":
+                from caliban_tools_builtin.fs.multiedit import MultiEdit
+
+                return MultiEdit(self.fence, self.ledger)
             case "Glob":
                 from caliban_tools_builtin.search.glob import Glob
 

@@ -17,6 +17,7 @@ NAMES = (
     "Read",
     "Write",
     "Edit",
+    "MultiEdit",
     "Glob",
     "Grep",
     "Bash",

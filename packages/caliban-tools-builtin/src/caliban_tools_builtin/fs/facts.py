@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from caliban_tools_builtin.facts import PATH_ALIASES, ToolFacts, flag, text, whole
+from caliban_tools_builtin.facts import PATH_ALIASES, ToolFacts, flag, plain, sequence, text, whole
 
 FACTS: Final[Mapping[str, ToolFacts]] = {
     "Read": ToolFacts(
@@ -47,5 +47,22 @@ FACTS: Final[Mapping[str, ToolFacts]] = {
             "new_text": "new_string",
             "replaceAll": "replace_all",
         },
+    ),
+    "MultiEdit": ToolFacts(
+        kind="edit",
+        properties={
+            "path": text("file to change"),
+            "edits": sequence(
+                {
+                    "old_string": plain("string"),
+                    "new_string": plain("string"),
+                    "replace_all": plain("boolean"),
+                },
+                required=("old_string", "new_string"),
+            ),
+        },
+        required=("path", "edits"),
+        roles={"path": "writes"},
+        aliases=PATH_ALIASES,
     ),
 }
