@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 
 import pytest
+from hang_guard import HANG_S, wait_until
 from test_tool_loop import results
 
+from caliban_provider.testing.exchange import Pause
+from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.testing import wire
 
 DONE = wire.exchange(wire.text("done"))
@@ -86,3 +91,46 @@ def test_a_tool_that_rules_deny_is_neither_offered_nor_run(cli, name):
     cli.script(DONE)
     cli.run("-p", "go", "--deny", name)
     assert name not in [tool["name"] for tool in cli.bodies()[0]["tools"]]
+
+
+def test_a_background_command_is_read_killed_and_gone_with_the_run(cli, is_gone):
+    line = "echo $$ > pid; sleep 600 & echo $! > child; echo up; wait"
+    looks = (("BashOutput", {}), ("BashOutput", {"since_offset": 0}), ("KillShell", {}))
+
+    def reply(request):
+        turn = len(request.json["messages"]) // 2
+        if turn == 0:
+            return wire.exchange(wire.tool_use("Bash", {"command": line, "run_in_background": True}))
+        if turn > len(looks):
+            return DONE
+        wait_until(lambda: (cli.work / "child").exists() and (cli.work / "child").read_text().strip())
+        name, args = looks[turn - 1]
+        id = re.search("shell_id ([0-9a-f]{12})", json.dumps(request.json["messages"][2]))[1]
+        return wire.exchange(wire.tool_use(name, {"shell_id": id, **args}))
+
+    with LoopbackServer(reply) as server:
+        cli.server = server
+        done = cli.run("-p", "go", *STREAM, "--allow", "Bash")
+        assert done.code == 0
+        assert "→ Runs in the background as shell_id" in results(cli, 1)[0]
+        assert "→ Bytes 0-3 of 3\nup" in results(cli, 3)[0]
+        assert ": killed after" in results(cli, 4)[0]
+    assert is_gone(int((cli.work / "pid").read_text())) and is_gone(int((cli.work / "child").read_text()))
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_no_background_command_outlives_its_run_however_that_ends(cli, is_gone, number):
+    line = "echo $$ > pid; setsid sleep 600 & echo $! > child; wait"
+    last = DONE if number is None else wire.broken(wire.text("on"), after=2, end=Pause(HANG_S))
+    cli.script(wire.exchange(wire.tool_use("Bash", {"command": line, "background": True})), last)
+    process = cli.start("-p", "go", "--allow", "Bash")
+    wait_until(lambda: (cli.work / "child").exists() and (cli.work / "child").read_text().strip())
+    if number is not None:
+        process.send_signal(number)
+    process.communicate(timeout=HANG_S)
+    assert is_gone(int((cli.work / "pid").read_text())) and is_gone(int((cli.work / "child").read_text()))
+
+
+def test_a_background_command_needs_the_same_leave_as_any_other(cli):
+    say(cli, wire.tool_use("Bash", {"command": "touch made", "background": True}))
+    assert results(cli)[0].startswith("Tool call denied:") and not (cli.work / "made").exists()

@@ -58,6 +58,7 @@ def test_a_tool_that_rules_deny_altogether_is_not_offered(settings, work, notice
                 permissions=permissions,
                 host=Host(environ={}, runner=Runner()),
                 board=Board(permissions),
+                tasks=None,
                 report=notices.append,
             )
         )

@@ -17,13 +17,16 @@ from msgspec import Struct, field
 from caliban_common.mask import Masker
 from caliban_common.tool import Tool, ToolContext, ToolOutput, ToolSpec
 from caliban_process import Runner
-from caliban_tools_builtin.specs import builtin_specs
+from caliban_tools_builtin.specs import builtin_specs, needed_option
 
 if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
     from caliban_tools_builtin.fence import Fence
     from caliban_tools_builtin.fs.tracker import ReadTracker
     from caliban_tools_builtin.search.engine import SearchEngine
     from caliban_tools_builtin.session.ports import Asker, SessionBoard
+    from caliban_tools_builtin.shell.background import BackgroundShells
 
 
 class ToolOptions(Struct, frozen=True, kw_only=True):
@@ -36,7 +39,8 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     process, so that a wrapper stands around all of them. Commands get the variables of `host_environment`
     without credentials, or with `strict_environment` only those that are known to be harmless; none of them
     gets a value that `masker` knows. Without a `board` the tools that change the session are left out;
-    without an `asker` questions are declined.
+    without an `asker` questions are declined. Commands in the background live in `tasks`; without it there
+    are none.
     """
 
     workspace: Path
@@ -50,6 +54,7 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     masker: Masker = field(default_factory=Masker)
     board: SessionBoard | None = None
     asker: Asker | None = None
+    tasks: TaskGroup | None = None
 
 
 def builtin_tools(options: ToolOptions) -> tuple[Tool, ...]:
@@ -63,7 +68,8 @@ def builtin_tools(options: ToolOptions) -> tuple[Tool, ...]:
 
 def _is_served(spec: ToolSpec, options: ToolOptions) -> bool:
     """Whether there is what the tool works on."""
-    return spec.kind != "session" or options.board is not None
+    needed = needed_option(spec.name)
+    return not needed or getattr(options, needed) is not None
 
 
 class _Work(Protocol):
@@ -119,6 +125,13 @@ class _Parts:
 
         return SearchEngine(self.fence.workspace, self._options.runner)
 
+    @cached_property
+    def shells(self) -> BackgroundShells | None:
+        from caliban_tools_builtin.shell.background import BackgroundShells
+
+        tasks = self._options.tasks
+        return None if tasks is None else BackgroundShells(self._options.runner, tasks)
+
     def _shell_environment(self) -> dict[str, str]:
         from caliban_process.environ import shell_environment
 
@@ -160,9 +173,17 @@ class _Parts:
             case "Bash":
                 from caliban_tools_builtin.shell.bash import Bash
 
-                return Bash(self.fence, self._options.runner, self._shell_environment)
+                return Bash(self.fence, self._options.runner, self._shell_environment, lambda: self.shells)
+            case "BashOutput" | "KillShell":
+                return self._watching_work(name)
             case _:
                 return self._session_work(name)
+
+    def _watching_work(self, name: str) -> _Work:
+        from caliban_tools_builtin.shell.watch import BashOutput, KillShell
+
+        assert self.shells is not None, "these tools are left out where there is none"
+        return BashOutput(self.shells) if name == "BashOutput" else KillShell(self.shells)
 
     def _session_work(self, name: str) -> _Work:
         board = self._options.board

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
@@ -28,7 +28,10 @@ PATH_ALIASES: Final[Mapping[str, str]] = MappingProxyType(
 
 
 class ToolFacts(Struct, frozen=True, kw_only=True):
-    """What is known of one tool; the first required argument that is a text is the main one."""
+    """What is known of one tool; the first required argument that is a text is the main one.
+
+    `needs` is the option without which there is no such tool.
+    """
 
     kind: ToolKind
     properties: Mapping[str, Any]
@@ -38,6 +41,7 @@ class ToolFacts(Struct, frozen=True, kw_only=True):
     ends_plan: bool = False
     aliases: Mapping[str, str] = MappingProxyType({})
     extras: tuple[str, ...] = SAID
+    needs: Literal["", "board", "tasks"] = ""
 
 
 def text(about: str) -> dict[str, Any]:

@@ -21,6 +21,8 @@ NAMES = (
     "Glob",
     "Grep",
     "Bash",
+    "BashOutput",
+    "KillShell",
     "TodoWrite",
     "EnterPlanMode",
     "ExitPlanMode",
@@ -33,6 +35,11 @@ _FACTS: Final[Mapping[str, ToolFacts]] = {**FILES, **SEARCHES, **SHELL, **SESSIO
 def builtin_specs() -> tuple[ToolSpec, ...]:
     """The specs of the built-in tools, in the order in which they are offered."""
     return tuple(_spec(name) for name in NAMES)
+
+
+def needed_option(name: str) -> str:
+    """The option without which there is no tool `name`; empty for none."""
+    return _FACTS[name].needs
 
 
 def _spec(name: str) -> ToolSpec:

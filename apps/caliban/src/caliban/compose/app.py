@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anyio.abc import TaskGroup
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -114,10 +115,13 @@ class App(Struct, frozen=True, kw_only=True):
 
 
 @asynccontextmanager
-async def open_app(options: Options, report: Report, host: Host | None = None) -> AsyncIterator[App]:
+async def open_app(
+    options: Options, report: Report, host: Host | None = None, *, tasks: TaskGroup | None = None
+) -> AsyncIterator[App]:
     """The app that `options` ask for, its provider ready to be asked; `report` hears of it meanwhile.
 
-    `host` is this process unless another one is given: its runner starts every program.
+    `host` is this process unless another one is given: its runner starts every program. Commands in the
+    background live in `tasks`, which the face ends after the app.
 
     Raises the errors of flags, settings, sessions, rules and keys, before anything is sent or written.
     """
@@ -132,14 +136,7 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
     permissions = _permissions(options, settings, workspace, sessions.saved, reporter)
     shows_costs = output_format(options.output.output_format).is_data or not options.output.quiet
     costs = build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
-    inputs = ModelInputs(
-        options=options.model,
-        settings=settings,
-        host=host,
-        workspace=workspace,
-        sources=options.settings,
-        session=sessions.saved.model_before,
-    )
+    inputs = _model_inputs(options, settings, host, workspace, sessions.saved)
     model = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
     model = replace(model, provider=MaskedProvider(model.provider, host.masker))
     try:
@@ -151,6 +148,7 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
             permissions=permissions,
             host=host,
             board=Board(permissions),
+            tasks=tasks,
             report=reporter,
         )
         offered = _usable(_offered(tools), model, reporter)
@@ -173,6 +171,19 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
         raise
     finally:
         await close_provider(model.provider, reporter)
+
+
+def _model_inputs(
+    options: Options, settings: Settings, host: Host, workspace: Path, saved: SavedSession
+) -> ModelInputs:
+    return ModelInputs(
+        options=options.model,
+        settings=settings,
+        host=host,
+        workspace=workspace,
+        sources=options.settings,
+        session=saved.model_before,
+    )
 
 
 def _permissions(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from anyio.abc import TaskGroup
 from msgspec import Struct
 
 from caliban.cli.options import Options
@@ -26,6 +27,7 @@ class ToolInputs(Struct, frozen=True, kw_only=True):
     permissions: Permissions
     host: Host
     board: Board
+    tasks: TaskGroup | None
     report: Report
 
 
@@ -50,6 +52,7 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             strict_environment=settings.get("shell_environment") == "strict",
             masker=host.masker,
             board=inputs.board,
+            tasks=inputs.tasks,
         )
     )
     if not options.settings.bare:

@@ -13,6 +13,7 @@ STATUSES: Final = ("pending", "in_progress", "completed", "cancelled")
 FACTS: Final[Mapping[str, ToolFacts]] = {
     "TodoWrite": ToolFacts(
         kind="session",
+        needs="board",
         properties={
             "todos": sequence(
                 {"id": plain("string"), "content": plain("string"), "status": plain("string", *STATUSES)},
@@ -22,15 +23,17 @@ FACTS: Final[Mapping[str, ToolFacts]] = {
         required=("todos",),
         aliases={"items": "todos", "tasks": "todos", "list": "todos"},
     ),
-    "EnterPlanMode": ToolFacts(kind="session", properties={}, extras=(*SAID, "plan")),
+    "EnterPlanMode": ToolFacts(kind="session", needs="board", properties={}, extras=(*SAID, "plan")),
     "ExitPlanMode": ToolFacts(
         kind="session",
+        needs="board",
         properties={"plan": plain("string")},
         required=("plan",),
         ends_plan=True,
     ),
     "AskUser": ToolFacts(
         kind="session",
+        needs="board",
         properties={
             "questions": sequence(
                 {
