@@ -9,6 +9,7 @@ from caliban_tools_builtin.errors import (
     SearchFailed,
     ShellFailed,
     ToolFailed,
+    WebFailed,
 )
 from caliban_tools_builtin.specs import builtin_specs
 
@@ -21,6 +22,7 @@ __all__ = [
     "ShellFailed",
     "ToolFailed",
     "ToolOptions",
+    "WebFailed",
     "builtin_specs",
     "builtin_tools",
 ]

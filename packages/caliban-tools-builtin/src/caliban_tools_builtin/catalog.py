@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from caliban_tools_builtin.search.engine import SearchEngine
     from caliban_tools_builtin.session.ports import Asker, SessionBoard
     from caliban_tools_builtin.shell.background import BackgroundShells
+    from caliban_tools_builtin.web.ports import WebClient
 
 
 class ToolOptions(Struct, frozen=True, kw_only=True):
@@ -40,7 +41,8 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     without credentials, or with `strict_environment` only those that are known to be harmless; none of them
     gets a value that `masker` knows. Without a `board` the tools that change the session are left out;
     without an `asker` questions are declined. Commands in the background live in `tasks`; without it there
-    are none.
+    are none. `web` makes a client for each call that reaches the network; `permits` judges what a
+    call leads to, such as a redirect, as if it were a call of its own.
     """
 
     workspace: Path
@@ -55,6 +57,8 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     board: SessionBoard | None = None
     asker: Asker | None = None
     tasks: TaskGroup | None = None
+    web: Callable[[], WebClient] | None = None
+    permits: Callable[[ToolSpec, Mapping[str, Any]], bool] = lambda spec, args: True
 
 
 def builtin_tools(options: ToolOptions) -> tuple[Tool, ...]:
@@ -176,6 +180,12 @@ class _Parts:
                 return Bash(self.fence, self._options.runner, self._shell_environment, lambda: self.shells)
             case "BashOutput" | "KillShell":
                 return self._watching_work(name)
+            case "WebFetch":
+                from caliban_tools_builtin.web.fetch import WebFetch
+
+                options, spec = self._options, next(spec for spec in builtin_specs() if spec.name == name)
+                assert options.web is not None, "it is left out where there is none"
+                return WebFetch(options.web, lambda url: options.permits(spec, {"url": url}))
             case _:
                 return self._session_work(name)
 

@@ -12,6 +12,7 @@ from caliban_tools_builtin.fs.facts import FACTS as FILES
 from caliban_tools_builtin.search.facts import FACTS as SEARCHES
 from caliban_tools_builtin.session.facts import FACTS as SESSION
 from caliban_tools_builtin.shell.facts import FACTS as SHELL
+from caliban_tools_builtin.web.facts import FACTS as WEB
 
 NAMES = (
     "Read",
@@ -23,13 +24,14 @@ NAMES = (
     "Bash",
     "BashOutput",
     "KillShell",
+    "WebFetch",
     "TodoWrite",
     "EnterPlanMode",
     "ExitPlanMode",
     "AskUser",
 )
 _TEXTS = Path(__file__).with_name("text")
-_FACTS: Final[Mapping[str, ToolFacts]] = {**FILES, **SEARCHES, **SHELL, **SESSION}
+_FACTS: Final[Mapping[str, ToolFacts]] = {**FILES, **SEARCHES, **SHELL, **WEB, **SESSION}
 
 
 def builtin_specs() -> tuple[ToolSpec, ...]:

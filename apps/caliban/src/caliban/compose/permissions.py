@@ -64,6 +64,10 @@ class Permissions:
         """Whether a search may show what is at `path`."""
         return not self._ruled or self.engine.may_read(path)
 
+    def permits(self, tool: ToolSpec, args: Mapping[str, Any]) -> bool:
+        """Whether a call may run without anybody being asked."""
+        return self.decide(tool, args).action == "allow"
+
     def offers(self, tool: ToolSpec) -> bool:
         """Whether the model should be told of the tool."""
         return not self._ruled or self.engine.offers(tool)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anyio.abc import TaskGroup
 from msgspec import Struct
@@ -16,6 +17,9 @@ from caliban_common.tool import FixedTools, Tool
 from caliban_drive.notice import Notice, Report
 from caliban_settings import Settings
 from caliban_tools_builtin import ToolOptions, builtin_tools
+
+if TYPE_CHECKING:
+    from caliban_provider.http import HttpClient
 
 
 class ToolInputs(Struct, frozen=True, kw_only=True):
@@ -53,6 +57,8 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             masker=host.masker,
             board=inputs.board,
             tasks=inputs.tasks,
+            web=lambda: _page_client(settings),
+            permits=inputs.permissions.permits,
         )
     )
     if not options.settings.bare:
@@ -64,3 +70,9 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             inputs.report(words)
         tools = (*tools, *installed.tools)
     return FixedTools(tools)
+
+
+def _page_client(settings: Settings) -> HttpClient:
+    from caliban.compose.web import page_client
+
+    return page_client(settings)
