@@ -141,6 +141,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_provider_vertex.factory": "the facts of a provider are read without making one",
     "caliban_provider_vertex.foundry": "the facts of a provider are read without making one",
     "caliban_tools_builtin.catalog": "a tool's work is loaded with its first call",
+    "caliban_tools_builtin.fs.read": "notebooks are taken apart where there is one",
     "caliban_tools_builtin.search.links": "ignore rules are read where a directory holds no listed file",
     "caliban_tools_builtin.search.scan": "the child loads what its query asks for",
 }

@@ -289,3 +289,18 @@ def test_a_rule_for_edit_means_every_tool_that_edits(cli):
     call(cli, use, flags=("--permission-mode", "acceptEdits", "--deny", "Edit:a.py"))
     assert results(cli)[0].startswith("Tool call denied:")
     assert (cli.work / "a.py").read_text() == "x"
+
+
+def test_a_notebook_is_read_as_cells_and_changed_by_cell(cli):
+    cell = {"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": [], "source": ["x = 1"]}
+    book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    (cli.work / "a.ipynb").write_text(json.dumps(book, indent=1))
+    change = {"path": "a.ipynb", "edit_mode": "replace", "cell_index": 0, "new_source": "x = 2"}
+    uses = (wire.tool_use("Read", {"path": "a.ipynb"}), wire.tool_use("NotebookEdit", change))
+    cli.script(*(wire.exchange(use) for use in uses), wire.exchange(DONE))
+    done = cli.run("-p", "go", "--permission-mode", "acceptEdits")
+    assert "[cell 0, code]\nx = 1" in results(cli)[0]
+    assert "edited code cell 0; 1 cell" in results(cli, turn=2)[0]
+    cell["source"] = ["x = 2"]
+    assert (cli.work / "a.ipynb").read_text() == json.dumps(book, indent=1)
+    assert "[NotebookEdit a.ipynb]" in done.err

@@ -36,6 +36,7 @@ def test_the_tools_are_what_they_say(ws):
         ("Write", "edit", "path"),
         ("Edit", "edit", "path"),
         ("MultiEdit", "edit", "path"),
+        ("NotebookEdit", "edit", "path"),
         ("Glob", "read", "pattern"),
         ("Grep", "read", "pattern"),
         ("Bash", "execute", "command"),
@@ -82,10 +83,10 @@ def test_importing_and_building_the_tools_loads_nothing_heavy(ws):
 def test_writers_of_one_file_share_a_key_by_any_name(ws):
     (ws / "a.txt").write_text("x")
     (ws / "link").symlink_to("a.txt")
-    read, write, edit, multi_edit, glob, grep, bash = builtin_tools(ToolOptions(workspace=ws))
+    read, write, edit, multi_edit, notebook_edit, glob, grep, bash = builtin_tools(ToolOptions(workspace=ws))
     keys = {
         tool.conflict_key({"path": path})
-        for tool in (write, edit, multi_edit)
+        for tool in (write, edit, multi_edit, notebook_edit)
         for path in ("a.txt", "./x/../a.txt", "link")
     }
     assert len(keys) == 1 and None not in keys

@@ -166,6 +166,10 @@ class _Parts:
                 from caliban_tools_builtin.fs.multiedit import MultiEdit
 
                 return MultiEdit(self.fence, self.ledger)
+            case "NotebookEdit":
+                from caliban_tools_builtin.fs.notebookedit import NotebookEdit
+
+                return NotebookEdit(self.fence, self.ledger)
             case "Glob":
                 from caliban_tools_builtin.search.glob import Glob
 

@@ -19,6 +19,7 @@ NAMES = (
     "Write",
     "Edit",
     "MultiEdit",
+    "NotebookEdit",
     "Glob",
     "Grep",
     "Bash",

@@ -65,4 +65,24 @@ FACTS: Final[Mapping[str, ToolFacts]] = {
         roles={"path": "writes"},
         aliases=PATH_ALIASES,
     ),
+    "NotebookEdit": ToolFacts(
+        kind="edit",
+        properties={
+            "path": plain("string"),
+            "action": plain("string", "add", "edit", "delete"),
+            "index": whole("cell, from 0; add puts it before (default: last)", low=0),
+            "cell_type": plain("string", "code", "markdown", "raw"),
+            "source": plain("string"),
+        },
+        required=("path", "action"),
+        roles={"path": "writes"},
+        aliases={
+            **PATH_ALIASES,
+            "notebook_path": "path",
+            "edit_mode": "action",
+            "new_source": "source",
+            "cell_index": "index",
+            "cell_number": "index",
+        },
+    ),
 }
