@@ -92,6 +92,7 @@ PROGRAM_RUNNERS: Mapping[str, str] = {
 
 HEAVY = (
     "asyncio",
+    "html_to_markdown",
     "httpx",
     "importlib.metadata",
     "jsonschema_rs",
@@ -123,6 +124,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.faces.headless": "schemas are loaded for --json-schema only",
     "caliban.compose.host": "what hides the process is loaded with the first program that it starts",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
+    "caliban.compose.tools": "what reaches the network is loaded with the first call that does",
     "caliban.faces.prompt": "files are attached for prompts with an @ only",
     "caliban.compose.provider": "keys that renew are loaded where a program gives them",
     "caliban.compose.model": "the router is loaded where there may be routes only",
@@ -139,6 +141,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_provider_vertex.factory": "the facts of a provider are read without making one",
     "caliban_provider_vertex.foundry": "the facts of a provider are read without making one",
     "caliban_tools_builtin.catalog": "a tool's work is loaded with its first call",
+    "caliban_tools_builtin.fs.read": "notebooks are taken apart where there is one",
     "caliban_tools_builtin.search.links": "ignore rules are read where a directory holds no listed file",
     "caliban_tools_builtin.search.scan": "the child loads what its query asks for",
 }
@@ -181,6 +184,7 @@ WALLS: Mapping[str, str] = {
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.dispatch:invoke": "the call of a tool: its fault is a result that the model reads",
     "caliban_agent_core.registry:_load": "the load of a plugin: its fault is named and the tool left out",
+    "caliban_tools_builtin.web.page:_markdown": "the converter of pages: what it raises is no text",
     "caliban_provider.registry:_load": "the load of a plugin: its fault is an unknown provider that says why",
 }
 """`module:function` that catches every exception -> what it walls off."""

@@ -27,6 +27,16 @@ DATA = Path(__file__).parent / "data"
 FILLER = "lorem ipsum dolor " * 1500
 """Enough text for the marks of the prompt cache and for compaction; golden files count its repetitions."""
 
+ONLY_READ_AND_BASH = tuple(
+    flag
+    for name in (
+        *("Glob", "Grep", "Write", "Edit", "MultiEdit", "NotebookEdit", "BashOutput", "KillShell"),
+        *("WebFetch", "WebSearch", "TodoWrite", "EnterPlanMode", "ExitPlanMode", "AskUser"),
+    )
+    for flag in ("--deny", name)
+)
+"""For bodies that need not say what every tool is."""
+
 VOLATILE = (
     (r", \d+\.\d s(?=; (?:go on|not saved))", ", <seconds>"),
     (r'"prices_as_of":"[0-9-]+"', '"prices_as_of":"<date>"'),

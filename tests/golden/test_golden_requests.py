@@ -6,7 +6,7 @@ import base64
 import json
 
 import pytest
-from golden_kit import Names, asked, check, files, part, transcript
+from golden_kit import ONLY_READ_AND_BASH, Names, asked, check, files, part, transcript
 from golden_wires import ODD, PNG, Last, is_turn, replies, stored
 from prefix_kit import WIRES, Said
 
@@ -39,7 +39,6 @@ SCHEMA = json.dumps(
     ensure_ascii=False,
 )
 CALLS = (("Read", {"path": "pixel.png"}), ("Bash", {"command": "echo 'n ü'", "timeout_seconds": 9}))
-FEW = tuple(flag for name in ("Glob", "Grep", "Write", "Edit") for flag in ("--deny", name))
 ONES = {
     "bare": ("--no-tools", "--no-system", "--no-prompt-cache", "--max-tokens", "99"),
     "all tools": ("--system", "Be brief."),
@@ -57,7 +56,7 @@ def test_a_stored_conversation_goes_on_with_the_frozen_bodies(cli, name):
     (kept / "s.json").write_bytes(stored(wire.provider, wire.model))
     (cli.work / "pixel.png").write_bytes(base64.b64decode(PNG))
     args = ("-p", "And @pixel.png?", "-r", "s", "--sessions-dir", "../home/kept", "--output-format", "json")
-    args += ("--provider", wire.provider, "--model", wire.model, "--system", "Be brief.", *FEW)
+    args += ("--provider", wire.provider, "--model", wire.model, "--system", "Be brief.", *ONLY_READ_AND_BASH)
     args += ("--allow", "Bash:echo *", "--json-schema", SCHEMA, "--temperature", "0.5")
     args += ("--settings", '{"effort": "high"}')
     server = replies(wire, Said(number=4, calls=CALLS), Last(number=5, calls=()))

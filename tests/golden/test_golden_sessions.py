@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from command_kit import Cli
-from golden_kit import Names, asked, check, files, part, transcript
+from golden_kit import ONLY_READ_AND_BASH, Names, asked, check, files, part, transcript
 from golden_wires import ODD, PNG, SECRET
 from hang_guard import HANG_S
 
@@ -19,7 +19,7 @@ from caliban_provider_anthropic.testing import wire
 JSON = ("--output-format", "json")
 STREAM = ("--output-format", "stream-json")
 BRIEF = ("--system", "Be brief.", "--model", "claude-sonnet-4-6")
-FEW = (*BRIEF, *(flag for name in ("Glob", "Grep", "Write", "Edit") for flag in ("--deny", name)))
+FEW = (*BRIEF, *ONLY_READ_AND_BASH)
 """The flags of runs that read files; their tools stand in every body."""
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search"}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [{"a": 1.50}]}

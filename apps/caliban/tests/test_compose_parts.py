@@ -3,10 +3,11 @@
 import pytest
 
 from caliban.cli.options import Options, PermissionOptions, SettingsOptions, WorkspaceOptions
+from caliban.compose.board import Board
 from caliban.compose.host import Host
 from caliban.compose.permissions import build_permissions
 from caliban.compose.settings import build_settings
-from caliban.compose.tools import build_tools
+from caliban.compose.tools import ToolInputs, build_tools
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
 from caliban_common.tool import FilteredTools
@@ -50,7 +51,16 @@ def test_a_tool_that_rules_deny_altogether_is_not_offered(settings, work, notice
         permissions = build_permissions(PermissionOptions(**flags), settings(), work, trusted=False)
         options = Options(workspace=WorkspaceOptions(no_tools=no_tools), settings=SettingsOptions(bare=True))
         source = build_tools(
-            options, settings(), work, permissions, Host(environ={}, runner=Runner()), notices.append
+            ToolInputs(
+                options=options,
+                settings=settings(),
+                workspace=work,
+                permissions=permissions,
+                host=Host(environ={}, runner=Runner()),
+                board=Board(permissions),
+                tasks=None,
+                report=notices.append,
+            )
         )
         return {tool.spec.name for tool in FilteredTools(source, permissions.offers).tools()}
 

@@ -65,6 +65,8 @@ def test_arguments_are_read_with_their_types_and_defaults() -> None:
     empty = Arguments({"path": None}, known=KNOWN)
     assert (empty.optional_string("path"), empty.string("path", "d")) == (None, "d")
     assert (empty.integer("limit", 7, low=1, high=9), empty.boolean("all", False)) == (7, False)
+    assert Arguments({"all": [{"a": 1}]}, known=KNOWN).objects("all") == ({"a": 1},)
+    assert empty.objects("all", required=False) == ()
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import anyio
 import pytest
 from hang_guard import HANG_S
@@ -50,7 +48,7 @@ class Memory:
     def replace(self, messages: tuple[Message, ...]) -> None:
         self.messages = list(messages)
 
-    def note(self, *, prefix: Mapping[str, str]) -> None:
+    def note(self, *, prefix=None, todos=None, plan_mode=None) -> None:
         pass
 
     def add_usage(self, usage: Usage) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import anyio
 import pytest
 from hang_guard import HANG_S
@@ -43,8 +41,9 @@ class Memory:
     def replace(self, messages: tuple[Message, ...]) -> None:
         self.messages = list(messages)
 
-    def note(self, *, prefix: Mapping[str, str]) -> None:
-        self.prefix = prefix
+    def note(self, *, prefix=None, todos=None, plan_mode=None) -> None:
+        if prefix is not None:
+            self.prefix = prefix
 
     def add_usage(self, usage: Usage) -> None:
         self.usage += usage

@@ -73,6 +73,26 @@ class TestModes:
         assert decision.action == "deny"
         assert "ExitPlanMode" in decision.reason
 
+    @pytest.mark.parametrize(
+        ("own", "interactive", "verdict"),
+        [(True, False, "allow"), (True, True, "ask"), (False, False, "ask"), (False, True, "ask")],
+    )
+    def test_plan_mode_of_the_models_own_is_left_where_nobody_can_be_asked(
+        self, own: bool, interactive: bool, verdict: str, scene: Any
+    ) -> None:
+        engine = scene.engine(interactive=interactive).in_mode("plan", own=own)
+        leave, write = scene.spec("ExitPlanMode"), scene.spec("Write")
+        assert engine.explain(leave, {"plan": "x"}).verdict == verdict
+        assert engine.decide(write, {"path": "a"}).action == "deny"
+        denied = scene.engine(("deny", "ExitPlanMode"), interactive=interactive).in_mode("plan", own=own)
+        assert denied.decide(leave, {"plan": "x"}).action == "deny"
+        back = engine.in_mode("acceptEdits")
+        assert (back.mode, back.decide(write, {"path": "a"}).action) == ("acceptEdits", "allow")
+
+    def test_without_a_person_a_plan_is_for_the_next_run(self, scene: Any) -> None:
+        reason = scene.decide("ExitPlanMode", {"plan": "x"}, mode="plan", interactive=False).reason
+        assert reason.endswith("once it is approved, it is carried out with another mode than plan.")
+
     def test_no_rule_lets_the_model_leave_plan_mode(self, scene: Any) -> None:
         found = scene.explain("ExitPlanMode", {"plan": "x"}, ("allow", "ExitPlanMode"), mode="plan")
         assert (found.verdict, found.human_only) == (

@@ -33,6 +33,11 @@ async def test_a_program_gives_its_code_and_both_streams(runner, sh):
     assert await runner.run(sh("kill -9 $$")) == completed(code=-9)
 
 
+async def test_merged_streams_keep_their_order(runner, sh):
+    command = sh("echo 1; echo 2 >&2; echo 3", merged=True)
+    assert await runner.run(command) == completed(b"1\n2\n3\n")
+
+
 async def test_it_has_the_environment_that_it_is_given_and_nothing_else(runner):
     command = Command(argv=("/usr/bin/env",), env={"A": "1"}, marker="MARK")
     lines = (await runner.run(command)).stdout.text().splitlines()

@@ -353,3 +353,16 @@ def test_a_lone_surrogate_leaves_the_files_valid(store: SessionStore) -> None:
         assert store.load("work").messages[0].tool_uses[0].input == {"command": "a\ufffdb"}
     (store.directory / "work.json").read_text("utf-8")
     assert store.load("work").messages[0].tool_uses[0].input == {"command": "a\ufffdb"}
+
+
+def test_tasks_and_plan_mode_are_kept_and_kept_through_a_fork(store: SessionStore) -> None:
+    todos = ({"id": "1", "content": "look", "status": "pending"},)
+    with store.open("s") as session:
+        session.append(user("one"))
+        session.note(todos=todos, plan_mode=True)
+        assert (store.load("s").todos, store.load("s").plan_mode) == (todos, True)
+    with store.fork("s", "t") as other:
+        assert (other.state.todos, other.state.plan_mode) == (todos, True)
+        other.note(todos=(), plan_mode=False)
+    assert (store.load("t").todos, store.load("t").plan_mode) == ((), False)
+    assert (store.load("s").todos, store.load("s").plan_mode) == (todos, True)

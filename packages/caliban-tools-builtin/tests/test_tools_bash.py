@@ -188,7 +188,7 @@ def test_a_command_sees_the_built_environment_only(make):
         ({"command": "a\ud800"}, "Unicode"),
         ({"command": "ls", "timeout_seconds": 0}, "between 1 and 600"),
         ({"command": "ls", "timeout_seconds": 601}, "between 1 and 600"),
-        ({"command": "ls", "background": True}, "unknown argument 'background'"),
+        ({"command": "ls", "shell": "zsh"}, "unknown argument 'shell'"),
         ({}, "missing required argument 'command'"),
     ],
 )

@@ -56,6 +56,16 @@ class Arguments:
             raise ArgumentError(f"argument {name!r} must be true or false, got {_kind(value)}")
         return value
 
+    def objects(self, name: str, *, required: bool = True) -> tuple[Mapping[str, Any], ...]:
+        """A list of objects; when absent and not `required`, none."""
+        value = self._take(name, None if required else [])
+        if not isinstance(value, list | tuple):
+            raise ArgumentError(f"argument {name!r} must be an array, got {_kind(value)}")
+        for number, item in enumerate(value, 1):
+            if not isinstance(item, Mapping):
+                raise ArgumentError(f"item {number} of {name!r} must be an object, got {_kind(item)}")
+        return tuple(value)
+
     def _take(self, name: str, default: Any) -> Any:
         value = self._values.get(name)
         if value is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import anyio
 from msgspec import Struct
@@ -111,9 +111,11 @@ class Conversation:
 
     def record(self, event: AgentEvent) -> None:
         """Fold in what happens outside of runs; a failure is told with the next prompt, or at the end."""
-        failure = self.recorder.record(event)
-        if failure is not None:
-            self._failures.append(failure)
+        self._keep(self.recorder.record(event))
+
+    def note(self, *, todos: tuple[Mapping[str, Any], ...] | None, plan_mode: bool | None) -> None:
+        """Remember what a tool has changed of the session; a failure is told likewise."""
+        self._keep(self.recorder.note(todos=todos, plan_mode=plan_mode))
 
     def take_failures(self) -> tuple[Notice, ...]:
         """What is to be told of recording outside of runs, once."""
@@ -144,6 +146,10 @@ class Conversation:
             self._current.interrupt()
         elif waiting:
             self._interrupts_next = True
+
+    def _keep(self, failure: Notice | None) -> None:
+        if failure is not None:
+            self._failures.append(failure)
 
     async def _admit_steering(self, message: Message) -> tuple[Message, ...]:
         """Likewise for what is said to a run at work; one that is denied is told of."""

@@ -7,7 +7,7 @@ A prompt that the hooks deny is recorded nowhere.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.compact.summary import is_summary
@@ -112,6 +112,12 @@ class Session:
     def steer(self, message: Message) -> None:
         """Say `message` to the run at work: the model reads it with its next turn."""
         self._conversation.steering.put(message)
+
+    def note(
+        self, *, todos: tuple[Mapping[str, Any], ...] | None = None, plan_mode: bool | None = None
+    ) -> None:
+        """Remember the list of tasks, or whether plan mode is on."""
+        self._conversation.note(todos=todos, plan_mode=plan_mode)
 
     async def aclose(self, reason: str = "") -> None:
         """Tell the hooks, for a moment, and let go of the store; a failure is reported."""

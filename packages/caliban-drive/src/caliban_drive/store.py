@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, assert_never
+from typing import Any, Protocol, assert_never
 
 from caliban_agent_core.prefix import PrefixWatch
 from caliban_common.errors import CalibanError
@@ -53,8 +53,14 @@ class Store(Protocol):
         """Remember what was spent."""
         ...
 
-    def note(self, *, prefix: Mapping[str, str]) -> None:
-        """Remember what prompts begin with, as digests by part."""
+    def note(
+        self,
+        *,
+        prefix: Mapping[str, str] | None = None,
+        todos: tuple[Mapping[str, Any], ...] | None = None,
+        plan_mode: bool | None = None,
+    ) -> None:
+        """Remember what prompts begin with (digests by part), the list of tasks, whether plan mode is on."""
         ...
 
     def close(self) -> None:
@@ -125,6 +131,10 @@ class Recorder:
         if usage != Usage():
             failures.append(self._write(lambda store: store.add_usage(usage)))
         return next((failure for failure in failures if failure is not None), None)
+
+    def note(self, *, todos: tuple[Mapping[str, Any], ...] | None, plan_mode: bool | None) -> Notice | None:
+        """Remember what a tool has changed of the session; what to tell a person when that failed."""
+        return self._write(lambda store: store.note(todos=todos, plan_mode=plan_mode))
 
     def close(self) -> Notice | None:
         """Let go of the store; what to tell a person when that failed."""

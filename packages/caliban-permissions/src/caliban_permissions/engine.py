@@ -77,6 +77,17 @@ class Engine:
         self._sandboxed = sandboxed
         self._reads_free = auto_allow_read_only
         self._words = words
+        self._plan_is_own = False
+
+    def in_mode(self, mode: PermissionMode, *, own: bool = False) -> Engine:
+        """The same engine in another mode; `own` says that the model itself asked for it.
+
+        Where nobody can be asked, a plan mode of its own is one that it may leave: that opens nothing.
+        """
+        other = copy(self)
+        other.mode = _unasked(mode) if self._auto_allow else mode
+        other._plan_is_own = own
+        return other
 
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
         """The final verdict for this face; without a person an ask is a deny that says what would help."""
@@ -163,7 +174,7 @@ class Engine:
             return judgement, ModeVerdict("allow", "", "permissions are disabled")
         judgement = self._judge(tool, args, self._chain)
         if self.mode == "plan" and judgement.action != "deny":
-            judgement = _in_plan(tool, judgement)
+            judgement = _in_plan(tool, judgement, may_leave=self._plan_is_own and not self.interactive)
         return judgement, apply_mode(judgement, self.mode, tool, sandboxed=self._sandboxed)
 
     def _judge(self, tool: JudgedTool, args: Mapping[str, Any], chain: RuleChain) -> Judgement:
@@ -229,9 +240,9 @@ def _denies_all(chain: RuleChain, tool: str, now: datetime) -> bool:
     return False
 
 
-def _in_plan(tool: JudgedTool, judgement: Judgement) -> Judgement:
+def _in_plan(tool: JudgedTool, judgement: Judgement, *, may_leave: bool) -> Judgement:
     """Plan mode is left by a person, whatever rules say, and a person believes a tool that it only reads."""
-    if tool.spec.ends_plan:
+    if tool.spec.ends_plan and not may_leave:
         reason = "leaving plan mode needs the user's approval of the plan"
     elif tool.harmless:
         return judgement

@@ -29,12 +29,14 @@ class RemedyWords(Struct, frozen=True, kw_only=True):
 
     `rule` is an allow rule, with its pattern as one word of a shell in the place of `{}`; several are put
     together with `joint`. `anything` turns every ask into an allow, `edits` allows those in the workspace.
+    `approved` is what carries out a plan that a person has read.
     """
 
     rule: str = "the allow rule {}"
     joint: str = " and "
     anything: str = "`auto_allow` (dangerous: every ask becomes an allow)"
     edits: str = "the mode acceptEdits"
+    approved: str = "another mode than plan"
 
 
 LIBRARY_WORDS: Final = RemedyWords()
@@ -83,6 +85,8 @@ def _remedy(judgement: Judgement, suggestions: tuple[str, ...], trial: Trial, wo
         if trial.tool.edits and not judgement.human_only and not judgement.explicit:
             others = [f"or all edits in the workspace with {words.edits}"]
         return f"{', '.join([f'To allow it, run with {rules}', *others])}."
+    if trial.tool.spec.ends_plan and any(only.kind == "plan" for only in judgement.human_only):
+        return f"Put the plan into your answer; once it is approved, it is carried out with {words.approved}."
     asking = _asking(judgement)
     if asking is not None:
         return f"No rule on the command line overrules it: {asking}."

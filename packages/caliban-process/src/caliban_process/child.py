@@ -72,7 +72,7 @@ def spawn(command: Command) -> Child:
             env=dict(command.env),
             stdin=subprocess.DEVNULL if stdin_read == CLOSED else stdin_read,
             stdout=stdout_write,
-            stderr=stderr_write,
+            stderr=stdout_write if command.merged else stderr_write,
             start_new_session=command.session,
             process_group=None if command.session else 0,
         )

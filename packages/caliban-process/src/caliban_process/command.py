@@ -21,7 +21,8 @@ class Command(Struct, frozen=True, kw_only=True):
     when it is ended; zero means SIGKILL at once. With `session` it has a session of its own, otherwise only a
     group: Linux schedules sessions against each other, which slows a short program beside a busy terminal by
     a third. `marker` names a variable that marks everything it starts, so that nothing escapes by leaving the
-    session. `max_processes` bounds, roughly, how many processes and threads it may have.
+    session. `max_processes` bounds, roughly, how many processes and threads it may have. With `merged` its
+    standard error goes where its output goes, in the order in which it writes (POSIX).
     """
 
     argv: tuple[str, ...]
@@ -34,6 +35,7 @@ class Command(Struct, frozen=True, kw_only=True):
     output: OutputLimit = OutputLimit()
     marker: str | None = None
     max_processes: int | None = None
+    merged: bool = False
 
 
 class Completed(Struct, frozen=True, kw_only=True):

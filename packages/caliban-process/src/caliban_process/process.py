@@ -76,8 +76,8 @@ class Process:
         await self._stderr_done.wait()
         return not self._stderr.is_refused
 
-    async def stop(self) -> None:
-        """End it and all that it has started: SIGTERM, SIGKILL after `grace_s`.
+    async def stop(self, grace_s: float | None = None) -> None:
+        """End it and all that it has started: SIGTERM, SIGKILL after `grace_s`, or that of its command.
 
         If it has ended by itself, what it left in its session is stopped. A process that moved to a session
         of its own is then a daemon that was wanted: the watchdog ends it with us.
@@ -94,7 +94,7 @@ class Process:
         others = find()
         self.stopped += len(others)
         if others or not self._has_exited or not IS_LINUX:
-            await _stop(self._child, others, find, self._command.grace_s)
+            await _stop(self._child, others, find, self._command.grace_s if grace_s is None else grace_s)
         self._is_stopped = True
 
     async def watch_orphans(self) -> None:

@@ -6,9 +6,9 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 from msgspec import Struct
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
 """Where a scheme's servers listen unless an address says otherwise."""
+
+Addresses: TypeAlias = Callable[["Origin"], Awaitable[tuple[str, ...]]]
 
 _READ_BYTES = 128 * 1024
 _WRITE_BYTES = 256 * 1024
@@ -50,11 +52,20 @@ class HttpTimeouts(Struct, frozen=True, kw_only=True):
 
 
 class Pool:
-    """Connections by origin; `context` is asked for the first one that needs TLS."""
+    """Connections by origin; `context` is asked for the first one that needs TLS.
 
-    def __init__(self, limits: HttpTimeouts, context: Callable[[], ssl.SSLContext]) -> None:
+    `addresses` says what is dialled for an origin, and may refuse it.
+    """
+
+    def __init__(
+        self,
+        limits: HttpTimeouts,
+        context: Callable[[], ssl.SSLContext],
+        addresses: Addresses | None = None,
+    ) -> None:
         self._limits = limits
         self._context = context
+        self._addresses = addresses
         self._idle: dict[Origin, list[Connection]] = {}
 
     async def request(self, origin: Origin, method: str, request: bytes) -> ConnectionResponse:
@@ -107,17 +118,30 @@ class Pool:
         context = self._context() if origin.scheme == "https" else None
         try:
             with anyio.move_on_after(self._limits.connect_s):
-                return Connection(origin, await _stream(origin, context), self._limits)
+                return Connection(origin, await self._stream(origin, context), self._limits)
         except _BROKEN as error:
             raise faults.unconnected(error, str(origin)) from error
         raise faults.connect_timeout(str(origin), self._limits.connect_s)
 
+    async def _stream(self, origin: Origin, context: ssl.SSLContext | None) -> ByteStream:
+        if self._addresses is None:
+            return await _dialled(origin, origin.host, context)
+        addresses = await self._addresses(origin)
+        for address in addresses[:-1]:
+            with anyio.move_on_after(self._limits.connect_s / len(addresses)):
+                try:
+                    return await _dialled(origin, address, context)
+                except _BROKEN:
+                    continue
+        return await _dialled(origin, addresses[-1], context)
 
-async def _stream(origin: Origin, context: ssl.SSLContext | None) -> ByteStream:
+
+async def _dialled(origin: Origin, host: str, context: ssl.SSLContext | None) -> ByteStream:
+    """A connection to `host`, which is that of `origin` or one of its addresses."""
     if context is None:
-        return await anyio.connect_tcp(origin.host, origin.port)
+        return await anyio.connect_tcp(host, origin.port)
     return await anyio.connect_tcp(
-        origin.host, origin.port, ssl_context=context, tls_standard_compatible=False
+        host, origin.port, ssl_context=context, tls_hostname=origin.host, tls_standard_compatible=False
     )
 
 

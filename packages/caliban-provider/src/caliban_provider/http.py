@@ -10,7 +10,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 import anyio
@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from caliban_provider import faults, tls, unpack
 from caliban_provider.address import is_address
-from caliban_provider.connection import HttpTimeouts, Origin, Pool
+from caliban_provider.connection import PORTS, HttpTimeouts, Origin, Pool
 from caliban_provider.errors import BadResponse, InvalidRequest, ProviderError
 from caliban_provider.httpx_client import HttpxClient, proxy_before
 from caliban_provider.options import check_headers
@@ -27,6 +27,10 @@ from caliban_provider.plain_request import LOOPBACK, may_be_proxied, plain_reque
 _CLOSE_S = 2.0
 _DRAIN_S = 0.05
 _HEADERS: Mapping[str, str] = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "caliban"}
+
+
+if TYPE_CHECKING:
+    from caliban_provider.egress import EgressGuard
 
 
 class _Opened(Protocol):
@@ -71,8 +75,8 @@ class HttpClient:
 
     `connect_s` bounds connecting, `read_s` the wait for the head and between two pieces of a body, `write_s`
     each write. Redirects are not followed and cookies not kept: a key never travels to another address.
-    Proxies are taken from the environment, but never for a server on this machine. One event loop uses
-    a client.
+    Proxies are taken from the environment, but never for a server on this machine. With a `guard` only those
+    servers are asked that it lets through. One event loop uses a client.
     """
 
     def __init__(
@@ -82,10 +86,12 @@ class HttpClient:
         read_s: float = 300.0,
         write_s: float = 60.0,
         tls: ssl.SSLContext | None = None,
+        guard: EgressGuard | None = None,
     ) -> None:
         self._limits = HttpTimeouts(connect_s=connect_s, read_s=read_s, write_s=write_s)
         self._tls = tls
-        self._pool = Pool(self._limits, self._context)
+        self._guard = guard
+        self._pool = Pool(self._limits, self._context, None if guard is None else guard.addresses)
         self._httpx = HttpxClient(self._limits, self._pool, _HEADERS, self._context)
 
     @asynccontextmanager
@@ -113,6 +119,8 @@ class HttpClient:
 
     async def _begun(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> _Opened:
         host = _host(url)
+        if self._guard is not None:
+            await _check_egress(self._guard, url)
         request = plain_request(method, url, headers, body, defaults=_HEADERS)
         if request is None or self._is_proxied(request.origin):
             return await self._httpx.request(method, url, headers, body, host=host)
@@ -127,6 +135,18 @@ class HttpClient:
         if self._tls is None:
             self._tls = tls.default_context()
         return self._tls
+
+
+async def _check_egress(guard: EgressGuard, url: str) -> None:
+    """Refuse a server also where a proxy would ask it; a name that only the proxy knows is left to that."""
+    parts = urlsplit(url)
+    scheme = parts.scheme.lower()
+    try:
+        await guard.addresses(
+            Origin(scheme=scheme, host=parts.hostname or "", port=parts.port or PORTS[scheme])
+        )
+    except OSError:
+        pass
 
 
 def _unpacked(answer: _Opened, host: str) -> AsyncIterator[bytes]:

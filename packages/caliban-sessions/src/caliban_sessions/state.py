@@ -31,9 +31,9 @@ class SessionState(Struct, frozen=True, kw_only=True):
     `messages` is the live history, in order. The times are in UTC, to the millisecond. `todos` are plain data
     (`id`, `content`, `status`). `prefix` is what the last prompt began with, as short digests by part.
     `forked_from` names the session that this one was forked from, `workspace` the directory it was last used
-    in. Nothing in here carries authority: a file can be edited, so modes, rules and addresses never come from
-    a session. `warnings` name what was damaged on disk and what was done about it; they do not count when two
-    states are compared.
+    in. Nothing in here carries authority: a file can be edited, so rules and addresses never come from a
+    session, nor a mode that allows more: `plan_mode` only forbids. `warnings` name what was damaged on disk
+    and what was done about it; they do not count when two states are compared.
     """
 
     name: str

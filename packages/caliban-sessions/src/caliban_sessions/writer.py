@@ -124,8 +124,10 @@ class SessionWriter:
         model: str | None = None,
         workspace: str | None = None,
         prefix: Mapping[str, str] | None = None,
+        todos: tuple[Mapping[str, Any], ...] | None = None,
+        plan_mode: bool | None = None,
     ) -> None:
-        """Remember who answers from now on, where, and what prompts begin with.
+        """Remember who answers from now on, where, what prompts begin with, the tasks, and plan mode.
 
         Raises `SessionWriteError`.
         """
@@ -134,6 +136,8 @@ class SessionWriter:
             "model": model,
             "workspace": workspace,
             "prefix": None if prefix is None else dict(prefix),
+            "todos": todos,
+            "plan_mode": plan_mode,
         }
         facts: dict[str, Any] = {
             key: value for key, value in asked.items() if value not in (None, getattr(self._ledger, key))

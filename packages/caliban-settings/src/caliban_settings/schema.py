@@ -338,6 +338,12 @@ SCHEMA: Final[tuple[Key, ...]] = (
         doc="`block` puts the administrator's settings above all others.",
     ),
     Key(
+        path="web_fetch_hosts",
+        form=TEXTS,
+        scopes=PERSON,
+        doc="Hosts, as name or name:port, that WebFetch may ask although they are not public.",
+    ),
+    Key(
         path="additional_directories",
         form=TEXTS,
         merge="join",

@@ -1,4 +1,4 @@
-"""The built-in tools of Caliban: Read, Write, Edit, Glob, Grep and Bash."""
+"""The built-in tools of Caliban: files, search, the shell and the session itself."""
 
 from caliban_tools_builtin.catalog import ToolOptions, builtin_tools
 from caliban_tools_builtin.errors import (
@@ -9,6 +9,7 @@ from caliban_tools_builtin.errors import (
     SearchFailed,
     ShellFailed,
     ToolFailed,
+    WebFailed,
 )
 from caliban_tools_builtin.specs import builtin_specs
 
@@ -21,6 +22,7 @@ __all__ = [
     "ShellFailed",
     "ToolFailed",
     "ToolOptions",
+    "WebFailed",
     "builtin_specs",
     "builtin_tools",
 ]

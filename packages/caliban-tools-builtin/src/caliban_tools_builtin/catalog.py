@@ -17,12 +17,17 @@ from msgspec import Struct, field
 from caliban_common.mask import Masker
 from caliban_common.tool import Tool, ToolContext, ToolOutput, ToolSpec
 from caliban_process import Runner
-from caliban_tools_builtin.specs import builtin_specs
+from caliban_tools_builtin.specs import builtin_specs, needed_option
 
 if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
     from caliban_tools_builtin.fence import Fence
     from caliban_tools_builtin.fs.tracker import ReadTracker
     from caliban_tools_builtin.search.engine import SearchEngine
+    from caliban_tools_builtin.session.ports import Asker, SessionBoard
+    from caliban_tools_builtin.shell.background import BackgroundShells
+    from caliban_tools_builtin.web.ports import WebClient
 
 
 class ToolOptions(Struct, frozen=True, kw_only=True):
@@ -34,7 +39,10 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     place for rules that deny reading. `runner` starts the programs of Bash, Glob and Grep: one for a whole
     process, so that a wrapper stands around all of them. Commands get the variables of `host_environment`
     without credentials, or with `strict_environment` only those that are known to be harmless; none of them
-    gets a value that `masker` knows.
+    gets a value that `masker` knows. Without a `board` the tools that change the session are left out;
+    without an `asker` questions are declined. Commands in the background live in `tasks`; without it there
+    are none. `web` makes a client for each call that reaches the network; `permits` judges what a
+    call leads to, such as a redirect, as if it were a call of its own.
     """
 
     workspace: Path
@@ -46,15 +54,26 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     runner: Runner = field(default_factory=Runner)
     strict_environment: bool = False
     masker: Masker = field(default_factory=Masker)
+    board: SessionBoard | None = None
+    asker: Asker | None = None
+    tasks: TaskGroup | None = None
+    web: Callable[[], WebClient] | None = None
+    permits: Callable[[ToolSpec, Mapping[str, Any]], bool] = lambda spec, args: True
 
 
 def builtin_tools(options: ToolOptions) -> tuple[Tool, ...]:
-    """Read, Write, Edit, Glob, Grep and Bash for one session.
+    """The built-in tools for one session, as far as `options` has what they need.
 
     They share one fence, and one ledger of what the session's model has read: make a set per session.
     """
     parts = _Parts(options)
-    return tuple(_LazyTool(spec, parts) for spec in builtin_specs())
+    return tuple(_LazyTool(spec, parts) for spec in builtin_specs() if _is_served(spec, options))
+
+
+def _is_served(spec: ToolSpec, options: ToolOptions) -> bool:
+    """Whether there is what the tool works on."""
+    needed = needed_option(spec.name)
+    return not needed or getattr(options, needed) is not None
 
 
 class _Work(Protocol):
@@ -110,6 +129,13 @@ class _Parts:
 
         return SearchEngine(self.fence.workspace, self._options.runner)
 
+    @cached_property
+    def shells(self) -> BackgroundShells | None:
+        from caliban_tools_builtin.shell.background import BackgroundShells
+
+        tasks = self._options.tasks
+        return None if tasks is None else BackgroundShells(self._options.runner, tasks)
+
     def _shell_environment(self) -> dict[str, str]:
         from caliban_process.environ import shell_environment
 
@@ -136,6 +162,14 @@ class _Parts:
                 from caliban_tools_builtin.fs.edit import Edit
 
                 return Edit(self.fence, self.ledger)
+            case "MultiEdit":
+                from caliban_tools_builtin.fs.multiedit import MultiEdit
+
+                return MultiEdit(self.fence, self.ledger)
+            case "NotebookEdit":
+                from caliban_tools_builtin.fs.notebookedit import NotebookEdit
+
+                return NotebookEdit(self.fence, self.ledger)
             case "Glob":
                 from caliban_tools_builtin.search.glob import Glob
 
@@ -147,6 +181,43 @@ class _Parts:
             case "Bash":
                 from caliban_tools_builtin.shell.bash import Bash
 
-                return Bash(self.fence, self._options.runner, self._shell_environment)
+                return Bash(self.fence, self._options.runner, self._shell_environment, lambda: self.shells)
+            case "BashOutput" | "KillShell":
+                return self._watching_work(name)
+            case "WebFetch":
+                from caliban_tools_builtin.web.fetch import WebFetch
+
+                options, spec = self._options, next(spec for spec in builtin_specs() if spec.name == name)
+                assert options.web is not None, "it is left out where there is none"
+                return WebFetch(options.web, lambda url: options.permits(spec, {"url": url}))
+            case _:
+                return self._session_work(name)
+
+    def _watching_work(self, name: str) -> _Work:
+        from caliban_tools_builtin.shell.watch import BashOutput, KillShell
+
+        assert self.shells is not None, "these tools are left out where there is none"
+        return BashOutput(self.shells) if name == "BashOutput" else KillShell(self.shells)
+
+    def _session_work(self, name: str) -> _Work:
+        board = self._options.board
+        assert board is not None, "these tools are left out where there is none"
+        match name:
+            case "TodoWrite":
+                from caliban_tools_builtin.session.todos import TodoWrite
+
+                return TodoWrite(board)
+            case "EnterPlanMode":
+                from caliban_tools_builtin.session.plan import EnterPlanMode
+
+                return EnterPlanMode(board)
+            case "ExitPlanMode":
+                from caliban_tools_builtin.session.plan import ExitPlanMode
+
+                return ExitPlanMode(board)
+            case "AskUser":
+                from caliban_tools_builtin.session.ask import AskUser
+
+                return AskUser(self._options.asker)
             case _:
                 raise KeyError(name)

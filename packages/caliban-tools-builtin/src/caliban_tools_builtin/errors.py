@@ -7,7 +7,8 @@
         │   └── FileMissing there is no such file
         ├── EditRefused     the edit does not fit the file; nothing was written
         ├── SearchFailed    a pattern that cannot be searched for, or a search that could not run
-        └── ShellFailed     a command that could not be started
+        ├── ShellFailed     a command that could not be started
+        └── WebFailed       an address that gave nothing
 
 `ToolFailed` never leaves `invoke`: `answer.answered` turns it into an output with `is_error`.
 """
@@ -47,3 +48,7 @@ class SearchFailed(ToolFailed):
 
 class ShellFailed(ToolFailed):
     """A command that could not be started."""
+
+
+class WebFailed(ToolFailed):
+    """An address that gave nothing: not reached, not allowed, not text, too large or too slow."""

@@ -1,17 +1,38 @@
-"""What is known of each tool: arguments and facts as data here, descriptions in `text/<name>.md`."""
+"""The built-in tools by name: facts in `facts` of each room, descriptions in `text/<name>.md`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Final
 
-from msgspec import Struct
+from caliban_common.tool import ToolSpec
+from caliban_tools_builtin.facts import ToolFacts
+from caliban_tools_builtin.fs.facts import FACTS as FILES
+from caliban_tools_builtin.search.facts import FACTS as SEARCHES
+from caliban_tools_builtin.session.facts import FACTS as SESSION
+from caliban_tools_builtin.shell.facts import FACTS as SHELL
+from caliban_tools_builtin.web.facts import FACTS as WEB
 
-from caliban_common.tool import ArgumentRole, RepeatKey, ToolKind, ToolSpec
-
-NAMES = ("Read", "Write", "Edit", "Glob", "Grep", "Bash")
+NAMES = (
+    "Read",
+    "Write",
+    "Edit",
+    "MultiEdit",
+    "NotebookEdit",
+    "Glob",
+    "Grep",
+    "Bash",
+    "BashOutput",
+    "KillShell",
+    "WebFetch",
+    "TodoWrite",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "AskUser",
+)
 _TEXTS = Path(__file__).with_name("text")
+_FACTS: Final[Mapping[str, ToolFacts]] = {**FILES, **SEARCHES, **SHELL, **WEB, **SESSION}
 
 
 def builtin_specs() -> tuple[ToolSpec, ...]:
@@ -19,162 +40,31 @@ def builtin_specs() -> tuple[ToolSpec, ...]:
     return tuple(_spec(name) for name in NAMES)
 
 
-_PATH: Mapping[str, str] = {
-    "file_path": "path",
-    "filepath": "path",
-    "filePath": "path",
-    "file": "path",
-    "filename": "path",
-    "absolute_path": "path",
-    "target_file": "path",
-}
-_FOLDER: Mapping[str, str] = {"directory": "path", "dir_path": "path", "dir": "path", "folder": "path"}
-_ALIASES: Mapping[str, Mapping[str, str]] = {
-    "Read": {**_PATH, "start_line": "offset"},
-    "Write": {**_PATH, "contents": "content", "file_text": "content", "text": "content"},
-    "Edit": {
-        **_PATH,
-        "old_str": "old_string",
-        "oldString": "old_string",
-        "old_text": "old_string",
-        "new_str": "new_string",
-        "newString": "new_string",
-        "new_text": "new_string",
-        "replaceAll": "replace_all",
-    },
-    "Glob": {**_FOLDER, "glob": "pattern", "glob_pattern": "pattern"},
-    "Grep": {
-        **_FOLDER,
-        "file_path": "path",
-        "regex": "pattern",
-        "query": "pattern",
-        "glob": "include",
-        "include_pattern": "include",
-        "head_limit": "max_matches",
-        "limit": "max_matches",
-    },
-    "Bash": {
-        "cmd": "command",
-        "script": "command",
-        "timeout": "timeout_seconds",
-        "timeout_ms": "timeout_seconds",
-        "timeout_s": "timeout_seconds",
-        "workdir": "cwd",
-        "working_directory": "cwd",
-        "dir": "cwd",
-    },
-}
-"""What models call the arguments of like tools elsewhere."""
-_SAID = ("description", "explanation", "reason", "purpose", "thought", "title")
-_EXTRAS: Mapping[str, tuple[str, ...]] = {"Grep": (*_SAID, "-n", "output_mode")}
-"""Arguments that models add and that change nothing."""
-
-
-class _Facts(Struct, frozen=True, kw_only=True):
-    """What a spec says beside name and description; the first required argument is the main one."""
-
-    kind: ToolKind
-    properties: Mapping[str, Any]
-    required: tuple[str, ...]
-    roles: Mapping[str, ArgumentRole]
-    repeat_key: RepeatKey | None = None
+def needed_option(name: str) -> str:
+    """The option without which there is no tool `name`; empty for none."""
+    return _FACTS[name].needs
 
 
 def _spec(name: str) -> ToolSpec:
-    facts = _facts(name)
+    facts = _FACTS[name]
     return ToolSpec(
         name=name,
         description=(_TEXTS / f"{name.lower()}.md").read_text(encoding="utf-8").strip(),
         input_schema={
             "type": "object",
             "properties": facts.properties,
-            "required": list(facts.required),
+            **({"required": list(facts.required)} if facts.required else {}),
             "additionalProperties": False,
         },
         kind=facts.kind,
-        main_argument=facts.required[0],
+        main_argument=next((name for name in facts.required if _is_text(facts, name)), None),
         roles=facts.roles,
         repeat_key=facts.repeat_key,
-        aliases=_ALIASES.get(name, _PATH),
-        extras=_EXTRAS.get(name, _SAID),
+        ends_plan=facts.ends_plan,
+        aliases=facts.aliases,
+        extras=facts.extras,
     )
 
 
-def _facts(name: str) -> _Facts:
-    match name:
-        case "Read":
-            return _Facts(
-                kind="read",
-                properties={
-                    "path": _text("file to read"),
-                    "offset": _whole("first line, from 1", low=1),
-                    "limit": _whole("lines to show (default 2000)", low=1),
-                },
-                required=("path",),
-                roles={"path": "reads"},
-                repeat_key=("path", "offset", "limit"),
-            )
-        case "Write":
-            return _Facts(
-                kind="edit",
-                properties={"path": _text("file to write"), "content": _text("the whole content")},
-                required=("path", "content"),
-                roles={"path": "writes"},
-            )
-        case "Edit":
-            every = {"type": "boolean", "description": "replace every occurrence (default false)"}
-            return _Facts(
-                kind="edit",
-                properties={
-                    "path": _text("file to change"),
-                    "old_string": _text("text to replace, as the file has it"),
-                    "new_string": _text("text to put in its place"),
-                    "replace_all": every,
-                },
-                required=("path", "old_string", "new_string"),
-                roles={"path": "writes"},
-            )
-        case "Bash":  # no repeat key: the same command asks something else each time
-            return _Facts(
-                kind="execute",
-                properties={
-                    "command": _text("shell command"),
-                    "timeout_seconds": _whole("limit (default 60)", low=1, high=600),
-                    "cwd": _text("directory to run in (default: the workspace)"),
-                },
-                required=("command",),
-                roles={"command": "command", "cwd": "directory"},
-            )
-        case _:
-            return _search_facts(name)
-
-
-def _search_facts(name: str) -> _Facts:
-    match name:
-        case "Glob":
-            properties = {"pattern": _text("path glob"), "path": _text("directory to start from")}
-        case "Grep":
-            properties = {
-                "pattern": _text("regular expression"),
-                "path": _text("file or directory"),
-                "include": _text("glob of the files to search"),
-                "max_matches": _whole("default 100", low=1, high=500),
-            }
-        case _:
-            raise KeyError(name)
-    return _Facts(
-        kind="read",
-        properties=properties,
-        required=("pattern",),
-        roles={"path": "searches"},
-        repeat_key="all",
-    )
-
-
-def _text(about: str) -> dict[str, Any]:
-    return {"type": "string", "description": about}
-
-
-def _whole(about: str, *, low: int, high: int | None = None) -> dict[str, Any]:
-    bounds = {"minimum": low} if high is None else {"minimum": low, "maximum": high}
-    return {"type": "integer", "description": about, **bounds}
+def _is_text(facts: ToolFacts, name: str) -> bool:
+    return bool(facts.properties[name]["type"] == "string")

@@ -194,6 +194,10 @@ TOOLS: Final[Mapping[str, str]] = MappingProxyType(
         "apply_patch": "Edit",
         "search": "Grep",
         "find": "Glob",
+        "todo": "TodoWrite",
+        "update_plan": "TodoWrite",
+        "askuserquestion": "AskUser",
+        "ask_user": "AskUser",
     }
 )
 """A tool of another harness, in small letters -> ours."""

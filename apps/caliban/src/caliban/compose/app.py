@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anyio.abc import TaskGroup
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from caliban.cli.formats import output_format
 from caliban.cli.options import Options
 from caliban.cli.variables import about_variables
 from caliban.compose.agent import agent_options, build_agent
+from caliban.compose.board import Board
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.host import Host, this_host
@@ -26,7 +28,7 @@ from caliban.compose.session import SavedSession, Sessions, find_sessions
 from caliban.compose.settings import build_settings, check_unbuilt
 from caliban.compose.system import build_system, is_default
 from caliban.compose.toolnames import check_tool_names
-from caliban.compose.tools import build_tools
+from caliban.compose.tools import ToolInputs, build_tools
 from caliban.compose.workspace import build_workspace
 from caliban_common.hook import Hooks, SessionStart
 from caliban_common.mask import Masker
@@ -43,6 +45,13 @@ if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
 
 
+PLANNING = Notice(
+    subtype="plan_mode",
+    message="the session is in plan mode: it only reads",
+    hint="--permission-mode acceptEdits carries the plan out",
+)
+
+
 class App(Struct, frozen=True, kw_only=True):
     """What a face works with. `reporter` is the road of every notice, also of what a session reports.
 
@@ -54,6 +63,7 @@ class App(Struct, frozen=True, kw_only=True):
     settings: Settings
     model: ResolvedModel
     tools: ToolSource
+    board: Board
     hooks: Hooks | None = None
     permissions: Permissions
     costs: RunCosts
@@ -79,6 +89,9 @@ class App(Struct, frozen=True, kw_only=True):
             parts=SessionParts(start=self._start(saved), costs=self.costs, reporter=self.reporter),
         )
         self._install_system(session, schema)
+        self.board.session = session
+        if saved.plan_mode and not self.permissions.plan_mode:
+            session.note(plan_mode=False)
         return session
 
     def _start(self, saved: SavedSession) -> SessionStart:
@@ -103,10 +116,13 @@ class App(Struct, frozen=True, kw_only=True):
 
 
 @asynccontextmanager
-async def open_app(options: Options, report: Report, host: Host | None = None) -> AsyncIterator[App]:
+async def open_app(
+    options: Options, report: Report, host: Host | None = None, *, tasks: TaskGroup | None = None
+) -> AsyncIterator[App]:
     """The app that `options` ask for, its provider ready to be asked; `report` hears of it meanwhile.
 
-    `host` is this process unless another one is given: its runner starts every program.
+    `host` is this process unless another one is given: its runner starts every program. Commands in the
+    background live in `tasks`, which the face ends after the app.
 
     Raises the errors of flags, settings, sessions, rules and keys, before anything is sent or written.
     """
@@ -116,38 +132,35 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
     settings = build_settings(options.settings, workspace)
     sessions = find_sessions(options.session, workspace)
     in_vain = check_unbuilt(settings, options.extensions)
-    warnings = (*about_variables(host.environ), *settings.warnings, *in_vain, *sessions.saved.warnings)
-    for warning in warnings:
+    for warning in (*about_variables(host.environ), *settings.warnings, *in_vain, *sessions.saved.warnings):
         reporter(Notice(subtype="warning", message=warning))
-    permissions = build_permissions(
-        options.permissions, settings, workspace, trusted=options.settings.trust_project
-    )
+    permissions = _permissions(options, settings, workspace, sessions.saved, reporter)
     shows_costs = output_format(options.output.output_format).is_data or not options.output.quiet
     costs = build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
-    inputs = ModelInputs(
-        options=options.model,
-        settings=settings,
-        host=host,
-        workspace=workspace,
-        sources=options.settings,
-        session=sessions.saved.model_before,
-    )
+    inputs = _model_inputs(options, settings, host, workspace, sessions.saved)
     model = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
     model = replace(model, provider=MaskedProvider(model.provider, host.masker))
     try:
         await make_ready(model.provider)
-        installed = build_tools(options, settings, workspace, permissions, host, reporter)
-        names = {tool.spec.name for tool in installed.tools()}
-        tools = FilteredTools(installed, permissions.offers)
-        for warning in check_tool_names(options.permissions, settings, names):
-            reporter(Notice(subtype="unknown_tool", message=warning))
+        tools = ToolInputs(
+            options=options,
+            settings=settings,
+            workspace=workspace,
+            permissions=permissions,
+            host=host,
+            board=Board(permissions),
+            tasks=tasks,
+            report=reporter,
+        )
+        offered = _usable(_offered(tools), model, reporter)
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
             workspace=workspace,
             settings=settings,
             model=model,
-            tools=_usable(tools, model, reporter),
+            tools=offered,
+            board=tools.board,
             permissions=permissions,
             costs=costs,
             sessions=sessions,
@@ -159,6 +172,44 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
         raise
     finally:
         await close_provider(model.provider, reporter)
+
+
+def _model_inputs(
+    options: Options, settings: Settings, host: Host, workspace: Path, saved: SavedSession
+) -> ModelInputs:
+    return ModelInputs(
+        options=options.model,
+        settings=settings,
+        host=host,
+        workspace=workspace,
+        sources=options.settings,
+        session=saved.model_before,
+    )
+
+
+def _permissions(
+    options: Options, settings: Settings, workspace: Path, saved: SavedSession, report: Report
+) -> Permissions:
+    """The rules of the run; a session that goes on in plan mode says so."""
+    permissions = build_permissions(
+        options.permissions,
+        settings,
+        workspace,
+        trusted=options.settings.trust_project,
+        planning=saved.plan_mode,
+    )
+    if saved.plan_mode and permissions.plan_mode:
+        report(PLANNING)
+    return permissions
+
+
+def _offered(inputs: ToolInputs) -> ToolSource:
+    """The tools that rules do not deny altogether; a rule that names none is told of."""
+    installed = build_tools(inputs)
+    names = {tool.spec.name for tool in installed.tools()}
+    for warning in check_tool_names(inputs.options.permissions, inputs.settings, names):
+        inputs.report(Notice(subtype="unknown_tool", message=warning))
+    return FilteredTools(installed, inputs.permissions.offers)
 
 
 def _say_what_is_left_out(options: Options, settings: Settings, model: ResolvedModel, report: Report) -> None:

@@ -202,9 +202,15 @@ class MaskedStore:
         """See `Store`."""
         self._inner.add_usage(usage)
 
-    def note(self, *, prefix: Mapping[str, str]) -> None:
+    def note(
+        self,
+        *,
+        prefix: Mapping[str, str] | None = None,
+        todos: tuple[Mapping[str, Any], ...] | None = None,
+        plan_mode: bool | None = None,
+    ) -> None:
         """See `Store`."""
-        self._inner.note(prefix=prefix)
+        self._inner.note(prefix=prefix, todos=masked_data(todos, self._masker), plan_mode=plan_mode)
 
     def close(self) -> None:
         """See `Store`."""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
+from msgspec.structs import replace
+
 from caliban.cli.options import PermissionOptions
 from caliban.errors import ConfigError, UsageError
 from caliban_common.near import did_you_mean
@@ -29,6 +31,7 @@ class Permissions:
 
     def __init__(self, mode: PermissionMode, make: Callable[[], Engine], *, ruled: bool) -> None:
         self.mode = mode
+        self._own = mode
         self._make = make
         self._engine = make() if ruled else None
         self._ruled = ruled
@@ -40,6 +43,19 @@ class Permissions:
             self._engine = self._make()
         return self._engine
 
+    @property
+    def plan_mode(self) -> bool:
+        """Whether only what reads may run."""
+        return self.mode == "plan"
+
+    def set_plan_mode(self, on: bool) -> None:
+        """Begin plan mode, or go back to the mode before it; a run that began in it goes on in `default`."""
+        if on == self.plan_mode:
+            return
+        before: PermissionMode = "default" if self._own == "plan" else self._own
+        self._engine = self.engine.in_mode("plan" if on else before, own=on)
+        self.mode = self._engine.mode if on else before
+
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
         """The verdict on a call."""
         return self.engine.decide(tool, args)
@@ -48,18 +64,30 @@ class Permissions:
         """Whether a search may show what is at `path`."""
         return not self._ruled or self.engine.may_read(path)
 
+    def permits(self, tool: ToolSpec, args: Mapping[str, Any]) -> bool:
+        """Whether a call may run without anybody being asked."""
+        return self.decide(tool, args).action == "allow"
+
     def offers(self, tool: ToolSpec) -> bool:
         """Whether the model should be told of the tool."""
         return not self._ruled or self.engine.offers(tool)
 
 
 def build_permissions(
-    options: PermissionOptions, settings: Settings, workspace: Path, *, trusted: bool
+    options: PermissionOptions,
+    settings: Settings,
+    workspace: Path,
+    *,
+    trusted: bool,
+    planning: bool = False,
 ) -> Permissions:
     """The rules for a face without a person to ask; only those of a `trusted` project may allow.
 
-    Raises `UsageError` and `ConfigError`.
+    A session that was left `planning` goes on so, unless a flag names a mode. Raises `UsageError` and
+    `ConfigError`.
     """
+    if planning and options.permission_mode is None and not options.no_permissions:
+        options = replace(options, permission_mode="plan")
     mode = resolve_mode(options, settings)
     ruled = bool(options.allow or options.deny or options.ask or any(settings.rules_by_scope().values()))
 
@@ -101,6 +129,7 @@ def build_engine(
             joint=" ",
             anything="--auto-allow (dangerous: every ask becomes an allow)",
             edits="--permission-mode acceptEdits",
+            approved="--permission-mode acceptEdits in the same session",
         ),
     )
 

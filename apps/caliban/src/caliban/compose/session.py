@@ -36,6 +36,7 @@ class SavedSession(Struct, frozen=True, kw_only=True):
     provider: str | None = None
     model: str | None = None
     prefix: Mapping[str, str] = field(default_factory=dict)
+    plan_mode: bool = False
     warnings: tuple[str, ...] = ()
 
     @property
@@ -83,6 +84,7 @@ class Sessions(Struct, frozen=True, kw_only=True):
             provider=provider,
             model=model,
             prefix=session.state.prefix,
+            plan_mode=session.state.plan_mode,
         )
 
 
@@ -172,5 +174,6 @@ def _remembered(name: str, state: SessionState) -> SavedSession:
         provider=state.provider,
         model=state.model,
         prefix=state.prefix,
+        plan_mode=state.plan_mode,
         warnings=state.warnings,
     )

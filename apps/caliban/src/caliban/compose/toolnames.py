@@ -15,7 +15,7 @@ from caliban_settings import Settings
 
 NAME: Final = r"[A-Za-z][A-Za-z0-9_-]*"
 GUIDE: Final = """
-    Agent AgentTool AskUserQuestion Bash BashBg BashOutput Edit Elicit EnterPlanMode ExitPlanMode Glob Grep
+    Agent AgentTool Bash BashBg BashOutput Edit Elicit EnterPlanMode ExitPlanMode Glob Grep
     KillShell LS Monitor MultiEdit NotebookEdit Read ReadMemoryTopic Skill Task TodoWrite ToolSearch
     WaitForMcpServers WebFetch WebSearch Write WriteMemoryTopic
 """

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyio.abc import TaskGroup
+from msgspec import Struct
 
 from caliban.cli.options import Options
+from caliban.compose.board import Board
 from caliban.compose.host import Host
 from caliban.compose.permissions import Permissions, roots_of
 from caliban_agent_core.registry import installed_tools
@@ -13,20 +18,30 @@ from caliban_drive.notice import Notice, Report
 from caliban_settings import Settings
 from caliban_tools_builtin import ToolOptions, builtin_tools
 
+if TYPE_CHECKING:
+    from caliban_provider.http import HttpClient
 
-def build_tools(
-    options: Options,
-    settings: Settings,
-    workspace: Path,
-    permissions: Permissions,
-    host: Host,
-    report: Report,
-) -> FixedTools:
+
+class ToolInputs(Struct, frozen=True, kw_only=True):
+    """What the tools of a run are made of."""
+
+    options: Options
+    settings: Settings
+    workspace: Path
+    permissions: Permissions
+    host: Host
+    board: Board
+    tasks: TaskGroup | None
+    report: Report
+
+
+def build_tools(inputs: ToolInputs) -> FixedTools:
     """The built-in tools, fenced to the workspace and the further roots of the settings, and installed ones.
 
     Searches show nothing that may not be read. `--bare` leaves out the tools of other packages, of which one
     that does not load is reported.
     """
+    options, settings, workspace, host = inputs.options, inputs.settings, inputs.workspace, inputs.host
     if options.workspace.no_tools:
         return FixedTools()
     tools: tuple[Tool, ...] = builtin_tools(
@@ -35,11 +50,15 @@ def build_tools(
             restrict_paths=options.workspace.restrict_paths,
             extra_roots=roots_of(settings, workspace),
             env=settings.get("env") or {},
-            readable=permissions.may_read,
+            readable=inputs.permissions.may_read,
             host_environment=host.environ,
             runner=host.runner,
             strict_environment=settings.get("shell_environment") == "strict",
             masker=host.masker,
+            board=inputs.board,
+            tasks=inputs.tasks,
+            web=lambda: _page_client(settings),
+            permits=inputs.permissions.permits,
         )
     )
     if not options.settings.bare:
@@ -48,6 +67,12 @@ def build_tools(
             words = Notice(
                 subtype="tool_left_out", message=problem.message, hint=problem.hint, remedy=problem.remedy
             )
-            report(words)
+            inputs.report(words)
         tools = (*tools, *installed.tools)
     return FixedTools(tools)
+
+
+def _page_client(settings: Settings) -> HttpClient:
+    from caliban.compose.web import page_client
+
+    return page_client(settings)

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
+from anyio.abc import TaskGroup
 
 from caliban.cli.formats import OutputFormat, input_format, output_format
 from caliban.cli.options import Options
@@ -54,15 +55,15 @@ async def _answer(options: Options, signals: EarlySignals) -> int:
     target = CancelTarget()
     async with anyio.create_task_group() as group:
         group.start_soon(watch_signals, target.stop, group.cancel_scope.cancel, signals.numbers)
-        code = await _drive(options, target, signals.state)
+        code = await _drive(options, target, signals.state, group)
         group.cancel_scope.cancel()
     return code
 
 
-async def _drive(options: Options, target: CancelTarget, state: OutputState) -> int:
+async def _drive(options: Options, target: CancelTarget, state: OutputState, tasks: TaskGroup) -> int:
     schema = _load_schema(options.output.json_schema)
     async with AsyncExitStack() as stack:
-        opening = open_app(options, show_notice)
+        opening = open_app(options, show_notice, tasks=tasks)
         app = await _unless_cancelled(target, lambda: stack.enter_async_context(opening), "a key")
         prompt = await _unless_cancelled(target, lambda: _prompt(app), "a prompt")
         session = app.session(schema=schema)

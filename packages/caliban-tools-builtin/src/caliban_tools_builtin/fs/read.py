@@ -52,6 +52,10 @@ class Read:
         offset = given.integer("offset", 1, low=1, high=10**9)
         limit = given.integer("limit", DEFAULT_LIMIT, low=1, high=10**9)
         size = _size(place)
+        if place.path.suffix == ".ipynb" and args.get("offset") is None and args.get("limit") is None:
+            output = self._notebook(place)
+            if output is not None:
+                return output
         if size > MAX_BYTES:
             if args.get("offset") is None and args.get("limit") is None:
                 hint = "read a part of it with offset and limit, or search it with Grep"
@@ -62,6 +66,23 @@ class Read:
             raise FileMissing(f"{place.shown} does not exist")
         self._ledger.saw(place, snapshot.data)
         return _picture(place, snapshot) or _page(place, snapshot.data, offset, limit)
+
+    def _notebook(self, place: AdmittedPath) -> ToolOutput | None:
+        """The cells of a notebook; nothing for a file that only has the name of one."""
+        from caliban_tools_builtin.fs.cells import shown_cells
+        from caliban_tools_builtin.fs.notebook import read_notebook
+        from caliban_tools_builtin.fs.notebookedit import MAX_BYTES as MAX_NOTEBOOK_BYTES
+
+        snapshot = load(place, max_bytes=MAX_NOTEBOOK_BYTES)
+        if snapshot is None:
+            return None
+        try:
+            notebook = read_notebook(decode(snapshot.data, place.shown).text, place.shown)
+        except FileRefused:
+            return None
+        self._ledger.saw(place, snapshot.data)
+        text = shown_cells(notebook, place.shown)
+        return ToolOutput.of(text, details={"path": str(place.path), "cells": len(notebook.cells)})
 
 
 def _size(place: AdmittedPath) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from caliban_common.arguments import ArgumentError, Arguments
 from caliban_common.text import clean
@@ -15,6 +15,9 @@ from caliban_tools_builtin import handles
 from caliban_tools_builtin.answer import answered
 from caliban_tools_builtin.errors import FileRefused, ShellFailed
 from caliban_tools_builtin.fence import AdmittedPath, Fence
+
+if TYPE_CHECKING:
+    from caliban_tools_builtin.shell.background import BackgroundShells
 
 DEFAULT_TIMEOUT_S = 60
 MAX_TIMEOUT_S = 600
@@ -33,46 +36,66 @@ _SHOWN_COMMAND_CHARS = 1000
 
 
 class Bash:
-    """The tool Bash; `environment` gives that of a command, asked at each call."""
+    """The tool Bash; `environment` gives that of a command, asked at each call, `shells` what runs on."""
 
-    def __init__(self, fence: Fence, runner: Runner, environment: Callable[[], Mapping[str, str]]) -> None:
+    def __init__(
+        self,
+        fence: Fence,
+        runner: Runner,
+        environment: Callable[[], Mapping[str, str]],
+        shells: Callable[[], BackgroundShells | None],
+    ) -> None:
         self._fence = fence
         self._runner = runner
         self._environment = environment
+        self._shells = shells
 
     def conflict_key(self, args: Mapping[str, Any]) -> str | None:
         """None: commands run in parallel, as in a terminal."""
         return None
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
-        """Run the command; see `Tool`. On return or cancellation none of its processes is left."""
+        """Run the command; see `Tool`. On return or cancellation none is left that was not to stay."""
         return await answered(lambda: self._run(args))
 
     async def _run(self, args: Mapping[str, Any]) -> ToolOutput:
         if os.name != "posix":
             raise ShellFailed("Bash needs a POSIX system")
-        given = Arguments(args, known=("command", "timeout_seconds", "cwd"))
+        given = Arguments(args, known=("command", "timeout_seconds", "cwd", "background"))
         command = checked_command(given.string("command"))
         timeout_s = given.integer("timeout_seconds", DEFAULT_TIMEOUT_S, low=1, high=MAX_TIMEOUT_S)
         place, note = self._place(given.optional_string("cwd"))
+        background = given.boolean("background", False)
         try:
             with handles.directory(place) as handle:
-                completed = await self._runner.run(
-                    Command(
-                        argv=(*shell(), command),
-                        cwd=handles.working_directory(place, handle),
-                        env=self._environment(),
-                        timeout_s=timeout_s,
-                        output=OUTPUT,
-                        marker=MARKER,
-                        max_processes=MAX_PROCESSES,
-                    )
+                prepared = Command(
+                    argv=(*shell(), command),
+                    cwd=handles.working_directory(place, handle),
+                    env=self._environment(),
+                    timeout_s=None if background and args.get("timeout_seconds") is None else timeout_s,
+                    output=OUTPUT,
+                    marker=MARKER,
+                    max_processes=MAX_PROCESSES,
+                    merged=background,
                 )
+                if background:
+                    return await self._start(prepared, command, note)
+                completed = await self._runner.run(prepared)
         except FileRefused as error:
             raise ShellFailed(f"cwd {error.message}", hint="give a directory of the workspace") from error
         except ProcessError as error:
             raise _not_run(error) from error
         return _report(command, timeout_s, completed, note)
+
+    async def _start(self, prepared: Command, command: str, note: str) -> ToolOutput:
+        shells = self._shells()
+        if shells is None:
+            raise ShellFailed("nothing can run in the background here", hint="leave `background` out")
+        started = await shells.start(prepared)
+        parts = (f"→ Bash command: {_excerpt(command)}", f"→ Runs in the background as shell_id {started.id}")
+        return ToolOutput.of(
+            clean("\n".join((*parts, *filter(None, (note,))))), details={"shell_id": started.id}
+        )
 
     def _place(self, cwd: str | None) -> tuple[AdmittedPath, str]:
         """Where to run, and what to say of it: a workspace that is gone must not end all commands."""
@@ -121,10 +144,7 @@ def _report(command: str, timeout_s: int, completed: Completed, note: str) -> To
     if code is not None and code < 0:
         code = 128 - code  # a signal, as shells count it
     ended = f"→ Exit code: {code}" if code is not None else f"→ command timed out after {timeout_s}s"
-    shown = command
-    if len(shown) > _SHOWN_COMMAND_CHARS:
-        shown = f"{shown[:_SHOWN_COMMAND_CHARS]}… [{len(command) - _SHOWN_COMMAND_CHARS} more characters]"
-    parts = [f"→ Bash command: {shown}", ended]
+    parts = [f"→ Bash command: {_excerpt(command)}", ended]
     parts += ("→ Stdout:", _shown(completed.stdout), "→ Stderr:", _shown(completed.stderr))
     if completed.stopped and code is not None:
         left = "1 process" if completed.stopped == 1 else f"{completed.stopped} processes"
@@ -136,6 +156,13 @@ def _report(command: str, timeout_s: int, completed: Completed, note: str) -> To
         is_error=code != 0,
         details={"exit_code": code, "timed_out": code is None, "stopped": completed.stopped},
     )
+
+
+def _excerpt(command: str) -> str:
+    if len(command) <= _SHOWN_COMMAND_CHARS:
+        return command
+    rest = len(command) - _SHOWN_COMMAND_CHARS
+    return f"{command[:_SHOWN_COMMAND_CHARS]}… [{rest} more characters]"
 
 
 def _shown(stream: CapturedOutput) -> str:

@@ -1,0 +1,49 @@
+"""What the specs of the tools of a session say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from caliban_tools_builtin.facts import SAID, ToolFacts, plain, sequence
+
+STATUSES: Final = ("pending", "in_progress", "completed", "cancelled")
+"""What can be said of a task."""
+
+FACTS: Final[Mapping[str, ToolFacts]] = {
+    "TodoWrite": ToolFacts(
+        kind="session",
+        needs="board",
+        properties={
+            "todos": sequence(
+                {"id": plain("string"), "content": plain("string"), "status": plain("string", *STATUSES)},
+                required=("content", "status"),
+            )
+        },
+        required=("todos",),
+        aliases={"items": "todos", "tasks": "todos", "list": "todos"},
+    ),
+    "EnterPlanMode": ToolFacts(kind="session", needs="board", properties={}, extras=(*SAID, "plan")),
+    "ExitPlanMode": ToolFacts(
+        kind="session",
+        needs="board",
+        properties={"plan": plain("string")},
+        required=("plan",),
+        ends_plan=True,
+    ),
+    "AskUser": ToolFacts(
+        kind="session",
+        needs="board",
+        properties={
+            "questions": sequence(
+                {
+                    "question": plain("string"),
+                    "options": {"type": "array", "items": plain("string")},
+                    "multi": plain("boolean"),
+                },
+                required=("question",),
+            )
+        },
+        required=("questions",),
+    ),
+}
