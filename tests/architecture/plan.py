@@ -126,6 +126,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.faces.prompt": "files are attached for prompts with an @ only",
     "caliban.compose.provider": "keys that renew are loaded where a program gives them",
     "caliban.compose.model": "the router is loaded where there may be routes only",
+    "caliban_agent_core.subagent.tool": "what runs sub-agents is loaded with the first one",
     "caliban_agent_core.compaction": "most runs end before a history is too long",
     "caliban_process.runner": "what runs programs is loaded with the first one",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
@@ -179,7 +180,7 @@ WALLS: Mapping[str, str] = {
     "caliban_agent_core.background:Background._run": "the work of a task: its error is handed to who waits",
     "caliban_agent_core.hooks:ask_hooks": "the call of hooks: those that fail object",
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
-    "caliban_agent_core.dispatch:invoke": "the call of a tool: its fault is a result that the model reads",
+    "caliban_agent_core.walled:walled": "the work of a tool: its fault is a result that the model reads",
     "caliban_agent_core.registry:_load": "the load of a plugin: its fault is named and the tool left out",
     "caliban_provider.registry:_load": "the load of a plugin: its fault is an unknown provider that says why",
 }

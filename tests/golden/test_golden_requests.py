@@ -39,7 +39,7 @@ SCHEMA = json.dumps(
     ensure_ascii=False,
 )
 CALLS = (("Read", {"path": "pixel.png"}), ("Bash", {"command": "echo 'n ü'", "timeout_seconds": 9}))
-FEW = tuple(flag for name in ("Glob", "Grep", "Write", "Edit") for flag in ("--deny", name))
+FEW = tuple(flag for name in ("Glob", "Grep", "Write", "Edit", "Agent") for flag in ("--deny", name))
 ONES = {
     "bare": ("--no-tools", "--no-system", "--no-prompt-cache", "--max-tokens", "99"),
     "all tools": ("--system", "Be brief."),

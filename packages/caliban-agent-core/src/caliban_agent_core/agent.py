@@ -25,6 +25,7 @@ from caliban_agent_core.prefix import PrefixWatch
 from caliban_agent_core.reply import ModelCaller
 from caliban_agent_core.run import Run
 from caliban_agent_core.state import RunState
+from caliban_agent_core.tasks import RunTasks
 from caliban_agent_core.toolset import ToolSnapshots, source_of
 from caliban_agent_core.turn import Turn
 from caliban_common.event import AgentEvent, OutputT, RunEnd
@@ -201,8 +202,9 @@ class Agent:
             thinking_cap_chars=options.thinking_cap_chars,
             learned=self._learned,
         )
-        hooks = HookCaller(self.hooks, state, options.session_id)
-        dispatcher = Dispatcher(self.gate, hooks, options, state, context=setup.context)
+        hooks = HookCaller(self.hooks, state, options.session_id, agent=options.agent)
+        tasks = RunTasks(state, options)
+        dispatcher = Dispatcher(self.gate, hooks, options, state, tasks, context=setup.context)
         loop = Loop(
             model=self.model,
             tools=self._tools,
@@ -210,6 +212,7 @@ class Agent:
             state=state,
             turn=Turn(caller, dispatcher, state, options),
             hooks=hooks,
+            tasks=tasks,
             repairer=Repairer(TargetModel(family=self.provider.family, model=self.model)),
             compaction=self._compaction(hooks),
             nudges=Nudges(),

@@ -56,6 +56,12 @@ async def drop(event: ToolProgress | ChildEvent) -> None:
     """Take what a call says where nobody listens."""
 
 
+BackgroundWork: TypeAlias = Callable[[Emit], Awaitable["ToolOutput"]]
+"""Work that outlives its call: it is given what to speak with, and gives what the model is to read."""
+
+StartBackground: TypeAlias = Callable[[str, BackgroundWork], None]
+
+
 class ToolContext(Struct, frozen=True, kw_only=True):
     """Where a call stands: the session, the turn (from 0), the call's id, the agent (empty: the main one).
 
@@ -63,6 +69,9 @@ class ToolContext(Struct, frozen=True, kw_only=True):
 
     `await context.emit(event)` tells whoever follows the run, and waits while they are far behind. It does
     nothing once the call has ended.
+
+    `start_background(title, work)` lets work go on after the call: the model reads its output between two
+    later turns, and the run does not end before. It is `None` where nobody would wait for it.
     """
 
     session_id: str
@@ -71,6 +80,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     agent: str = ""
     emit: Emit = drop
     context: Any = None
+    start_background: StartBackground | None = None
 
 
 class ToolOutput(Struct, frozen=True, kw_only=True):

@@ -45,6 +45,10 @@ class PromptInProgress(Protocol):
         """End it soon."""
         ...
 
+    def stop_call(self, tool_use_id: str) -> bool:
+        """End one of its calls; false where nothing of it runs."""
+        ...
+
     def put(self, event: AgentEvent) -> None:
         """Show `event` to its reader, behind those that are there already."""
         ...
@@ -144,6 +148,10 @@ class Conversation:
             self._current.interrupt()
         elif waiting:
             self._interrupts_next = True
+
+    def stop_call(self, tool_use_id: str) -> bool:
+        """End one call of the prompt at work, or what it left to the background; false where nothing runs."""
+        return self._current is not None and self._current.stop_call(tool_use_id)
 
     async def _admit_steering(self, message: Message) -> tuple[Message, ...]:
         """Likewise for what is said to a run at work; one that is denied is told of."""

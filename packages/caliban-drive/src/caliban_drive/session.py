@@ -103,11 +103,21 @@ class Session:
         """The beginning of a result: nothing yet, and the time from now on."""
         costs = self._conversation.parts.costs
         before = costs.by_model() if costs is not None else ()
-        return RunTotals(model=self.agent.model, session_id=self.id, costs=costs, before=before)
+        agents = costs.by_agent() if costs is not None else ()
+        return RunTotals(
+            model=self.agent.model, session_id=self.id, costs=costs, before=before, agents_before=agents
+        )
 
     def interrupt(self, *, waiting: bool = False) -> None:
         """End the prompt in progress, or else the next one if it is `waiting`; the session may go on."""
         self._conversation.interrupt(waiting=waiting)
+
+    def stop_call(self, tool_use_id: str) -> bool:
+        """End one call of the prompt at work, such as an agent or what runs in the background.
+
+        The model reads that it was stopped, and goes on. False where nothing of it runs.
+        """
+        return self._conversation.stop_call(tool_use_id)
 
     def steer(self, message: Message) -> None:
         """Say `message` to the run at work: the model reads it with its next turn."""

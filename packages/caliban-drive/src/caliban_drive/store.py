@@ -20,6 +20,7 @@ from caliban_common.event import (
     MessageAdded,
     ReplyDiscarded,
     RunEnd,
+    TaskChanged,
     ToolCallEnd,
     ToolCallInputDelta,
     ToolCallReady,
@@ -89,7 +90,7 @@ class Recorder:
                     return None
                 return self._write(lambda store: store.keep_result(event.result))
             case ChildEvent():
-                return None  # a child's messages are no part of this conversation
+                return self._record_child(event.event)
             case (
                 TurnStart()
                 | AssistantTextDelta()
@@ -100,6 +101,7 @@ class Recorder:
                 | ApprovalAsked()
                 | ApprovalGiven()
                 | ToolProgress()
+                | TaskChanged()
                 | ReplyDiscarded()
                 | ApiRetry()
                 | Warned()
@@ -109,6 +111,15 @@ class Recorder:
                 return None
             case _:
                 assert_never(event)
+
+    def _record_child(self, event: AgentEvent) -> Notice | None:
+        """A child's messages are no part of this conversation; what it spends is."""
+        if isinstance(event, ChildEvent):
+            return self._record_child(event.event)
+        if not isinstance(event, TurnEnd):
+            return None
+        usage = event.usage
+        return self._write(lambda store: store.add_usage(usage))
 
     def record_rest(
         self, messages: tuple[Message, ...], recorded: Sequence[Message], usage: Usage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from caliban.cli.formats import output_format
 from caliban.cli.options import Options
 from caliban.cli.variables import about_variables
 from caliban.compose.agent import agent_options, build_agent
+from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.host import Host, this_host
@@ -28,6 +29,7 @@ from caliban.compose.system import build_system, is_default
 from caliban.compose.toolnames import check_tool_names
 from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
+from caliban_agent_core.subagent.spec import agent_spec
 from caliban_common.hook import Hooks, SessionStart
 from caliban_common.mask import Masker
 from caliban_common.message import Message, TextBlock
@@ -116,10 +118,11 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
     sessions = find_sessions(options.session, workspace)
     in_vain = check_unbuilt(settings, options.extensions)
     warnings = (*about_variables(host.environ), *settings.warnings, *in_vain, *sessions.saved.warnings)
-    for warning in warnings:
-        reporter(Notice(subtype="warning", message=warning))
+    _say_all(warnings, "warning", reporter)
+    kinds = agent_kinds(options)
+    vouched, is_trusted = (agent_spec(kinds),), options.settings.trust_project
     permissions = build_permissions(
-        options.permissions, settings, workspace, trusted=options.settings.trust_project
+        options.permissions, settings, workspace, trusted=is_trusted, vouched=vouched
     )
     shows_costs = output_format(options.output.output_format).is_data or not options.output.quiet
     costs = build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
@@ -131,15 +134,17 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
         sources=options.settings,
         session=sessions.saved.model_before,
     )
-    model = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
-    model = replace(model, provider=MaskedProvider(model.provider, host.masker))
+    plain = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
+    model = replace(plain, provider=MaskedProvider(plain.provider, host.masker))
     try:
         await make_ready(model.provider)
         installed = build_tools(options, settings, workspace, permissions, host, reporter)
         names = {tool.spec.name for tool in installed.tools()}
-        tools = FilteredTools(installed, permissions.offers)
-        for warning in check_tool_names(options.permissions, settings, names):
-            reporter(Notice(subtype="unknown_tool", message=warning))
+        shared = AgentInputs(
+            definitions=kinds, model=plain, masker=host.masker, permissions=permissions, workspace=workspace
+        )
+        tools = with_agents(FilteredTools(installed, permissions.offers), shared, options, settings)
+        _say_all(check_tool_names(options.permissions, settings, names), "unknown_tool", reporter)
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
@@ -158,6 +163,11 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
         raise
     finally:
         await close_provider(model.provider, reporter)
+
+
+def _say_all(warnings: Iterable[str], subtype: str, report: Report) -> None:
+    for warning in warnings:
+        report(Notice(subtype=subtype, message=warning))
 
 
 def _say_what_is_left_out(options: Options, settings: Settings, model: ResolvedModel, report: Report) -> None:

@@ -54,9 +54,16 @@ class Permissions:
 
 
 def build_permissions(
-    options: PermissionOptions, settings: Settings, workspace: Path, *, trusted: bool
+    options: PermissionOptions,
+    settings: Settings,
+    workspace: Path,
+    *,
+    trusted: bool,
+    vouched: tuple[ToolSpec, ...] = (),
 ) -> Permissions:
     """The rules for a face without a person to ask; only those of a `trusted` project may allow.
+
+    `vouched` are tools of our own beside the built-in ones.
 
     Raises `UsageError` and `ConfigError`.
     """
@@ -66,7 +73,7 @@ def build_permissions(
     def make() -> Engine:
         from caliban_tools_builtin import builtin_specs
 
-        return build_engine(options, settings, workspace, builtin_specs(), trusted=trusted)
+        return build_engine(options, settings, workspace, (*builtin_specs(), *vouched), trusted=trusted)
 
     return Permissions(mode, make, ruled=ruled)
 
