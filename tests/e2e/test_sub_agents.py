@@ -293,3 +293,90 @@ def test_standard_error_says_what_agents_do(cli):
         "[general-purpose: Write b]",
     ]
     assert lines[3].startswith("caliban: general-purpose: Write was denied: ")
+
+
+REVIEWER = "---\nname: reviewer\ndescription: reads diffs\ntools: Read\nmaxTurns: 2\n---\nYou review.\n"
+
+
+def agent_file(folder: Path, text: str = REVIEWER, name: str = "reviewer.md") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+
+
+def kinds(cli, at: int = 0) -> list[str]:
+    """The kinds of agents that a request tells of."""
+    tools = [tool for tool in cli.bodies()[at]["tools"] if tool["name"] == "Agent"]
+    return [line.split(":")[0][2:] for line in tools[0]["description"].splitlines() if line.startswith("- ")]
+
+
+@pytest.mark.parametrize("place", ["home/.config/caliban/agents", "home/.claude/agents"])
+def test_a_person_may_write_kinds_of_agents(cli, place):
+    agent_file(cli.home.parent / place)
+    cli.script(delegate(subagent_type="reviewer"), said("fine"), said("done"))
+    done = cli.run(*STREAM)
+    assert (done.code, kinds(cli)) == (0, ["general-purpose", "reviewer"])
+    child = cli.bodies()[1]
+    assert child["system"][0]["text"].startswith("You review.\n\n")
+    assert [tool["name"] for tool in child["tools"]] == ["Read"]
+    assert done.frames[-1]["agent_usage"]["reviewer"]["input_tokens"] == 10
+
+
+@pytest.mark.parametrize("folder", [".caliban", ".claude"])
+def test_kinds_of_a_project_are_used_where_it_is_trusted(cli, folder):
+    agent_file(cli.work / folder / "agents")
+    cli.script(said("no"), said("yes"))
+    refused = cli.run(*STREAM)
+    assert kinds(cli) == ["general-purpose"]
+    assert "are not used without --trust-project" in refused.err
+    trusted = cli.run(*STREAM, "--trust-project")
+    assert (kinds(cli, 1), trusted.err) == (["general-purpose", "reviewer"], "")
+
+
+def test_a_kind_of_the_project_stands_before_the_persons_own(cli):
+    agent_file(cli.home / ".config" / "caliban" / "agents", REVIEWER.replace("You review.", "Mine."))
+    agent_file(cli.work / ".caliban" / "agents")
+    cli.script(delegate(subagent_type="reviewer"), said("fine"), said("done"))
+    cli.run(*STREAM, "--trust-project")
+    assert cli.bodies()[1]["system"][0]["text"].startswith("You review.")
+
+
+@pytest.mark.parametrize("flags", [("--bare",), ("--setting-sources", "managed")])
+def test_flags_leave_the_files_of_agents_out(cli, flags):
+    agent_file(cli.home / ".config" / "caliban" / "agents")
+    cli.script(said("ok"))
+    cli.run(*STREAM, *flags)
+    assert kinds(cli) == ["general-purpose"]
+
+
+def test_a_broken_file_of_an_agent_is_named_and_the_run_goes_on(cli):
+    agent_file(cli.home / ".config" / "caliban" / "agents", "no front matter", "broken.md")
+    cli.script(said("ok"))
+    done = cli.run("-p", "go")
+    assert (done.code, done.out) == (0, "ok\n")
+    assert "broken.md is left out: it has no description" in done.err
+
+
+def test_a_tool_that_a_kind_of_agent_names_and_nobody_has_is_told(cli):
+    agent_file(
+        cli.home / ".config" / "caliban" / "agents", REVIEWER.replace("tools: Read", "tools: Raed, WebFetch")
+    )
+    cli.script(said("ok"))
+    (line,) = cli.run("-p", "go", "--quiet").err.splitlines()
+    assert line == "caliban: the agent reviewer names the tool Raed, which is not there; did you mean Read?"
+
+
+def test_the_setting_agent_says_which_kind_is_taken_where_none_is_named(cli):
+    agent_file(cli.home / ".config" / "caliban" / "agents")
+    cli.configure('agent = "reviewer"\n')
+    cli.script(delegate(), said("fine"), said("done"))
+    cli.run(*STREAM)
+    assert kinds(cli) == ["reviewer", "general-purpose"]
+    assert cli.bodies()[1]["system"][0]["text"].startswith("You review.")
+
+
+def test_an_agent_that_only_plans_is_offered_what_reads(cli):
+    text = REVIEWER.replace("tools: Read", "permissionMode: plan")
+    agent_file(cli.home / ".config" / "caliban" / "agents", text)
+    cli.script(delegate(subagent_type="reviewer"), said("fine"), said("done"))
+    cli.run(*STREAM)
+    assert sorted(tool["name"] for tool in cli.bodies()[1]["tools"]) == ["Glob", "Grep", "Read"]

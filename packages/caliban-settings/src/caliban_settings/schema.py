@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from caliban_settings.key import (
-    AGENTS,
     ANY,
     COUNT,
     DESCRIBED,
@@ -30,7 +29,7 @@ from caliban_settings.key import (
 from caliban_settings.server_keys import SERVER_KEYS
 
 SCHEMA: Final[tuple[Key, ...]] = (
-    Key(path="agent", form=TEXT, doc="Profile that sub-agents take when none is named.", later=AGENTS),
+    Key(path="agent", form=TEXT, doc="Profile that sub-agents take when none is named."),
     Key(
         path="agents.max_depth",
         form={"type": "integer", "minimum": 1, "maximum": 5},

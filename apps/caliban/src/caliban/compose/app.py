@@ -26,7 +26,7 @@ from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import SavedSession, Sessions, find_sessions
 from caliban.compose.settings import build_settings, check_unbuilt
 from caliban.compose.system import build_system, is_default
-from caliban.compose.toolnames import check_tool_names
+from caliban.compose.toolnames import check_tool_names, unknown_of_agents
 from caliban.compose.tools import build_tools
 from caliban.compose.workspace import build_workspace
 from caliban_agent_core.subagent.spec import agent_spec
@@ -119,7 +119,7 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
     in_vain = check_unbuilt(settings, options.extensions)
     warnings = (*about_variables(host.environ), *settings.warnings, *in_vain, *sessions.saved.warnings)
     _say_all(warnings, "warning", reporter)
-    kinds = agent_kinds(options)
+    kinds = agent_kinds(options, settings, workspace, reporter)
     vouched, is_trusted = (agent_spec(kinds),), options.settings.trust_project
     permissions = build_permissions(
         options.permissions, settings, workspace, trusted=is_trusted, vouched=vouched
@@ -144,7 +144,8 @@ async def open_app(options: Options, report: Report, host: Host | None = None) -
             definitions=kinds, model=plain, masker=host.masker, permissions=permissions, workspace=workspace
         )
         tools = with_agents(FilteredTools(installed, permissions.offers), shared, options, settings)
-        _say_all(check_tool_names(options.permissions, settings, names), "unknown_tool", reporter)
+        unknown = (*check_tool_names(options.permissions, settings, names), *unknown_of_agents(kinds, names))
+        _say_all(unknown, "unknown_tool", reporter)
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,

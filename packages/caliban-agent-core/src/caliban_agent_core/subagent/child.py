@@ -14,9 +14,9 @@ from caliban_agent_core.agent import Agent
 from caliban_agent_core.attributed import AttributedProvider
 from caliban_agent_core.compact.transcript import middle_out
 from caliban_agent_core.hooks import ask_hooks, context_text, hook_fired
-from caliban_agent_core.subagent.definition import GENERAL, AgentDefinition
+from caliban_agent_core.subagent.definition import AgentDefinition
 from caliban_agent_core.subagent.parts import SubAgentParts
-from caliban_agent_core.subagent.spec import PROPERTIES
+from caliban_agent_core.subagent.spec import NAME, PROPERTIES
 from caliban_common.arguments import Arguments
 from caliban_common.errors import ArgumentError
 from caliban_common.event import ChildEvent, ToolCallReady
@@ -76,7 +76,7 @@ async def start_child(
 def read_task(args: Mapping[str, Any], definitions: tuple[AgentDefinition, ...]) -> ChildTask:
     """The task that the model describes. Raises `ArgumentError`."""
     given = Arguments({**args, "tools": None}, known=tuple(PROPERTIES))
-    name = given.string("subagent_type", GENERAL.name)
+    name = given.string("subagent_type", definitions[0].name)
     kinds = {kind.name: kind for kind in definitions}
     if name not in kinds:
         meant = did_you_mean(name, tuple(kinds))
@@ -187,8 +187,11 @@ class SubAgentRun:
 
     def _may_use(self, tool: ToolSpec) -> bool:
         kind, named = self._task.definition, self._task.tools
+        if tool.kind == "session" and tool.name != NAME and kind.tools is None:
+            return False  # the caller's own lists and modes: an agent has them where its definition says so
         return (
-            (kind.tools is None or _matches(tool.name, kind.tools))
+            not (kind.reads_only and tool.kind != "read")
+            and (kind.tools is None or _matches(tool.name, kind.tools))
             and not _matches(tool.name, kind.denied_tools)
             and (named is None or _matches(tool.name, named))
         )

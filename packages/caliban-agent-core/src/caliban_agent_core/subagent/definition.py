@@ -14,9 +14,9 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     """A kind of sub-agent. `description` tells the model when to take it, `prompt` is its system prompt.
 
     It may use the tools whose names match one of the patterns `tools` (`None`: all of its caller) and none
-    of `denied_tools`. A `model` or `effort` of `None` is its caller's. `background` says that its calls run
-    in the background unless they say otherwise; `initial_prompt` stands before what it is asked. `source` is
-    where it was written.
+    of `denied_tools`; with `reads_only` only what reads. A `model` or `effort` of `None` is its caller's.
+    `background` says that its calls run in the background unless they say otherwise; `initial_prompt` stands
+    before what it is asked. `source` is where it was written.
     """
 
     name: str
@@ -24,6 +24,7 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     prompt: str = ""
     tools: tuple[str, ...] | None = None
     denied_tools: tuple[str, ...] = ()
+    reads_only: bool = False
     model: str | None = None
     effort: Effort | None = None
     max_turns: int = MAX_TURNS
@@ -33,4 +34,4 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
 
 
 GENERAL = AgentDefinition(name="general-purpose", description="any task of several steps")
-"""The one that is taken where a call names none."""
+"""The one that is there in any case."""

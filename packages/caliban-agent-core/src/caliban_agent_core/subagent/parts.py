@@ -29,9 +29,9 @@ class SubAgentParts(Struct, frozen=True, kw_only=True):
 
     `model_for` gives what an agent asks, by the name of a model or `None` for that of its caller; the ledger
     is behind it. `tools` are those of the caller without the tool that starts agents; `gate`, `hooks` and
-    `options` are the caller's own, so that nothing is less checked. `place` tells every agent where it
-    works. Agents start others up to `max_depth` (≥ 1) below the session's own; of those on one level
-    `max_at_once` (≥ 1) run at a time, the others wait.
+    `options` are the caller's own, so that nothing is less checked. The first of the `definitions` is taken
+    where none is named. `place` tells every agent where it works. Agents start others up to `max_depth` (≥
+    1) below the session's own; of those on one level `max_at_once` (≥ 1) run at a time, the others wait.
     """
 
     model_for: Callable[[str | None], ChildModel]

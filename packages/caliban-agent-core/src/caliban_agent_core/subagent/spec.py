@@ -20,7 +20,7 @@ side by side. Types:"""
 PROPERTIES: Final[Mapping[str, Any]] = {
     "description": {"type": "string", "description": "the task in 3 to 5 words"},
     "prompt": {"type": "string", "description": "the whole task"},
-    "subagent_type": {"type": "string", "description": f"default: {GENERAL.name}"},
+    "subagent_type": {"type": "string", "description": "default: the first"},
     "tools": {"type": "array", "items": {"type": "string"}, "description": "all it may use (default: yours)"},
     "model": {"type": "string", "description": "default: yours"},
     "run_in_background": {
@@ -39,7 +39,7 @@ _ALIASES: Final[Mapping[str, str]] = {
 
 
 def agent_spec(definitions: Sequence[AgentDefinition] = (GENERAL,)) -> ToolSpec:
-    """The spec of the tool that starts agents of these kinds.
+    """The spec of the tool that starts agents of these kinds: without a name it takes the first.
 
     It changes nothing by itself: whatever such an agent does passes the gate of its caller.
     """
