@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from caliban_common.message import Message, TextBlock
 from caliban_headless.errors import BadInput
-from caliban_headless.input import InterruptFrame, StopTask, parse_frame
+from caliban_headless.input import InterruptFrame, Operation, StopTask, parse_frame
 
 WORDS = st.sampled_from(["type", "user", "control", "content", "subtype", "interrupt", "text", "extra"])
 VALUES = st.recursive(
@@ -44,9 +44,11 @@ def test_a_user_frame_is_a_prompt(frame: object, texts: list[str]) -> None:
     [
         ({"type": "control", "subtype": "interrupt"}, InterruptFrame()),
         ({"type": "control", "subtype": "stop_task", "task_id": "t1"}, StopTask(task_id="t1")),
+        ({"type": "control", "subtype": "compact"}, Operation(name="compact")),
+        ({"type": "control", "subtype": "undo_compaction"}, Operation(name="undo_compaction")),
     ],
 )
-def test_a_control_frame_ends_the_run_or_one_task(frame: object, meaning: object) -> None:
+def test_a_control_frame_says_what_is_to_happen(frame: object, meaning: object) -> None:
     assert parse_frame(json.dumps(frame).encode()) == meaning
 
 
@@ -75,12 +77,12 @@ def test_a_control_frame_ends_the_run_or_one_task(frame: object, meaning: object
         ),
         (
             '{"type": "control", "subtype": "dance"}',
-            "an input frame's subtype must be interrupt or stop_task, not 'dance'",
+            "an input frame's subtype must be compact, interrupt, stop_task or undo_compaction, not 'dance'",
         ),
         ('{"type": "control", "subtype": "stop_task"}', "a stop_task frame names no task"),
         (
             '{"type": "control", "subtype": "interrupt", "task_id": "t1"}',
-            "an interrupt frame names a task",
+            "a frame of interrupt names a task",
         ),
     ],
 )

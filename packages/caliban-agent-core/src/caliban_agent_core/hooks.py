@@ -128,13 +128,14 @@ class HookCaller:
         verdict = await self._ask(event)
         return verdict, context_text(event, verdict)
 
-    async def before_compaction(self) -> HookVerdict:
+    async def before_compaction(self, trigger: Literal["auto", "manual"] = "auto") -> HookVerdict:
         """Ask about making the history shorter."""
-        return await self._ask_and_tell(PreCompact(session_id=self._session_id, agent=self._agent))
+        event = PreCompact(session_id=self._session_id, trigger=trigger, agent=self._agent)
+        return await self._ask_and_tell(event)
 
-    async def after_compaction(self) -> None:
+    async def after_compaction(self, trigger: Literal["auto", "manual"] = "auto") -> None:
         """Tell of a history that was made shorter."""
-        await self._ask_and_tell(PostCompact(session_id=self._session_id, agent=self._agent))
+        await self._ask_and_tell(PostCompact(session_id=self._session_id, trigger=trigger, agent=self._agent))
 
     async def before_end(self, last_text: str, *, again: bool) -> HookVerdict:
         """Ask about the end of the run; `again` says that hooks have put it off before."""

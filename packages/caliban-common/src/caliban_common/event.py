@@ -147,13 +147,15 @@ class MessageAdded(Tagged, frozen=True, kw_only=True, tag="message_added"):
 class HistoryReplaced(Tagged, frozen=True, kw_only=True, tag="history_replaced"):
     """The history was rewritten: `messages` is the whole new one.
 
-    A compaction says how large it was before and is now, in estimated tokens; other rewrites say 0.
+    A compaction says how large it was before and is now, in estimated tokens, and whether a person asked for
+    it; other rewrites say 0.
     """
 
     messages: tuple[Message, ...]
     reason: str
     tokens_before: int = 0
     tokens_after: int = 0
+    trigger: Literal["auto", "manual"] = "auto"
 
 
 class ReplyDiscarded(Tagged, frozen=True, kw_only=True, tag="reply_discarded"):

@@ -16,6 +16,7 @@ from caliban_common.event import AgentEvent
 from caliban_common.hook import HookEvent, SessionEnd, SessionStart, UserPromptSubmit
 from caliban_common.message import Message, NewId, new_id
 from caliban_common.stop import Stop
+from caliban_common.usage import Usage
 from caliban_drive.inputs import SteeringQueue
 from caliban_drive.notice import Notice, Reporter, drop
 from caliban_drive.result import Costs
@@ -118,6 +119,22 @@ class Conversation:
         failure = self.recorder.record(event)
         if failure is not None:
             self._failures.append(failure)
+
+    def record_usage(self, usage: Usage) -> None:
+        """Likewise for what was spent outside of runs."""
+        failure = self.recorder.record_rest((), (), usage)
+        if failure is not None:
+            self._failures.append(failure)
+
+    def rewrite(self, messages: tuple[Message, ...]) -> None:
+        """`messages` are the history from now on, on purpose."""
+        self.messages = messages
+        self._watch.forget()
+
+    def expect_idle(self) -> None:
+        """Raise `RuntimeError` while a prompt is at work."""
+        if self._current is not None:
+            raise RuntimeError("a prompt is at work on this conversation")
 
     def take_failures(self) -> tuple[Notice, ...]:
         """What is to be told of recording outside of runs, once."""

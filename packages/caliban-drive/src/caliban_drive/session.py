@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from caliban_agent_core.agent import Agent
+from caliban_agent_core.agent import Agent, Compacted
+from caliban_agent_core.compact.reminder import is_reminder
 from caliban_agent_core.compact.summary import is_summary
 from caliban_agent_core.overflow import cap_history
 from caliban_common.errors import CalibanError
@@ -122,6 +123,35 @@ class Session:
     def steer(self, message: Message) -> None:
         """Say `message` to the run at work: the model reads it with its next turn."""
         self._conversation.steering.put(message)
+
+    async def compact(self) -> Compacted:
+        """Summarise the conversation now; the events say what came of it. Not while a prompt is at work."""
+        conversation = self._conversation
+        conversation.expect_idle()
+        compacted = await self.agent.compact(conversation.messages, session_id=self.id)
+        if compacted.is_done:
+            conversation.rewrite(compacted.messages)
+        for event in compacted.events:
+            conversation.record(event)
+        conversation.record_usage(compacted.usage)
+        return compacted
+
+    def undo_compaction(self) -> HistoryReplaced | None:
+        """Put back all that summaries have taken the place of; `None` where nothing of it is known.
+
+        Not while a prompt is at work. Raises `CalibanError` where the store cannot be read.
+        """
+        conversation = self._conversation
+        conversation.expect_idle()
+        said = conversation.recorder.transcript()
+        lead = tuple(m for m in self.messages if m.role == "system" and not is_summary(m))
+        whole = (*lead, *(m for m in said or () if not is_reminder(m.text)))
+        if said is None or not any(is_summary(message) for message in self.messages):
+            return None
+        conversation.rewrite(whole)
+        event = HistoryReplaced(messages=whole, reason="what was summarised is there again")
+        conversation.record(event)
+        return event
 
     async def aclose(self, reason: str = "") -> None:
         """Tell the hooks, for a moment, and let go of the store; a failure is reported."""

@@ -58,6 +58,10 @@ class Store(Protocol):
         """Remember what prompts begin with, as digests by part."""
         ...
 
+    def transcript(self) -> tuple[Message, ...] | None:
+        """All that was said, what was summarised too, but system messages; `None` if some of it is lost."""
+        ...
+
     def close(self) -> None:
         """Put everything in its final form and let go."""
         ...
@@ -136,6 +140,10 @@ class Recorder:
         if usage != Usage():
             failures.append(self._write(lambda store: store.add_usage(usage)))
         return next((failure for failure in failures if failure is not None), None)
+
+    def transcript(self) -> tuple[Message, ...] | None:
+        """All that was ever said here, as far as there is a store that knows. Raises `CalibanError`."""
+        return None if self._store is None or self.error is not None else self._store.transcript()
 
     def close(self) -> Notice | None:
         """Let go of the store; what to tell a person when that failed."""

@@ -92,7 +92,7 @@ def message_frame(message: Message, usage: Usage) -> dict[str, Any]:
 def compact_frame(event: HistoryReplaced) -> dict[str, Any]:
     """`system/compact_boundary`: what was said before is a summary now; sizes in estimated tokens."""
     sizes = {"pre_tokens": event.tokens_before, "post_tokens": event.tokens_after}
-    metadata = {"trigger": "auto", **sizes}
+    metadata = {"trigger": event.trigger, **sizes}
     return {"type": "system", "subtype": "compact_boundary", "compact_metadata": metadata}
 
 

@@ -32,7 +32,7 @@ _FORM: Final = 'a prompt is sent as {"type":"user","content":"…"}'
 class PromptSource(Protocol):
     """Gives prompts. `last` is whether none will come after those already given."""
 
-    async def next(self) -> Message | None:
+    async def next(self) -> Message | Operation | None:
         """The next prompt, waiting for it; `None` at the end. Raises `HeadlessError` for a bad one."""
         ...
 
@@ -75,7 +75,7 @@ class FrameSource:
         self._stdin = stdin
         self._on_interrupt = on_interrupt
         self._on_stop = on_stop
-        self._queue: deque[Message] = deque()
+        self._queue: deque[Message | Operation] = deque()
         self._error: HeadlessError | None = None
         self._given = 0
         self._ended = False
@@ -95,8 +95,11 @@ class FrameSource:
         self._ended = True
         self._tell()
 
-    async def next(self) -> Message | None:
-        """The next user frame's prompt. Raises the input's error once everything before it was given."""
+    async def next(self) -> Message | Operation | None:
+        """The next prompt, or what else is asked for in its turn.
+
+        Raises the input's error once everything before it was given.
+        """
         while not self._queue:
             if self._error is not None:
                 raise self._error
@@ -133,8 +136,8 @@ class FrameSource:
                 self._on_interrupt(waiting=bool(self._queue))
             case StopTask(task_id=task_id):
                 self._on_stop(task_id)
-            case Message() as prompt:
-                self._queue.append(prompt)
+            case (Message() | Operation()) as asked:
+                self._queue.append(asked)
                 self._tell()
 
     def _tell(self) -> None:
@@ -186,8 +189,14 @@ class UserFrame(Tagged, frozen=True, kw_only=True, tag="user", forbid_unknown_fi
 class ControlFrame(Tagged, frozen=True, kw_only=True, tag="control", forbid_unknown_fields=True):
     """What is to happen to the run at work; `task_id` says to which of its tasks."""
 
-    subtype: Literal["interrupt", "stop_task"]
+    subtype: Literal["interrupt", "stop_task", "compact", "undo_compaction"]
     task_id: str | None = None
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """What is to be done with the conversation, in its turn between two prompts."""
+
+    name: Literal["compact", "undo_compaction"]
 
 
 class InterruptFrame(Struct, frozen=True, kw_only=True):
@@ -200,7 +209,7 @@ class StopTask(Struct, frozen=True, kw_only=True):
     task_id: str
 
 
-def parse_frame(line: bytes) -> Message | InterruptFrame | StopTask:
+def parse_frame(line: bytes) -> Message | Operation | InterruptFrame | StopTask:
     """The prompt of a `user` frame, or what a `control` frame asks for. Raises `BadInput` for anything else.
 
     Unknown members are errors: a wrong envelope must never run the agent with a blank prompt (ADR 0025 of
@@ -225,14 +234,14 @@ def parse_frame(line: bytes) -> Message | InterruptFrame | StopTask:
     return _control(frame)
 
 
-def _control(frame: ControlFrame) -> InterruptFrame | StopTask:
+def _control(frame: ControlFrame) -> Operation | InterruptFrame | StopTask:
     if frame.subtype == "stop_task":
         if not frame.task_id:
             raise BadInput("a stop_task frame names no task", hint='"task_id" is the id of the call')
         return StopTask(task_id=frame.task_id)
     if frame.task_id is not None:
-        raise BadInput("an interrupt frame names a task", hint='"stop_task" ends one task alone')
-    return InterruptFrame()
+        raise BadInput(f"a frame of {frame.subtype} names a task", hint='"stop_task" ends one task alone')
+    return InterruptFrame() if frame.subtype == "interrupt" else Operation(name=frame.subtype)
 
 
 def _prompt_blocks(frame: UserFrame) -> tuple[TextBlock, ...]:

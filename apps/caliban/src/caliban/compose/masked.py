@@ -206,6 +206,10 @@ class MaskedStore:
         """See `Store`."""
         self._inner.note(prefix=prefix)
 
+    def transcript(self) -> tuple[Message, ...] | None:
+        """See `Store`."""
+        return self._inner.transcript()
+
     def close(self) -> None:
         """See `Store`."""
         self._inner.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from caliban_agent_core.compact.reminder import is_reminder
 from caliban_agent_core.nudge import is_nudge
 from caliban_agent_core.recovery import MARK
 from caliban_agent_core.tasks import is_background_result
@@ -37,7 +38,7 @@ def is_request(message: Message) -> bool:
     if message.role != "user" or message.tool_results:
         return False
     text = message.text
-    return not (text.startswith(MARK) or is_nudge(text) or is_background_result(text))
+    return not (text.startswith(MARK) or is_nudge(text) or is_background_result(text) or is_reminder(text))
 
 
 def requests(messages: Sequence[Message]) -> tuple[int, ...]:
