@@ -239,3 +239,27 @@ def test_the_tool_tells_of_each_kind_in_a_line():
     assert lines[0] == f"- {NAME}: any task of several steps"
     assert len(lines) == 2 and len(lines[1]) < 320
     assert spec.kind == "session"
+
+
+async def test_what_belongs_to_the_callers_session_is_an_agents_where_its_definition_says_so():
+    listed = AgentDefinition(name="lister", description="lists", tools=("Read", "Tasks"))
+    provider = by_agent(
+        {
+            "": [reply(delegate(), delegate(subagent_type="lister", id="d2")), reply("ok")],
+            NAME: [reply("one")],
+            "lister": [reply("two")],
+        }
+    )
+    tools = [Stub("Read", kind="read"), Stub("Tasks", kind="session")]
+    await play(family(provider, tools=tools, kinds=(GENERAL, listed)))
+    offered = {who: [spec.name for spec in asked(provider, who)[0].tools] for who in (NAME, "lister")}
+    assert offered == {NAME: ["Read"], "lister": ["Read", "Tasks"]}
+
+
+async def test_an_agent_that_only_reads_is_offered_nothing_else():
+    reader = AgentDefinition(name="reader", description="reads", reads_only=True)
+    provider = by_agent({"": [reply(delegate()), reply("ok")], "reader": [reply("done")]})
+    await play(
+        family(provider, tools=[Stub("Read", kind="read"), Stub("Write", kind="edit")], kinds=(reader,))
+    )
+    assert [spec.name for spec in asked(provider, "reader")[0].tools] == ["Read"]
