@@ -28,6 +28,7 @@ LAST_LINES = {
     "structured 1": "Prague 1300000",
     "approval 1": '{"name": "Prague", "people": 1300000}',
     "events 1": "end_of_turn",
+    "agents 1": '{"name": "Prague", "people": 1300000}',
     "costs 1": "",
     "providers 1": '{"name": "Prague", "people": 1300000}',
     "providers 2": '{"name": "Prague", "people": 1300000}',

@@ -10,7 +10,8 @@ from loop_kit import DONE, QUICK, Stub, cut, of, play, user_texts
 from caliban_agent_core import Agent, AgentOptions
 from caliban_agent_core.recovery import RecoveryLimits
 from caliban_common.event import ApiRetry, MessageAdded, ReplyDiscarded, TurnEnd, Warned
-from caliban_common.message import assistant, user
+from caliban_common.message import Message, assistant, user
+from caliban_common.tool import ToolSpec
 from caliban_common.usage import Usage
 from caliban_provider.capabilities import Capabilities
 from caliban_provider.errors import (
@@ -188,6 +189,64 @@ async def test_a20_compaction_that_fails_twice_is_switched_off_and_the_run_goes_
     assert outcome.stop.kind == "end_of_turn"
     assert len([e for e in of(events, Warned) if e.subtype == "compaction_failed"]) == 2
     assert summaries <= 2
+
+
+class Shorter:
+    """A compactor that makes a history shorter by a word, and counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def compact(self, messages: tuple[Message, ...], **how: Any) -> tuple[Message, ...]:
+        self.asked += 1
+        return (user(messages[0].text[:-1]), *messages[1:])
+
+
+async def test_a20_a_compaction_that_makes_no_room_counts_as_a_failure() -> None:
+    provider = ScriptedProvider(
+        lambda request: reply(tool_call("a")) if len(provider.requests) < 8 else reply(DONE),
+        capabilities=Capabilities(context_tokens=400),
+    )
+    compactor = Shorter()
+    agent = Agent(provider, "m", tools=[Stub("a")], compactor=compactor)
+    events, outcome = await play(agent, prompt="p" * 1300)
+    assert outcome.stop.kind == "end_of_turn"
+    assert compactor.asked == 2
+    assert [event.subtype for event in of(events, Warned) if event.subtype != "status"] == ["compaction_off"]
+
+
+async def test_a_summary_that_calls_a_tool_is_none() -> None:
+    def answer(request: Any) -> Reply:
+        return reply(DONE) if request.tools else reply("a summary", tool_call("a"))
+
+    provider = ScriptedProvider(answer, capabilities=Capabilities(context_tokens=1000))
+    history = [*(user("q " * 100), assistant("a " * 100)) * 10, user("now")]
+    async with Agent(provider, "m", tools=[Stub("a")]).run(history) as run:
+        events = [event async for event in run.events]
+    words = "the conversation could not be summarised: the model called a tool in place of a summary"
+    assert words in [event.message for event in of(events, Warned)]
+    assert run.outcome.messages[0] == history[0]
+
+
+async def test_files_that_were_read_are_named_again_after_a_compaction() -> None:
+    seen: list[str] = []
+
+    class Look(Stub):
+        @property
+        def spec(self) -> ToolSpec:
+            return ToolSpec(name="Look", description="", input_schema={}, roles={"path": "reads"})
+
+    def answer(request: Any) -> Reply:
+        if not request.tools:
+            return reply("short")
+        seen.append("\n".join(message.text for message in request.messages))
+        number = len(seen)
+        return reply(tool_call("Look", {"path": f"{number}.py"})) if number < 12 else reply(DONE)
+
+    provider = ScriptedProvider(answer, capabilities=Capabilities(context_tokens=2400))
+    _, outcome = await play(Agent(provider, "m", tools=[Look("Look", output="z" * 700)]))
+    assert outcome.stop.ok
+    assert any("<after_compaction>" in text and "- read: 1.py" in text for text in seen)
 
 
 @pytest.mark.parametrize(("reason", "kind"), [("refusal", "refusal"), ("content_filter", "content_filter")])

@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from caliban_agent_core import function
-from caliban_agent_core.dispatch import invoke
 from caliban_agent_core.errors import ToolDefinitionError
 from caliban_agent_core.function import tool, untitled
+from caliban_agent_core.walled import walled
 from caliban_common.errors import ArgumentError
-from caliban_common.message import ToolUseBlock
 from caliban_common.tool import ToolContext, ToolOutput, ToolSpec
 
 pytestmark = pytest.mark.anyio
@@ -326,8 +325,7 @@ async def test_names_that_do_not_exist_or_do_not_fit_are_refused_at_once() -> No
     st.dictionaries(st.sampled_from(["path", "limit", "mood", "x"]), st.none() | st.integers() | st.text())
 )
 def test_whatever_a_model_sends_is_answered(args: dict[str, object]) -> None:
-    call = ToolUseBlock(id="t", name="look", input=args)
-    output, outcome = anyio.run(invoke, look, call, CONTEXT)
+    output, outcome = anyio.run(walled, "look", lambda: look.invoke(args, CONTEXT))
     assert output.is_error is output.text.startswith("Error: invalid input: look: ")
     assert outcome == ("invalid" if output.is_error else "ran")
     assert not output.is_error or "\n" not in output.text

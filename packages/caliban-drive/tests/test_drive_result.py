@@ -190,6 +190,9 @@ class Books:
     def by_model(self) -> tuple[tuple[str, Usage, float | None], ...]:
         return tuple((model, usage, None) for model, usage in self.models.items())
 
+    def by_agent(self) -> tuple[tuple[str, Usage, float | None], ...]:
+        return ()
+
 
 SPENT = Usage(input_tokens=10, output_tokens=6)
 WORDS = "some words in several pieces"

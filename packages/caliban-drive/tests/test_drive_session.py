@@ -221,3 +221,37 @@ async def test_a_result_that_an_earlier_process_left_is_clipped_as_on_arrival():
     (result,) = session.messages[2].tool_results
     assert len(result.content[0].text) <= 50_000
     assert session.messages[:2] == history[:2]
+
+
+async def test_a_conversation_is_summarised_when_a_person_asks_and_put_back():
+    class Archive(Memory):
+        said: tuple[Message, ...] | None = None
+
+        def transcript(self) -> tuple[Message, ...] | None:
+            return self.said
+
+    said = tuple(
+        Message(role=role, content=(TextBlock(text="x" * 400),), id=f"{n}")
+        for n, role in enumerate(("user", "assistant") * 7)
+    )
+    store = Archive()
+    session = session_of([reply("short", usage=Usage(input_tokens=7))], store, (system("Be brief."), *said))
+    done = await session.compact()
+    assert done.is_done and session.messages == done.messages == tuple(store.messages)
+    assert len(session.messages) == 10
+    assert store.usage == Usage(input_tokens=7)
+    assert session.undo_compaction() is None  # the store does not know all of it
+    store.said = said
+    event = session.undo_compaction()
+    assert event is not None and session.messages == (system("Be brief.", id=session.messages[0].id), *said)
+    assert tuple(store.messages) == session.messages
+    assert session.undo_compaction() is None
+
+
+async def test_nothing_is_summarised_while_a_prompt_is_at_work():
+    session = session_of([reply("hi")])
+    async with session.submit(user("go")):
+        with pytest.raises(RuntimeError):
+            await session.compact()
+        with pytest.raises(RuntimeError):
+            session.undo_compaction()

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caliban_common.message import TextBlock
+from caliban_common.message import Message, TextBlock
 from caliban_headless.errors import BadInput
-from caliban_headless.input import parse_frame
+from caliban_headless.input import InterruptFrame, Operation, StopTask, parse_frame
 
 WORDS = st.sampled_from(["type", "user", "control", "content", "subtype", "interrupt", "text", "extra"])
 VALUES = st.recursive(
@@ -30,16 +30,26 @@ VALUES = st.recursive(
             ["a", "b"],
         ),
         ({"type": "user", "content": "\ud800x"}, ["\ud800x"]),
-        ({"type": "control", "subtype": "interrupt"}, None),
     ],
 )
-def test_a_frame_is_a_prompt_or_an_interrupt(frame: object, texts: list[str] | None) -> None:
+def test_a_user_frame_is_a_prompt(frame: object, texts: list[str]) -> None:
     message = parse_frame(json.dumps(frame).encode())
-    if message is None:
-        assert texts is None
-    else:
-        assert message.role == "user"
-        assert message.content == tuple(TextBlock(text=text) for text in texts or ())
+    assert isinstance(message, Message)
+    assert message.role == "user"
+    assert message.content == tuple(TextBlock(text=text) for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("frame", "meaning"),
+    [
+        ({"type": "control", "subtype": "interrupt"}, InterruptFrame()),
+        ({"type": "control", "subtype": "stop_task", "task_id": "t1"}, StopTask(task_id="t1")),
+        ({"type": "control", "subtype": "compact"}, Operation(name="compact")),
+        ({"type": "control", "subtype": "undo_compaction"}, Operation(name="undo_compaction")),
+    ],
+)
+def test_a_control_frame_says_what_is_to_happen(frame: object, meaning: object) -> None:
+    assert parse_frame(json.dumps(frame).encode()) == meaning
 
 
 @pytest.mark.parametrize(
@@ -67,7 +77,12 @@ def test_a_frame_is_a_prompt_or_an_interrupt(frame: object, texts: list[str] | N
         ),
         (
             '{"type": "control", "subtype": "dance"}',
-            "an input frame's subtype must be interrupt, not 'dance'",
+            "an input frame's subtype must be compact, interrupt, stop_task or undo_compaction, not 'dance'",
+        ),
+        ('{"type": "control", "subtype": "stop_task"}', "a stop_task frame names no task"),
+        (
+            '{"type": "control", "subtype": "interrupt", "task_id": "t1"}',
+            "a frame of interrupt names a task",
         ),
     ],
 )

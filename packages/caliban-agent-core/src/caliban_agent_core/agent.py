@@ -25,6 +25,7 @@ from caliban_agent_core.prefix import PrefixWatch
 from caliban_agent_core.reply import ModelCaller
 from caliban_agent_core.run import Run
 from caliban_agent_core.state import RunState
+from caliban_agent_core.tasks import RunTasks
 from caliban_agent_core.toolset import ToolSnapshots, source_of
 from caliban_agent_core.turn import Turn
 from caliban_common.event import AgentEvent, OutputT, RunEnd
@@ -33,6 +34,7 @@ from caliban_common.hook import Hooks
 from caliban_common.message import Message, NewId, new_id, user
 from caliban_common.message import system as system_message
 from caliban_common.tool import Tool, ToolSource
+from caliban_common.usage import Usage
 from caliban_provider.provider import Provider
 
 
@@ -45,6 +47,15 @@ class RunSetup(Struct, frozen=True, kw_only=True):
     prefix: PrefixWatch | None = None
     inputs: InputSource | None = None
     resumes: bool = False
+
+
+class Compacted(Struct, frozen=True, kw_only=True):
+    """What came of a compaction that a person asked for; `usage` is what the summary cost."""
+
+    is_done: bool
+    messages: tuple[Message, ...]
+    events: tuple[AgentEvent, ...]
+    usage: Usage
 
 
 class Agent:
@@ -201,8 +212,9 @@ class Agent:
             thinking_cap_chars=options.thinking_cap_chars,
             learned=self._learned,
         )
-        hooks = HookCaller(self.hooks, state, options.session_id)
-        dispatcher = Dispatcher(self.gate, hooks, options, state, context=setup.context)
+        hooks = HookCaller(self.hooks, state, options.session_id, agent=options.agent)
+        tasks = RunTasks(state, options)
+        dispatcher = Dispatcher(self.gate, hooks, options, state, tasks, context=setup.context)
         loop = Loop(
             model=self.model,
             tools=self._tools,
@@ -210,6 +222,7 @@ class Agent:
             state=state,
             turn=Turn(caller, dispatcher, state, options),
             hooks=hooks,
+            tasks=tasks,
             repairer=Repairer(TargetModel(family=self.provider.family, model=self.model)),
             compaction=self._compaction(hooks),
             nudges=Nudges(),
@@ -298,6 +311,24 @@ class Agent:
         return await self.resume(
             history, output_type=output_type, session_id=session_id, context=context
         ).to_end()
+
+    async def compact(self, history: Sequence[Message], *, session_id: str | None = None) -> Compacted:
+        """Summarise what `history` begins with, now, because a person asks for it.
+
+        Nothing is raised for what keeps it from being done: the events say why, and the history stays.
+        """
+        options = self.options
+        channel: Channel[AgentEvent] = Channel(options.event_buffer)
+        state = RunState(self._messages(history), channel, new_id=self._new_id)
+        hooks = HookCaller(self.hooks, state, session_id or options.session_id, agent=options.agent)
+        is_done = await self._compaction(hooks).now(state)
+        channel.close()
+        return Compacted(
+            is_done=is_done,
+            messages=tuple(state.messages),
+            events=tuple([event async for event in channel]),
+            usage=state.usage,
+        )
 
     def _messages(self, history: str | Message | Sequence[Message]) -> tuple[Message, ...]:
         if isinstance(history, str):

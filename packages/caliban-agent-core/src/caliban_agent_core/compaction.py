@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct, field
 
-from caliban_agent_core.compact.trigger import Trigger
+from caliban_agent_core.compact.cuts import lead_length
+from caliban_agent_core.compact.trigger import MAX_FAILURES, Trigger
 from caliban_agent_core.errors import CompactionFailed
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.learned import Learned
@@ -12,9 +15,9 @@ from caliban_agent_core.ports import Compactor
 from caliban_agent_core.state import RunState
 from caliban_agent_core.toolset import ToolSnapshots
 from caliban_agent_core.window import window_after
-from caliban_common.estimate import Estimator
+from caliban_common.estimate import CHARS_PER_TOKEN, Estimator, tokens
 from caliban_common.event import Warned
-from caliban_common.message import NewId
+from caliban_common.message import Message, NewId, user
 from caliban_provider.errors import ContextTooLong
 from caliban_provider.provider import Provider
 
@@ -59,11 +62,28 @@ class Compaction(Struct, kw_only=True):
         await self.hooks.after_compaction()
         return self.hooks.stop is None
 
+    async def now(self, state: RunState) -> bool:
+        """Summarise because a person asks for it, however much room there is; whether anything was."""
+        verdict = await self.hooks.before_compaction("manual")
+        if verdict.denies or self.hooks.stop is not None:
+            text = (
+                f"a hook keeps the conversation from being summarised: {verdict.reason or 'no reason given'}"
+            )
+            await state.emit(Warned(subtype="compaction_failed", message=text))
+            return False
+        if not await self._compact(state, trigger="manual"):
+            return False
+        await self.hooks.after_compaction("manual")
+        return True
+
     async def _shorten(self, state: RunState) -> bool:
-        superseded = self.micro and await self._supersede(state)
-        if superseded and not self._due(state):
+        superseded = self._superseded(state) if self.micro else None
+        if superseded is None:
+            return await self._compact(state)
+        if self._is_due(tokens(superseded)) and await self._compact(state, superseded):
             return True
-        return await self._compact(state) or superseded
+        await state.rewrite(superseded, "older tool results gave way to newer ones", compacted=True)
+        return True
 
     async def _permitted(self) -> bool:
         """Whether no hook objects."""
@@ -76,39 +96,77 @@ class Compaction(Struct, kw_only=True):
         return stated or self.provider.capabilities(self.model).prompt_tokens
 
     def _due(self, state: RunState) -> bool:
-        window_tokens = self.window_tokens
-        if window_tokens is None:
-            return False
-        return self.trigger.due(self.estimator.tokens(state.messages), window_tokens)
+        return self._is_due(self.estimator.tokens(state.messages))
 
-    async def _supersede(self, state: RunState) -> bool:
+    def _is_due(self, size_tokens: int) -> bool:
+        window_tokens = self.window_tokens
+        return window_tokens is not None and self.trigger.due(size_tokens, window_tokens)
+
+    def _superseded(self, state: RunState) -> tuple[Message, ...] | None:
+        """The history without what newer results made stale; `None` where that is all of it."""
         from caliban_agent_core.compact.micro import supersede
 
         before = tuple(state.messages)
         after = supersede(before, self.tools.take().specs)
-        if after is before:
-            return False
-        await state.rewrite(after, "older tool results gave way to newer ones", compacted=True)
-        return True
+        return None if after is before else after
 
-    async def _compact(self, state: RunState) -> bool:
-        window = self.window_tokens or self.estimator.tokens(state.messages)
+    async def _compact(
+        self,
+        state: RunState,
+        messages: tuple[Message, ...] | None = None,
+        *,
+        trigger: Literal["auto", "manual"] = "auto",
+    ) -> bool:
+        """Put a summary in the place of what `messages`, or else the history, begins with."""
+        before = tuple(state.messages)
+        window = self.window_tokens or self.estimator.tokens(before)
+        target = int(window * TARGET_SHARE)
+        await state.emit(Warned(subtype="status", message="summarising the conversation, to make room"))
         try:
             shorter = await self._compactor(state.new_id).compact(
-                tuple(state.messages),
+                messages or before,
                 model=self.model,
                 provider=self.provider,
-                target_tokens=int(window * TARGET_SHARE),
+                target_tokens=target,
                 spent=state.spend,
             )
         except CompactionFailed as error:
-            self.trigger.failed()
             text = f"the conversation could not be summarised: {error.message}"
             await state.emit(Warned(subtype="compaction_failed", message=text))
+            await self._failed(state)
             return False
-        self.trigger.succeeded()
-        await state.rewrite(shorter, "the conversation was summarised", compacted=True)
+        shorter = self._reminded(before, shorter, target, state.new_id)
+        # Judged by the room it made: one that leaves the next turn where this one was has not worked.
+        size = tokens(shorter)
+        made_room = not self._is_due(size)
+        await state.rewrite(shorter, "the conversation was summarised", compacted=True, trigger=trigger)
+        if made_room:
+            self.trigger.succeeded()
+        else:
+            await self._failed(state)
         return True
+
+    async def _failed(self, state: RunState) -> None:
+        self.trigger.failed()
+        if self.trigger.failures == MAX_FAILURES:
+            text = (
+                f"the conversation is not summarised again in this run: {MAX_FAILURES} attempts made no room"
+            )
+            await state.emit(Warned(subtype="compaction_off", message=text))
+
+    def _reminded(
+        self, before: tuple[Message, ...], after: tuple[Message, ...], target_tokens: int, new_id: NewId
+    ) -> tuple[Message, ...]:
+        """`after`, and behind its summary what that lacks of the lists and files in `before`."""
+        from caliban_agent_core.compact.reminder import reminder
+
+        room_tokens = min(target_tokens - tokens(after), (tokens(before) - tokens(after)) // 2)
+        words = reminder(before, after, self.tools.take().specs, room_chars=room_tokens * CHARS_PER_TOKEN)
+        note = user(words, id=new_id())
+        if not words or tokens((note,)) > room_tokens:
+            return after
+        lead = lead_length(after)
+        return (*after[:lead], note, *after[lead:])
 
     def _compactor(self, new_id: NewId) -> Compactor:
         if self.compactor is None:

@@ -8,8 +8,9 @@ enter the history in the order the model made the calls.
 
 from __future__ import annotations
 
+from functools import partial
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
 import anyio
 from msgspec import Struct, field
@@ -21,7 +22,9 @@ from caliban_agent_core.options import AgentOptions
 from caliban_agent_core.overflow import cap_output
 from caliban_agent_core.progress import CallProgress
 from caliban_agent_core.state import RunState
+from caliban_agent_core.tasks import RunTasks
 from caliban_agent_core.toolset import ToolSnapshot
+from caliban_agent_core.walled import Outcome, walled
 from caliban_common.arguments import ArgumentError
 from caliban_common.canonical import canonical_arguments
 from caliban_common.event import ApprovalAsked, ApprovalGiven, ToolCallEnd, ToolCallReady
@@ -30,8 +33,6 @@ from caliban_common.masked import masked_output
 from caliban_common.message import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
 from caliban_common.text import one_line
 from caliban_common.tool import Tool, ToolContext, ToolOutput
-
-Outcome = Literal["ran", "denied", "invalid", "interrupted"]
 
 
 class Passed(Struct, frozen=True, kw_only=True):
@@ -61,6 +62,8 @@ class CallEnding(Struct, frozen=True, kw_only=True):
 
 
 INVALID = CallEnding(outcome="invalid")
+INTERRUPTED_CALL: Outcome = "interrupted"
+STOPPED = "[stopped: the user ended this call]"
 
 
 class ToolBatch(Struct, kw_only=True):
@@ -115,12 +118,20 @@ class Dispatcher:
     """Runs tool calls through one gate. `context` is what tools are given of the program around the run."""
 
     def __init__(
-        self, gate: Gate, hooks: HookCaller, options: AgentOptions, state: RunState, *, context: Any = None
+        self,
+        gate: Gate,
+        hooks: HookCaller,
+        options: AgentOptions,
+        state: RunState,
+        tasks: RunTasks,
+        *,
+        context: Any = None,
     ) -> None:
         self._gate = gate
         self._hooks = hooks
         self._options = options
         self._state = state
+        self._tasks = tasks
         self._context = context
 
     async def run(self, work: ToolBatch) -> None:
@@ -236,10 +247,15 @@ class Dispatcher:
             agent=self._options.agent,
             emit=progress.emit,
             context=self._context,
+            start_background=partial(self._tasks.start, item.call),
         )
+        output, outcome = ToolOutput.of(STOPPED, is_error=True), INTERRUPTED_CALL
         started = perf_counter()
         try:
-            output, outcome = await invoke(item.tool, item.call, context)
+            with self._tasks.stoppable(item.call.id):
+                output, outcome = await walled(
+                    item.call.name, lambda: item.tool.invoke(item.call.input, context)
+                )
         finally:
             progress.close()
         elapsed_ms = (perf_counter() - started) * 1000
@@ -290,22 +306,6 @@ class Dispatcher:
     def _masked(self, output: ToolOutput) -> ToolOutput:
         masker = self._options.masker
         return output if masker is None else masked_output(output, masker)
-
-
-async def invoke(tool: Tool, call: ToolUseBlock, context: ToolContext) -> tuple[ToolOutput, Outcome]:
-    """Run one call. The wall: whatever a tool raises becomes an output that the model can read."""
-    try:
-        output = await tool.invoke(call.input, context)
-        if not isinstance(output, ToolOutput):
-            raise TypeError(f"the tool returned {type(output).__name__}, not a ToolOutput")
-        return output, "ran"
-    except ArgumentError as error:
-        text = f"Error: invalid input: {call.name}: {error.message}"
-        return ToolOutput.of(text, is_error=True), "invalid"
-    except (Exception, SystemExit) as error:
-        reason = one_line(str(error), max_chars=2000)
-        text = f"Error: execution failed: {type(error).__name__}: {reason}"
-        return ToolOutput.of(text, is_error=True), "ran"
 
 
 def interruption(call: ToolUseBlock, turn: int) -> ToolCallEnd:

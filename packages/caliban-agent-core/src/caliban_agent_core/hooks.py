@@ -23,6 +23,8 @@ from caliban_common.hook import (
     RunStop,
     SessionEnd,
     SessionStart,
+    SubagentStart,
+    SubagentStop,
     UserPromptSubmit,
 )
 from caliban_common.message import Message, NewId, ToolResultBlock, ToolUseBlock, new_id, user
@@ -41,14 +43,17 @@ async def ask_hooks(hooks: Hooks, event: HookEvent) -> HookVerdict:
         return await hooks.fire(event)
     except Exception as error:
         reason = one_line(f"{type(error).__name__}: {error}")
-        decision: Literal["continue", "deny"] = "continue" if isinstance(event, RunStop) else "deny"
+        is_end = isinstance(event, RunStop | SubagentStop)
+        decision: Literal["continue", "deny"] = "continue" if is_end else "deny"
         return HookVerdict(decision=decision, reason=f"a hook failed: {reason}")
 
 
 def hook_fired(event: HookEvent, verdict: HookVerdict) -> HookFired:
     """What a reader of events is told: who was asked and what was decided, without inputs and texts."""
     decision = "allow" if verdict.decision == "continue" else verdict.decision
-    return HookFired(name=event.type, payload={**_shown(event), "decision": decision})
+    agent = getattr(event, "agent", "")
+    whose = {"agent": agent} if agent else {}
+    return HookFired(name=event.type, payload={**_shown(event), **whose, "decision": decision})
 
 
 def prompt_denied(verdict: HookVerdict) -> Stop | None:
@@ -72,16 +77,17 @@ def context_text(event: HookEvent, verdict: HookVerdict) -> str:
 
 
 class HookCaller:
-    """Fires the hooks of one run. Without hooks every call costs a comparison and says nothing.
+    """Fires the hooks of one run of `agent`. Without hooks every call costs a comparison and says nothing.
 
     `stop` is the end that a hook has put to the run. What hooks add to the history is added here, except that
     of tool calls, which belongs to their results.
     """
 
-    def __init__(self, hooks: Hooks | None, state: RunState, session_id: str) -> None:
+    def __init__(self, hooks: Hooks | None, state: RunState, session_id: str, *, agent: str = "") -> None:
         self._hooks = hooks
         self._state = state
         self._session_id = session_id
+        self._agent = agent
         self.stop: Stop | None = None
 
     async def before_run(self, prompt: str) -> tuple[HookVerdict, Message | None]:
@@ -92,7 +98,7 @@ class HookCaller:
 
     async def before_turn(self, turn: int) -> Stop | None:
         """Ask about a turn; how the run ends when it is not to be."""
-        verdict = await self._ask_and_tell(PreTurn(session_id=self._session_id, turn=turn))
+        verdict = await self._ask_and_tell(PreTurn(session_id=self._session_id, turn=turn, agent=self._agent))
         if verdict.denies:
             reason = verdict.reason or "no reason given"
             return Stop(kind="hook_denied", message=f"a hook denied turn {turn}: {reason}")
@@ -100,13 +106,13 @@ class HookCaller:
 
     async def after_turn(self, turn: int) -> None:
         """Tell of a turn that is over."""
-        await self._ask_and_tell(PostTurn(session_id=self._session_id, turn=turn))
+        await self._ask_and_tell(PostTurn(session_id=self._session_id, turn=turn, agent=self._agent))
 
     async def before_tool(self, call: ToolUseBlock, turn: int) -> tuple[HookVerdict, str]:
         """Ask about a tool call; the verdict, and what the model is to read beside the result."""
         if self._hooks is None:
             return NO_OBJECTION, ""
-        event = PreToolUse(session_id=self._session_id, turn=turn, call=call)
+        event = PreToolUse(session_id=self._session_id, turn=turn, call=call, agent=self._agent)
         verdict = await self._ask(event)
         return verdict, context_text(event, verdict)
 
@@ -116,21 +122,25 @@ class HookCaller:
         """Tell of a tool call that has its result; likewise."""
         if self._hooks is None:
             return NO_OBJECTION, ""
-        event = PostToolUse(session_id=self._session_id, turn=turn, call=call, result=result)
+        event = PostToolUse(
+            session_id=self._session_id, turn=turn, call=call, result=result, agent=self._agent
+        )
         verdict = await self._ask(event)
         return verdict, context_text(event, verdict)
 
-    async def before_compaction(self) -> HookVerdict:
+    async def before_compaction(self, trigger: Literal["auto", "manual"] = "auto") -> HookVerdict:
         """Ask about making the history shorter."""
-        return await self._ask_and_tell(PreCompact(session_id=self._session_id))
+        event = PreCompact(session_id=self._session_id, trigger=trigger, agent=self._agent)
+        return await self._ask_and_tell(event)
 
-    async def after_compaction(self) -> None:
+    async def after_compaction(self, trigger: Literal["auto", "manual"] = "auto") -> None:
         """Tell of a history that was made shorter."""
-        await self._ask_and_tell(PostCompact(session_id=self._session_id))
+        await self._ask_and_tell(PostCompact(session_id=self._session_id, trigger=trigger, agent=self._agent))
 
     async def before_end(self, last_text: str, *, again: bool) -> HookVerdict:
         """Ask about the end of the run; `again` says that hooks have put it off before."""
-        return await self._ask(RunStop(session_id=self._session_id, last_text=last_text, again=again))
+        facts: dict[str, Any] = {"session_id": self._session_id, "last_text": last_text, "again": again}
+        return await self._ask(SubagentStop(agent=self._agent, **facts) if self._agent else RunStop(**facts))
 
     async def _ask_and_tell(self, event: HookEvent) -> HookVerdict:
         verdict = await self._ask(event)
@@ -168,7 +178,9 @@ def _shown(event: HookEvent) -> dict[str, Any]:
             return {"turn_index": turn, "is_error": result.is_error, **shown}
         case PreCompact() | PostCompact():
             return {"trigger": event.trigger}
-        case RunStop():
+        case RunStop() | SubagentStop():
             return {"again": event.again}
+        case SubagentStart():
+            return {"tool_use_id": event.tool_use_id, "matcher": event.agent}
         case _:
             assert_never(event)

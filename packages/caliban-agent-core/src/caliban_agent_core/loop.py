@@ -23,6 +23,7 @@ from caliban_agent_core.ports import Boundary, InputSource
 from caliban_agent_core.prefix import PrefixWatch
 from caliban_agent_core.reply import Reply, ThinkingOverflow
 from caliban_agent_core.state import RunState
+from caliban_agent_core.tasks import RunTasks
 from caliban_agent_core.toolset import ToolSnapshot, ToolSnapshots
 from caliban_agent_core.turn import Turn, TurnOutcome, waiting_calls, waiting_for
 from caliban_common.event import TurnStart, Warned
@@ -63,6 +64,7 @@ class Loop(Struct, kw_only=True):
     repairer: Repairer
     compaction: Compaction
     hooks: HookCaller
+    tasks: RunTasks
     nudges: Nudges
     prefix: PrefixWatch
     learned: Learned
@@ -105,6 +107,7 @@ class Loop(Struct, kw_only=True):
         number = self.state.turns
         if number:
             await self._listen("turn")
+            await self._take_results()
         await self.compaction.before_turn(self.state)
         stop = self.hooks.stop or await self.hooks.before_turn(number)
         if stop is not None:
@@ -197,6 +200,8 @@ class Loop(Struct, kw_only=True):
         self.pending = () if work is None else work.pending()
         if outcome.stop is not None and outcome.stop.kind != "end_of_turn":
             return outcome.stop
+        if outcome.stop is not None and await self._awaits_results():
+            return None
         if outcome.stop is not None and (nudge is None or nudge.kind != "empty_turn"):
             broken = broken_end(outcome.reply)
             if broken is not None or await self._lacks_output():
@@ -272,6 +277,17 @@ class Loop(Struct, kw_only=True):
         for message in messages:
             await self.state.add(message)
         return bool(messages)
+
+    async def _awaits_results(self) -> bool:
+        """Whether the run goes on for work in the background: what that comes to is waited for and read."""
+        return await self.tasks.wait() and await self._take_results()
+
+    async def _take_results(self) -> bool:
+        """Let the model read what has come of background work; whether that was anything."""
+        results = self.tasks.take()
+        for message in results:
+            await self.state.add(message, injected=True)
+        return bool(results)
 
     async def _offer(self) -> ToolSnapshot:
         """The tools of a turn. A name that is there twice is told of once."""

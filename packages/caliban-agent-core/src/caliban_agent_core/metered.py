@@ -35,10 +35,10 @@ class MeteredProvider:
     """`inner`, with `ledger` asked before each of its calls and told after it.
 
     Entering `stream` raises `BudgetSpent` when the ledger says no, before anything is sent. `agent` is in
-    whose name is spent, empty for the main one; `on_warning` hears what the ledger has to say, and `on_error`
-    sees each error of `inner`, and for which model, before it is raised. A call is priced by `name`, else by
-    that of `inner`: of a router, meter the providers behind it and not the router. Attributes that a
-    provider need not have are those of `inner`.
+    whose name is spent where a request does not say, empty for the main one; `on_warning` hears what the
+    ledger has to say, and `on_error` sees each error of `inner`, and for which model, before it is raised. A
+    call is priced by `name`, else by that of `inner`: of a router, meter the providers behind it and not the
+    router. Attributes that a provider need not have are those of `inner`.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class MeteredProvider:
             model=request.model,
             prompt_tokens=self._estimator.tokens(request.messages) + self._tool_tokens(request.tools),
             max_tokens=request.max_tokens,
-            agent=self._agent,
+            agent=request.agent or self._agent,
         )
         if isinstance(answer, Stop):
             raise BudgetSpent(answer)

@@ -63,6 +63,10 @@ class PrefixWatch:
         """That of the request before: where a run that goes on counts from."""
         return 0 if self._seen is None else self._seen.generation
 
+    def forget(self) -> None:
+        """The history was rewritten on purpose outside of a run: what comes next is compared to nothing."""
+        self._seen, self.fingerprint = None, {}
+
     def ask(self, request: CompletionRequest, generation: int) -> Warned | None:
         """Take note of `request`, about to be sent; what to tell when its beginning is not the old one.
 

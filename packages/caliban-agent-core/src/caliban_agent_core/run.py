@@ -59,6 +59,13 @@ class Run(Generic[OutputT]):
         """End the run soon: running tools are stopped, the events end with a `RunEnd` of kind cancelled."""
         self._scope.cancel()
 
+    def stop_call(self, tool_use_id: str) -> bool:
+        """End one call, or what it has left to the background, and nothing else; false where nothing runs.
+
+        The model reads that it was stopped, and the run goes on.
+        """
+        return self._loop.tasks.stop(tool_use_id)
+
     async def to_end(self) -> RunEnd[OutputT]:
         """Enter the run, let its events go by, and give the outcome."""
         async with self:
@@ -91,7 +98,10 @@ class Run(Generic[OutputT]):
             with self._scope:
                 stop = await self._admit(state) or await self._loop.run()
         finally:
+            unread = await self._loop.tasks.close()
             self._settle(state)
+            for message in unread:
+                state.add_last(message)
             nudges = self._loop.nudges
             self._outcome = RunEnd(
                 stop=stop,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from caliban_agent_core.channel import Channel
 from caliban_agent_core.recovery import TEXT_CUT
 from caliban_common.estimate import tokens
@@ -52,13 +54,26 @@ class RunState:
         await self.add(user(text, id=self.new_id()), injected=True)
         self._goes_on = text == TEXT_CUT
 
-    async def rewrite(self, messages: tuple[Message, ...], reason: str, *, compacted: bool = False) -> None:
+    async def rewrite(
+        self,
+        messages: tuple[Message, ...],
+        reason: str,
+        *,
+        compacted: bool = False,
+        trigger: Literal["auto", "manual"] = "auto",
+    ) -> None:
         """Put `messages` in the place of the history and say so; one that was `compacted` with its sizes."""
         sizes = (tokens(self.messages), tokens(messages)) if compacted else (0, 0)
         self.messages[:] = messages
         self.generation += 1
         await self._channel.send(
-            HistoryReplaced(messages=messages, reason=reason, tokens_before=sizes[0], tokens_after=sizes[1])
+            HistoryReplaced(
+                messages=messages,
+                reason=reason,
+                tokens_before=sizes[0],
+                tokens_after=sizes[1],
+                trigger=trigger,
+            )
         )
 
     def _say(self, text: str) -> None:

@@ -3,7 +3,8 @@
 Order within one turn: `TurnStart`, then the reply's deltas, `ToolCallReady` per complete call,
 `MessageAdded` for the reply, `ToolCallEnd` per call in the order they finish, `MessageAdded` for the
 results, `TurnEnd`. `RunEnd` is always the last event, and there is exactly one. While a call runs its tool
-may speak: `ToolProgress` and `ChildEvent` come between the call's `ToolCallReady` and its `ToolCallEnd`.
+may speak: `ToolProgress` and `ChildEvent` come between the call's `ToolCallReady` and its `ToolCallEnd`, or
+between the two `TaskChanged` of what the call has left to the background.
 """
 
 from __future__ import annotations
@@ -127,6 +128,15 @@ class ChildEvent(Tagged, frozen=True, kw_only=True, tag="child_event"):
     event: AgentEvent
 
 
+class TaskChanged(Tagged, frozen=True, kw_only=True, tag="task_changed"):
+    """Work that the call `tool_use_id` has left to the background begins or ends; `title` is for people."""
+
+    tool_use_id: str
+    name: str
+    title: str
+    status: Literal["started", "completed", "failed", "stopped"]
+
+
 class MessageAdded(Tagged, frozen=True, kw_only=True, tag="message_added"):
     """The history grew by `message`; `injected` marks one that neither the user nor the model wrote."""
 
@@ -137,13 +147,15 @@ class MessageAdded(Tagged, frozen=True, kw_only=True, tag="message_added"):
 class HistoryReplaced(Tagged, frozen=True, kw_only=True, tag="history_replaced"):
     """The history was rewritten: `messages` is the whole new one.
 
-    A compaction says how large it was before and is now, in estimated tokens; other rewrites say 0.
+    A compaction says how large it was before and is now, in estimated tokens, and whether a person asked for
+    it; other rewrites say 0.
     """
 
     messages: tuple[Message, ...]
     reason: str
     tokens_before: int = 0
     tokens_after: int = 0
+    trigger: Literal["auto", "manual"] = "auto"
 
 
 class ReplyDiscarded(Tagged, frozen=True, kw_only=True, tag="reply_discarded"):
@@ -228,6 +240,7 @@ AgentEvent: TypeAlias = (
     | ApprovalGiven
     | ToolProgress
     | ChildEvent
+    | TaskChanged
     | MessageAdded
     | HistoryReplaced
     | ReplyDiscarded

@@ -1,7 +1,7 @@
 """What hooks are told and what they may answer: one type per event, one verdict for all.
 
-The tags are the documented names of the events. What hook programs read and write is made of these values
-elsewhere; nothing here knows a program.
+The tags are the documented names of the events; `agent` is whose run it is, empty for the main one. What hook
+programs read and write is made of these values elsewhere; nothing here knows a program.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ class PreTurn(Tagged, frozen=True, kw_only=True, tag="PreTurn"):
 
     session_id: str
     turn: int
+    agent: str = ""
 
 
 class PostTurn(Tagged, frozen=True, kw_only=True, tag="PostTurn"):
@@ -53,6 +54,7 @@ class PostTurn(Tagged, frozen=True, kw_only=True, tag="PostTurn"):
 
     session_id: str
     turn: int
+    agent: str = ""
 
 
 class PreToolUse(Tagged, frozen=True, kw_only=True, tag="PreToolUse"):
@@ -61,6 +63,7 @@ class PreToolUse(Tagged, frozen=True, kw_only=True, tag="PreToolUse"):
     session_id: str
     turn: int
     call: ToolUseBlock
+    agent: str = ""
 
 
 class PostToolUse(Tagged, frozen=True, kw_only=True, tag="PostToolUse"):
@@ -70,6 +73,7 @@ class PostToolUse(Tagged, frozen=True, kw_only=True, tag="PostToolUse"):
     turn: int
     call: ToolUseBlock
     result: ToolResultBlock
+    agent: str = ""
 
 
 class PreCompact(Tagged, frozen=True, kw_only=True, tag="PreCompact"):
@@ -77,6 +81,7 @@ class PreCompact(Tagged, frozen=True, kw_only=True, tag="PreCompact"):
 
     session_id: str
     trigger: Literal["auto", "manual"] = "auto"
+    agent: str = ""
 
 
 class PostCompact(Tagged, frozen=True, kw_only=True, tag="PostCompact"):
@@ -84,12 +89,31 @@ class PostCompact(Tagged, frozen=True, kw_only=True, tag="PostCompact"):
 
     session_id: str
     trigger: Literal["auto", "manual"] = "auto"
+    agent: str = ""
 
 
 class RunStop(Tagged, frozen=True, kw_only=True, tag="Stop"):
     """The model has said its last word of a run; `again` says that hooks have kept the run going before."""
 
     session_id: str
+    last_text: str
+    again: bool = False
+
+
+class SubagentStart(Tagged, frozen=True, kw_only=True, tag="SubagentStart"):
+    """The call `tool_use_id` is about to start the agent `agent` on `prompt`; denied, it does not run."""
+
+    session_id: str
+    agent: str
+    tool_use_id: str
+    prompt: str
+
+
+class SubagentStop(Tagged, frozen=True, kw_only=True, tag="SubagentStop"):
+    """The model of a sub-agent has said its last word; `again` as for the end of a run."""
+
+    session_id: str
+    agent: str
     last_text: str
     again: bool = False
 
@@ -105,16 +129,19 @@ HookEvent: TypeAlias = (
     | PreCompact
     | PostCompact
     | RunStop
+    | SubagentStart
+    | SubagentStop
 )
 
 
 class HookVerdict(Struct, frozen=True, kw_only=True):
     """The answer of all hooks together: the strictest one. What an event cannot use is ignored.
 
-    `deny` objects to what is about to happen: a prompt, a turn, a tool call, a compaction. That of `RunStop`
-    keeps the run going, with `reason` as the next prompt. `ask` leaves a tool call to a person, also one
-    that the rules allow; no hook can allow what the rules do not. `updated_input` replaces the input of a
-    `PreToolUse` before the rules judge it, `updated_output` what the model reads of a `PostToolUse`.
+    `deny` objects to what is about to happen: a prompt, a turn, a tool call, a sub-agent, a compaction. That
+    of `RunStop` and `SubagentStop` keeps the run going, with `reason` as the next prompt. `ask` leaves a tool
+    call to a person, also one that the rules allow; no hook can allow what the rules do not. `updated_input`
+    replaces the input of a `PreToolUse` before the rules judge it, `updated_output` what the model reads of a
+    `PostToolUse`.
     `added_context` is told to the model; `stop` ends the run, for `reason`.
     """
 

@@ -32,9 +32,11 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     `roles` say what arguments mean to policies: permission patterns such as `Bash:git *` match the command,
     the paths or the URL among them, and the main argument where there are none. A call that agrees with an
     earlier one in the `repeat_key` makes its result stale; without a key none does. A call of a tool that
-    `ends_plan` leaves plan mode. `aliases` are names that models give to its arguments, and the right ones
-    (also `timeout`, in milliseconds, for `timeout_seconds`); `extras` are arguments that change nothing. What
-    a tool says of itself opens nothing unless somebody vouches for it (ADR 0024).
+    `ends_plan` leaves plan mode. What a call says to a tool that `lasts` holds until the next one, as a list
+    of tasks does: it outlives a summary of the conversation. `aliases` are names that models give to its
+    arguments, and the right ones (also `timeout`, in milliseconds, for `timeout_seconds`); `extras` are
+    arguments that change nothing. What a tool says of itself opens nothing unless somebody vouches for it
+    (ADR 0024).
     """
 
     name: str
@@ -45,6 +47,7 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     roles: Mapping[str, ArgumentRole] = field(default_factory=dict)
     repeat_key: RepeatKey | None = None
     ends_plan: bool = False
+    lasts: bool = False
     aliases: Mapping[str, str] = field(default_factory=dict)
     extras: tuple[str, ...] = ()
 
@@ -56,6 +59,12 @@ async def drop(event: ToolProgress | ChildEvent) -> None:
     """Take what a call says where nobody listens."""
 
 
+BackgroundWork: TypeAlias = Callable[[Emit], Awaitable["ToolOutput"]]
+"""Work that outlives its call: it is given what to speak with, and gives what the model is to read."""
+
+StartBackground: TypeAlias = Callable[[str, BackgroundWork], None]
+
+
 class ToolContext(Struct, frozen=True, kw_only=True):
     """Where a call stands: the session, the turn (from 0), the call's id, the agent (empty: the main one).
 
@@ -63,6 +72,9 @@ class ToolContext(Struct, frozen=True, kw_only=True):
 
     `await context.emit(event)` tells whoever follows the run, and waits while they are far behind. It does
     nothing once the call has ended.
+
+    `start_background(title, work)` lets work go on after the call: the model reads its output between two
+    later turns, and the run does not end before. It is `None` where nobody would wait for it.
     """
 
     session_id: str
@@ -71,6 +83,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     agent: str = ""
     emit: Emit = drop
     context: Any = None
+    start_background: StartBackground | None = None
 
 
 class ToolOutput(Struct, frozen=True, kw_only=True):

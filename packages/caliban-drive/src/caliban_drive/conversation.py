@@ -16,6 +16,7 @@ from caliban_common.event import AgentEvent
 from caliban_common.hook import HookEvent, SessionEnd, SessionStart, UserPromptSubmit
 from caliban_common.message import Message, NewId, new_id
 from caliban_common.stop import Stop
+from caliban_common.usage import Usage
 from caliban_drive.inputs import SteeringQueue
 from caliban_drive.notice import Notice, Reporter, drop
 from caliban_drive.result import Costs
@@ -43,6 +44,10 @@ class PromptInProgress(Protocol):
 
     def interrupt(self) -> None:
         """End it soon."""
+        ...
+
+    def stop_call(self, tool_use_id: str) -> bool:
+        """End one of its calls; false where nothing of it runs."""
         ...
 
     def put(self, event: AgentEvent) -> None:
@@ -117,6 +122,22 @@ class Conversation:
         """Remember what a tool has changed of the session; a failure is told likewise."""
         self._keep(self.recorder.note(todos=todos, plan_mode=plan_mode))
 
+    def record_usage(self, usage: Usage) -> None:
+        """Likewise for what was spent outside of runs."""
+        failure = self.recorder.record_rest((), (), usage)
+        if failure is not None:
+            self._failures.append(failure)
+
+    def rewrite(self, messages: tuple[Message, ...]) -> None:
+        """`messages` are the history from now on, on purpose."""
+        self.messages = messages
+        self._watch.forget()
+
+    def expect_idle(self) -> None:
+        """Raise `RuntimeError` while a prompt is at work."""
+        if self._current is not None:
+            raise RuntimeError("a prompt is at work on this conversation")
+
     def take_failures(self) -> tuple[Notice, ...]:
         """What is to be told of recording outside of runs, once."""
         failures, self._failures = tuple(self._failures), []
@@ -150,6 +171,10 @@ class Conversation:
     def _keep(self, failure: Notice | None) -> None:
         if failure is not None:
             self._failures.append(failure)
+
+    def stop_call(self, tool_use_id: str) -> bool:
+        """End one call of the prompt at work, or what it left to the background; false where nothing runs."""
+        return self._current is not None and self._current.stop_call(tool_use_id)
 
     async def _admit_steering(self, message: Message) -> tuple[Message, ...]:
         """Likewise for what is said to a run at work; one that is denied is told of."""

@@ -23,6 +23,7 @@ from caliban_common.event import (
     MessageAdded,
     ReplyDiscarded,
     RunEnd,
+    TaskChanged,
     ToolCallEnd,
     ToolCallInputDelta,
     ToolCallReady,
@@ -53,14 +54,15 @@ REFUSALS: Final = ("refusal", "content_filter")
 
 
 ModelUsage: TypeAlias = tuple[str, Usage, float | None]
-"""A model, the tokens it used, and what they cost in US dollars; `None` where no price is known."""
+"""A model or an agent, the tokens it used, and what they cost in US dollars; `None` for no known price."""
 
 
 class PromptResult(Struct, frozen=True, kw_only=True):
     """The result of a prompt, or of several that one result answers.
 
     `text` is the last assistant message. `stop` is the end of the last run; without one there was none.
-    `cost_usd` counts every model call of the process. `structured` is the answer that fits its schema;
+    `cost_usd` counts every model call of the process, those of sub-agents among them, whose share stands in
+    `agent_usage` by their names. `structured` is the answer that fits its schema;
     `is_answer` says that `text` is no word between two calls.
     """
 
@@ -83,6 +85,7 @@ class PromptResult(Struct, frozen=True, kw_only=True):
     has_structured: bool = False
     structured: Any = None
     is_answer: bool = False
+    agent_usage: tuple[ModelUsage, ...] = ()
 
     @property
     def is_error(self) -> bool:
@@ -101,18 +104,24 @@ class Costs(Protocol):
         """The same per model, with its tokens; `None` where no price is known."""
         ...
 
+    def by_agent(self) -> tuple[ModelUsage, ...]:
+        """The share of each sub-agent, likewise."""
+        ...
+
 
 class RunTotals(Struct, kw_only=True):
     """The sum of the events of one or more runs, counted from when it was made.
 
     Where somebody knows the `costs`, all tokens are theirs, so that no sum can differ from another: `before`
-    is what they knew when this was made. `is_answer` says that the last message makes no call.
+    and `agents_before` are what they knew when this was made. `is_answer` says that the last message makes
+    no call.
     """
 
     model: str
     session_id: str = ""
     costs: Costs | None = None
     before: tuple[ModelUsage, ...] = ()
+    agents_before: tuple[ModelUsage, ...] = ()
     text: str = ""
     earlier_text: str = ""
     is_answer: bool = False
@@ -122,6 +131,7 @@ class RunTotals(Struct, kw_only=True):
     api_ms: float = 0.0
     calls_seen: int = 0
     open_calls: dict[str, ToolUseBlock] = field(default_factory=dict)
+    child_calls: dict[tuple[str, str], ToolUseBlock] = field(default_factory=dict)
     denials: list[dict[str, Any]] = field(default_factory=list)
     turns_without_edit: int = 0
     no_edit_nudge_emitted: bool = False
@@ -137,7 +147,8 @@ class RunTotals(Struct, kw_only=True):
                 self.open_calls[event.call.id] = event.call
             case ToolCallEnd():
                 if event.outcome == "denied":
-                    self.denials.append(self._denial(event))
+                    call = self.open_calls.get(event.result.tool_use_id)
+                    self.denials.append(_denial(event, call))
             case TurnEnd():
                 self.open_calls.clear()
                 self.api_ms += event.api_ms
@@ -149,7 +160,7 @@ class RunTotals(Struct, kw_only=True):
                 self.turns_without_edit = event.turns_without_edit
                 self.no_edit_nudge_emitted = self.no_edit_nudge_emitted or event.no_edit_nudge_emitted
             case ChildEvent():
-                pass  # a child has a result of its own, which its tool sums up
+                self._add_child(event)
             case (
                 TurnStart()
                 | AssistantTextDelta()
@@ -159,6 +170,7 @@ class RunTotals(Struct, kw_only=True):
                 | ApprovalAsked()
                 | ApprovalGiven()
                 | ToolProgress()
+                | TaskChanged()
                 | HistoryReplaced()
                 | ReplyDiscarded()
                 | ApiRetry()
@@ -176,6 +188,23 @@ class RunTotals(Struct, kw_only=True):
             self.text = (self.text if self.goes_on else "") + message.text or self.text
             self.is_answer = not message.tool_uses
         self.goes_on = message.role == "user" and message.text == TEXT_CUT
+
+    def _add_child(self, child: ChildEvent) -> None:
+        """A child has a result of its own, which its tool sums up; its costs and denials count here."""
+        key, event = child.tool_use_id, child.event
+        match event:
+            case ChildEvent():
+                self._add_child(event)
+            case ToolCallReady():
+                self.child_calls[key, event.call.id] = event.call
+            case ToolCallEnd():
+                call = self.child_calls.pop((key, event.result.tool_use_id), None)
+                if event.outcome == "denied":
+                    self.denials.append({**_denial(event, call), "agent": child.agent})
+            case RunEnd():
+                self.usage += event.usage
+            case _:
+                pass
 
     def result(self, stop: Stop) -> PromptResult:
         """The result of runs of which the last ended with `stop`."""
@@ -210,25 +239,31 @@ class RunTotals(Struct, kw_only=True):
             denials=tuple(self.denials),
             turns_without_edit=self.turns_without_edit,
             no_edit_nudge_emitted=self.no_edit_nudge_emitted,
+            agent_usage=() if self.costs is None else _since(self.agents_before, self.costs.by_agent()),
         )
 
     def _model_usage(self) -> tuple[ModelUsage, ...]:
         if self.costs is None:
             return ((self.model, self.usage, 0.0),) if self.turns or self.usage != Usage() else ()
-        known = {model: (usage, usd) for model, usage, usd in self.before}
-        rows = []
-        for model, usage, usd in self.costs.by_model():
-            old_usage, old_usd = known.get(model, (Usage(), None))
-            if usage != old_usage:
-                spent = None if usd is None else round(usd - (old_usd or 0.0), 10)
-                rows.append((model, usage - old_usage, spent))
-        return tuple(rows)
+        return _since(self.before, self.costs.by_model())
 
-    def _denial(self, event: ToolCallEnd) -> dict[str, Any]:
-        call = self.open_calls.get(event.result.tool_use_id)
-        return {
-            "tool_name": event.name,
-            "tool_use_id": event.result.tool_use_id,
-            "tool_input": dict(call.input) if call is not None else {},
-            "reason": event.reason,
-        }
+
+def _since(before: tuple[ModelUsage, ...], now: tuple[ModelUsage, ...]) -> tuple[ModelUsage, ...]:
+    """What was used of each since `before`, as far as that is anything."""
+    known = {name: (usage, usd) for name, usage, usd in before}
+    rows = []
+    for name, usage, usd in now:
+        old_usage, old_usd = known.get(name, (Usage(), None))
+        if usage != old_usage:
+            spent = None if usd is None else round(usd - (old_usd or 0.0), 10)
+            rows.append((name, usage - old_usage, spent))
+    return tuple(rows)
+
+
+def _denial(event: ToolCallEnd, call: ToolUseBlock | None) -> dict[str, Any]:
+    return {
+        "tool_name": event.name,
+        "tool_use_id": event.result.tool_use_id,
+        "tool_input": dict(call.input) if call is not None else {},
+        "reason": event.reason,
+    }

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from caliban_agent_core.agent import Agent
+from caliban_agent_core.agent import Agent, Compacted
+from caliban_agent_core.compact.reminder import is_reminder
 from caliban_agent_core.compact.summary import is_summary
 from caliban_agent_core.overflow import cap_history
 from caliban_common.errors import CalibanError
@@ -103,11 +104,21 @@ class Session:
         """The beginning of a result: nothing yet, and the time from now on."""
         costs = self._conversation.parts.costs
         before = costs.by_model() if costs is not None else ()
-        return RunTotals(model=self.agent.model, session_id=self.id, costs=costs, before=before)
+        agents = costs.by_agent() if costs is not None else ()
+        return RunTotals(
+            model=self.agent.model, session_id=self.id, costs=costs, before=before, agents_before=agents
+        )
 
     def interrupt(self, *, waiting: bool = False) -> None:
         """End the prompt in progress, or else the next one if it is `waiting`; the session may go on."""
         self._conversation.interrupt(waiting=waiting)
+
+    def stop_call(self, tool_use_id: str) -> bool:
+        """End one call of the prompt at work, such as an agent or what runs in the background.
+
+        The model reads that it was stopped, and goes on. False where nothing of it runs.
+        """
+        return self._conversation.stop_call(tool_use_id)
 
     def steer(self, message: Message) -> None:
         """Say `message` to the run at work: the model reads it with its next turn."""
@@ -118,6 +129,35 @@ class Session:
     ) -> None:
         """Remember the list of tasks, or whether plan mode is on."""
         self._conversation.note(todos=todos, plan_mode=plan_mode)
+
+    async def compact(self) -> Compacted:
+        """Summarise the conversation now; the events say what came of it. Not while a prompt is at work."""
+        conversation = self._conversation
+        conversation.expect_idle()
+        compacted = await self.agent.compact(conversation.messages, session_id=self.id)
+        if compacted.is_done:
+            conversation.rewrite(compacted.messages)
+        for event in compacted.events:
+            conversation.record(event)
+        conversation.record_usage(compacted.usage)
+        return compacted
+
+    def undo_compaction(self) -> HistoryReplaced | None:
+        """Put back all that summaries have taken the place of; `None` where nothing of it is known.
+
+        Not while a prompt is at work. Raises `CalibanError` where the store cannot be read.
+        """
+        conversation = self._conversation
+        conversation.expect_idle()
+        said = conversation.recorder.transcript()
+        lead = tuple(m for m in self.messages if m.role == "system" and not is_summary(m))
+        whole = (*lead, *(m for m in said or () if not is_reminder(m.text)))
+        if said is None or not any(is_summary(message) for message in self.messages):
+            return None
+        conversation.rewrite(whole)
+        event = HistoryReplaced(messages=whole, reason="what was summarised is there again")
+        conversation.record(event)
+        return event
 
     async def aclose(self, reason: str = "") -> None:
         """Tell the hooks, for a moment, and let go of the store; a failure is reported."""

@@ -20,6 +20,7 @@ from caliban_common.event import (
     MessageAdded,
     ReplyDiscarded,
     RunEnd,
+    TaskChanged,
     ToolCallEnd,
     ToolCallInputDelta,
     ToolCallReady,
@@ -63,6 +64,10 @@ class Store(Protocol):
         """Remember what prompts begin with (digests by part), the list of tasks, whether plan mode is on."""
         ...
 
+    def transcript(self) -> tuple[Message, ...] | None:
+        """All that was said, what was summarised too, but system messages; `None` if some of it is lost."""
+        ...
+
     def close(self) -> None:
         """Put everything in its final form and let go."""
         ...
@@ -95,7 +100,7 @@ class Recorder:
                     return None
                 return self._write(lambda store: store.keep_result(event.result))
             case ChildEvent():
-                return None  # a child's messages are no part of this conversation
+                return self._record_child(event.event)
             case (
                 TurnStart()
                 | AssistantTextDelta()
@@ -106,6 +111,7 @@ class Recorder:
                 | ApprovalAsked()
                 | ApprovalGiven()
                 | ToolProgress()
+                | TaskChanged()
                 | ReplyDiscarded()
                 | ApiRetry()
                 | Warned()
@@ -115,6 +121,15 @@ class Recorder:
                 return None
             case _:
                 assert_never(event)
+
+    def _record_child(self, event: AgentEvent) -> Notice | None:
+        """A child's messages are no part of this conversation; what it spends is."""
+        if isinstance(event, ChildEvent):
+            return self._record_child(event.event)
+        if not isinstance(event, TurnEnd):
+            return None
+        usage = event.usage
+        return self._write(lambda store: store.add_usage(usage))
 
     def record_rest(
         self, messages: tuple[Message, ...], recorded: Sequence[Message], usage: Usage
@@ -135,6 +150,10 @@ class Recorder:
     def note(self, *, todos: tuple[Mapping[str, Any], ...] | None, plan_mode: bool | None) -> Notice | None:
         """Remember what a tool has changed of the session; what to tell a person when that failed."""
         return self._write(lambda store: store.note(todos=todos, plan_mode=plan_mode))
+
+    def transcript(self) -> tuple[Message, ...] | None:
+        """All that was ever said here, as far as there is a store that knows. Raises `CalibanError`."""
+        return None if self._store is None or self.error is not None else self._store.transcript()
 
     def close(self) -> Notice | None:
         """Let go of the store; what to tell a person when that failed."""

@@ -27,6 +27,7 @@ from caliban_common.event import (
     MessageAdded,
     ReplyDiscarded,
     RunEnd,
+    TaskChanged,
     ToolCallEnd,
     ToolCallInputDelta,
     ToolCallReady,
@@ -106,6 +107,10 @@ class Submission:
         else:
             self._judging.cancel()
 
+    def stop_call(self, tool_use_id: str) -> bool:
+        """End one call of the run at work, or what it left to the background; false where nothing runs."""
+        return self._run is not None and self._run.stop_call(tool_use_id)
+
     def put(self, event: AgentEvent) -> None:
         """Show `event` to the reader, behind those of the run that are there already."""
         if self._run is None or not self._run.events.put(event):
@@ -139,7 +144,7 @@ class Submission:
                 self._recorded.append(event.message)
             case HistoryReplaced():
                 self._recorded = list(event.messages)
-            case ToolCallEnd():
+            case ToolCallEnd() | ChildEvent():
                 pass
             case TurnEnd():
                 self._spent += event.usage
@@ -156,7 +161,7 @@ class Submission:
                 | ApprovalAsked()
                 | ApprovalGiven()
                 | ToolProgress()
-                | ChildEvent()
+                | TaskChanged()
                 | ReplyDiscarded()
                 | ApiRetry()
                 | Warned()

@@ -9,16 +9,18 @@ from msgspec import Struct
 from caliban_common.codec import block_to_json, usage_to_json
 from caliban_common.event import (
     ApiRetry,
+    ChildEvent,
     HistoryReplaced,
     HookFired,
     ReplyDiscarded,
+    TaskChanged,
     ToolCallEnd,
     ToolCallReady,
     Warned,
 )
 from caliban_common.message import Block, ImageBlock, Message, ThinkingBlock
 from caliban_common.usage import Usage
-from caliban_drive.result import PromptResult
+from caliban_drive.result import ModelUsage, PromptResult
 from caliban_headless.remedies import result_advice
 
 ERROR_CATEGORIES = frozenset({"overloaded", "rate_limit", "timeout", "network", "server_error"})
@@ -90,7 +92,7 @@ def message_frame(message: Message, usage: Usage) -> dict[str, Any]:
 def compact_frame(event: HistoryReplaced) -> dict[str, Any]:
     """`system/compact_boundary`: what was said before is a summary now; sizes in estimated tokens."""
     sizes = {"pre_tokens": event.tokens_before, "post_tokens": event.tokens_after}
-    metadata = {"trigger": "auto", **sizes}
+    metadata = {"trigger": event.trigger, **sizes}
     return {"type": "system", "subtype": "compact_boundary", "compact_metadata": metadata}
 
 
@@ -120,6 +122,20 @@ def discarded_frame(event: ReplyDiscarded) -> dict[str, Any]:
     return {"type": "warning", "subtype": event.type, "message": event.reason, "details": {}}
 
 
+def of_child(frame: dict[str, Any], child: ChildEvent) -> dict[str, Any]:
+    """`frame` of a sub-agent's run, with the call that started it and what it is called."""
+    return {**frame, "parent_tool_use_id": child.tool_use_id, "subagent_type": child.agent}
+
+
+def task_frame(event: TaskChanged) -> dict[str, Any]:
+    """`system/task_started` and `system/task_notification`: work in the background begins, and has ended."""
+    ids = {"task_id": event.tool_use_id, "tool_use_id": event.tool_use_id}
+    if event.status == "started":
+        return {"type": "system", "subtype": "task_started", **ids, "description": event.title}
+    ended = {"status": event.status, "summary": event.title}
+    return {"type": "system", "subtype": "task_notification", **ids, **ended}
+
+
 def hook_frame(event: HookFired) -> dict[str, Any]:
     """`hook_event`: a hook was asked or told."""
     return {"type": "hook_event", "hookEventName": event.name, "hookSpecificOutput": dict(event.payload)}
@@ -140,11 +156,11 @@ def result_frame(result: PromptResult) -> dict[str, Any]:
         "duration_ms": round(result.duration_ms),
         "duration_api_ms": round(result.api_ms),
         "usage": full_usage(result.usage),
-        "model_usage": {
-            model: {**full_usage(usage), "cost_usd": cost} for model, usage, cost in result.model_usage
-        },
+        "model_usage": _spent_by(result.model_usage),
         "permission_denials": list(result.denials),
     }
+    if result.agent_usage:
+        frame["agent_usage"] = _spent_by(result.agent_usage)
     if result.has_structured:
         frame["structured_output"] = result.structured
     if result.is_error:
@@ -152,6 +168,10 @@ def result_frame(result: PromptResult) -> dict[str, Any]:
     frame["turns_without_edit"] = result.turns_without_edit
     frame["no_edit_nudge_emitted"] = result.no_edit_nudge_emitted
     return frame
+
+
+def _spent_by(rows: tuple[ModelUsage, ...]) -> dict[str, Any]:
+    return {name: {**full_usage(usage), "cost_usd": cost} for name, usage, cost in rows}
 
 
 def full_usage(usage: Usage) -> dict[str, float]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import codecs
 import json
 from collections import deque
+from collections.abc import Callable
 from typing import Final, Literal, Protocol
 
 import anyio
+from msgspec import Struct
 
 from caliban_common.decoding import decode_text
 from caliban_common.errors import DataError
@@ -30,7 +32,7 @@ _FORM: Final = 'a prompt is sent as {"type":"user","content":"…"}'
 class PromptSource(Protocol):
     """Gives prompts. `last` is whether none will come after those already given."""
 
-    async def next(self) -> Message | None:
+    async def next(self) -> Message | Operation | None:
         """The next prompt, waiting for it; `None` at the end. Raises `HeadlessError` for a bad one."""
         ...
 
@@ -65,13 +67,15 @@ class FrameSource:
     """Prompts out of stream-json frames, read as they arrive.
 
     `pump` runs beside the runs and fills the queue; an `interrupt` frame calls `on_interrupt` at once and
-    says whether a prompt waits. What is malformed ends the input: the frames before it are still answered.
+    says whether a prompt waits, a `stop_task` frame calls `on_stop` with the id of a call. What is malformed
+    ends the input: the frames before it are still answered.
     """
 
-    def __init__(self, stdin: Stdin, on_interrupt: Interrupt) -> None:
+    def __init__(self, stdin: Stdin, on_interrupt: Interrupt, on_stop: Callable[[str], object]) -> None:
         self._stdin = stdin
         self._on_interrupt = on_interrupt
-        self._queue: deque[Message] = deque()
+        self._on_stop = on_stop
+        self._queue: deque[Message | Operation] = deque()
         self._error: HeadlessError | None = None
         self._given = 0
         self._ended = False
@@ -91,8 +95,11 @@ class FrameSource:
         self._ended = True
         self._tell()
 
-    async def next(self) -> Message | None:
-        """The next user frame's prompt. Raises the input's error once everything before it was given."""
+    async def next(self) -> Message | Operation | None:
+        """The next prompt, or what else is asked for in its turn.
+
+        Raises the input's error once everything before it was given.
+        """
         while not self._queue:
             if self._error is not None:
                 raise self._error
@@ -124,12 +131,14 @@ class FrameSource:
     def _take(self, line: bytes) -> None:
         if not line.strip():
             return
-        prompt = parse_frame(line)
-        if prompt is None:
-            self._on_interrupt(waiting=bool(self._queue))
-            return
-        self._queue.append(prompt)
-        self._tell()
+        match parse_frame(line):
+            case InterruptFrame():
+                self._on_interrupt(waiting=bool(self._queue))
+            case StopTask(task_id=task_id):
+                self._on_stop(task_id)
+            case (Message() | Operation()) as asked:
+                self._queue.append(asked)
+                self._tell()
 
     def _tell(self) -> None:
         self._news.set()
@@ -178,13 +187,30 @@ class UserFrame(Tagged, frozen=True, kw_only=True, tag="user", forbid_unknown_fi
 
 
 class ControlFrame(Tagged, frozen=True, kw_only=True, tag="control", forbid_unknown_fields=True):
-    """What is to happen to the run at work."""
+    """What is to happen to the run at work; `task_id` says to which of its tasks."""
 
-    subtype: Literal["interrupt"]
+    subtype: Literal["interrupt", "stop_task", "compact", "undo_compaction"]
+    task_id: str | None = None
 
 
-def parse_frame(line: bytes) -> Message | None:
-    """The prompt of a `user` frame; `None` for an interrupt. Raises `BadInput` for anything else.
+class Operation(Struct, frozen=True, kw_only=True):
+    """What is to be done with the conversation, in its turn between two prompts."""
+
+    name: Literal["compact", "undo_compaction"]
+
+
+class InterruptFrame(Struct, frozen=True, kw_only=True):
+    """The run at work is to end."""
+
+
+class StopTask(Struct, frozen=True, kw_only=True):
+    """One call of the run at work, or what it has left to the background, is to end."""
+
+    task_id: str
+
+
+def parse_frame(line: bytes) -> Message | Operation | InterruptFrame | StopTask:
+    """The prompt of a `user` frame, or what a `control` frame asks for. Raises `BadInput` for anything else.
 
     Unknown members are errors: a wrong envelope must never run the agent with a blank prompt (ADR 0025 of
     the guide).
@@ -203,7 +229,19 @@ def parse_frame(line: bytes) -> Message | None:
         frame = typed(data, UserFrame | ControlFrame, what="an input frame")
     except DataError as error:
         raise BadInput(error.message, hint=_FORM) from error
-    return Message(role="user", content=_prompt_blocks(frame)) if isinstance(frame, UserFrame) else None
+    if isinstance(frame, UserFrame):
+        return Message(role="user", content=_prompt_blocks(frame))
+    return _control(frame)
+
+
+def _control(frame: ControlFrame) -> Operation | InterruptFrame | StopTask:
+    if frame.subtype == "stop_task":
+        if not frame.task_id:
+            raise BadInput("a stop_task frame names no task", hint='"task_id" is the id of the call')
+        return StopTask(task_id=frame.task_id)
+    if frame.task_id is not None:
+        raise BadInput(f"a frame of {frame.subtype} names a task", hint='"stop_task" ends one task alone')
+    return InterruptFrame() if frame.subtype == "interrupt" else Operation(name=frame.subtype)
 
 
 def _prompt_blocks(frame: UserFrame) -> tuple[TextBlock, ...]:

@@ -19,6 +19,7 @@ from caliban_common.event import (
     MessageAdded,
     ReplyDiscarded,
     RunEnd,
+    TaskChanged,
     ToolCallEnd,
     ToolCallInputDelta,
     ToolCallReady,
@@ -41,6 +42,9 @@ UNSPOKEN = ("cache_miss",)
 
 UNFRAMED = ("slow_key_helper", "status")
 """Warnings that frames have no word for: they stand on standard error beside frames, too."""
+
+PREFIX = "caliban: "
+"""How a line on standard error begins that a program of several says."""
 
 MAX_NAME_CHARS = 80
 """How much is shown of the name of a tool: models make up names of any length."""
@@ -75,7 +79,7 @@ def _is_watched() -> bool:
 
 def line(message: str, hint: str | None = None) -> str:
     """`message` as it stands on standard error."""
-    return f"caliban: {message}\n" + (f"hint: {hint}\n" if hint else "")
+    return f"{PREFIX}{message}\n" + (f"hint: {hint}\n" if hint else "")
 
 
 class Notices:
@@ -117,6 +121,10 @@ class Notices:
                 return _warning(event)
             case HistoryReplaced():
                 return _shortened(event)
+            case ChildEvent():
+                return _of_agent(self.event(event.event), event.agent)
+            case TaskChanged():
+                return _task(event) if self._announce else ""
             case (
                 TurnStart()
                 | AssistantTextDelta()
@@ -126,7 +134,6 @@ class Notices:
                 | ApprovalAsked()
                 | ApprovalGiven()
                 | ToolProgress()
-                | ChildEvent()
                 | MessageAdded()
                 | HookFired()
                 | TurnEnd()
@@ -137,6 +144,8 @@ class Notices:
                 assert_never(event)
 
     def _unframed(self, event: AgentEvent) -> str:
+        if isinstance(event, ChildEvent):
+            return _of_agent(self._unframed(event.event), event.agent)
         return _warning(event) if isinstance(event, Warned) and event.subtype in SPOKEN_TOO else ""
 
     def result(self, result: PromptResult) -> str:
@@ -152,6 +161,19 @@ class Notices:
         parts = [plural(result.turns, "turn"), tokens, _cost(result), seconds]
         kept = f"; go on: {self._resume}" if self._resume is not None else "; not saved"
         return line(", ".join(parts) + kept)
+
+
+def _of_agent(text: str, agent: str) -> str:
+    """A line about what a sub-agent meets, under its name."""
+    for start in ("[", PREFIX):
+        if text.startswith(start):
+            return f"{start}{agent}: {text.removeprefix(start)}"
+    return text
+
+
+def _task(event: TaskChanged) -> str:
+    words = "goes on in the background" if event.status == "started" else f"{event.status} in the background"
+    return f"[{one_line(event.title, max_chars=120)}: {words}]\n"
 
 
 def describe_call(call: ToolUseBlock, tools: ToolSource) -> str:

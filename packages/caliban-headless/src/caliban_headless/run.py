@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, assert_never
 
 import anyio
 
-from caliban_common.event import AgentEvent, AssistantTextDelta
+from caliban_common.errors import CalibanError
+from caliban_common.event import AgentEvent, AssistantTextDelta, Warned
 from caliban_common.mask import Masker
 from caliban_common.masked import masked_message
 from caliban_common.message import Message
+from caliban_common.stop import Stop
 from caliban_drive.result import PromptResult, RunTotals
 from caliban_drive.session import Session
 from caliban_drive.submission import CANCELLED, Submission
 from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError, OutputClosed, OutputFailed
 from caliban_headless.frames import Init
-from caliban_headless.input import PromptSource
+from caliban_headless.input import Operation, PromptSource
 from caliban_headless.notices import Notices, line, print_notice
 from caliban_headless.output import Output
 
@@ -119,7 +121,7 @@ class Driver:
                 return exit_codes.CANCELLED
             if prompt is None:
                 return code if shared is None else await self._finish(shared, exit_codes.SUCCESS)
-            result = await self._answer(prompt)
+            result = await (self._operate(prompt) if isinstance(prompt, Operation) else self._answer(prompt))
             # One result answers all prompts of an input that had ended before they were.
             last = await source.last()
             shared = result if last and not result.is_error and not self._cancelled else None
@@ -128,7 +130,7 @@ class Driver:
                 if self._cancelled or (last and result.subtype != "cancelled"):
                     return code
 
-    async def _next(self, source: PromptSource) -> Message | None:
+    async def _next(self, source: PromptSource) -> Message | Operation | None:
         with anyio.CancelScope() as self._waiting:
             if self._cancelled:
                 return None
@@ -141,6 +143,36 @@ class Driver:
         async with self._session.submit(prompt, schema=self._schema, totals=self._owed()) as submission:
             await self._show(submission)
         return submission.result
+
+    async def _operate(self, operation: Operation) -> PromptResult:
+        """Do what is asked between two prompts; its result says whether that worked."""
+        totals = self._owed()
+        with anyio.CancelScope() as self._waiting:
+            try:
+                events, is_done = await self._done(operation)
+            except CalibanError as error:
+                return totals.failed(error.message, hint=error.hint)
+            for event in events:
+                self._output.write(self._masked(self._encoder.event(event)))
+                print_notice(self._masker.text(self._notices.event(event)))
+            await self._output.flush()
+            if is_done:
+                return totals.result(Stop(kind="end_of_turn"))
+            why = next((event.message for event in reversed(events) if isinstance(event, Warned)), None)
+            return totals.failed(why or "nothing of this conversation was summarised")
+        return totals.result(CANCELLED)
+
+    async def _done(self, operation: Operation) -> tuple[tuple[AgentEvent, ...], bool]:
+        """What happened, and whether that is what was asked for."""
+        match operation.name:
+            case "compact":
+                compacted = await self._session.compact()
+                return compacted.events, compacted.is_done
+            case "undo_compaction":
+                event = self._session.undo_compaction()
+                return () if event is None else (event,), event is not None
+            case _:
+                assert_never(operation.name)
 
     async def _show(self, submission: Submission) -> None:
         encode, line_for, output = self._encoder.event, self._notices.event, self._output

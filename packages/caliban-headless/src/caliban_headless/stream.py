@@ -23,6 +23,7 @@ from caliban_common.event import (
     MessageAdded,
     ReplyDiscarded,
     RunEnd,
+    TaskChanged,
     ToolCallEnd,
     ToolCallInputDelta,
     ToolCallReady,
@@ -74,7 +75,7 @@ class StreamEncoder:
         """The frame for `event`, or nothing."""
         if type(event) is AssistantTextDelta:
             return _delta("text", event.text) if self._options.partial else b""
-        frame = self._frame(event)
+        frame = self._child_frame(event) if isinstance(event, ChildEvent) else self._frame(event)
         return b"" if frame is None else _line(frame)
 
     def result(self, result: PromptResult) -> bytes:
@@ -109,12 +110,32 @@ class StreamEncoder:
                 return None if event.subtype in UNFRAMED else frames.warning_frame(event)
             case HookFired():
                 return frames.hook_frame(event) if self._options.hooks else None
-            case ToolProgress() | ChildEvent() | ApprovalAsked() | ApprovalGiven():
-                return None  # the dialect has no frame for them: what a child does is not the run's own
-            case TurnStart() | AssistantTextDelta() | ToolCallStart() | ToolCallInputDelta():
-                return None
+            case TaskChanged():
+                return frames.task_frame(event)
+            case (
+                TurnStart()
+                | AssistantTextDelta()
+                | ToolCallStart()
+                | ToolCallInputDelta()
+                | ToolProgress()
+                | ChildEvent()
+                | ApprovalAsked()
+                | ApprovalGiven()
+            ):
+                return None  # the dialect has no frame for them, or it is made elsewhere
             case _:
                 assert_never(event)
+
+    def _child_frame(self, child: ChildEvent) -> dict[str, Any] | None:
+        """What a sub-agent calls and meets, marked as its own; its words are for who started it."""
+        match child.event:
+            case ChildEvent():
+                return self._child_frame(child.event)
+            case ToolCallReady() | ToolCallEnd() | HistoryReplaced() | ApiRetry() | Warned() | HookFired():
+                frame = self._frame(child.event)
+                return None if frame is None else frames.of_child(frame, child)
+            case _:
+                return None
 
     def _cut_message(self, event: RunEnd) -> dict[str, Any] | None:
         """The message of a turn that was cut off, which is in the history all the same."""

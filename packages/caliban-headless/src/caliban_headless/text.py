@@ -19,6 +19,7 @@ from caliban_common.event import (
     MessageAdded,
     ReplyDiscarded,
     RunEnd,
+    TaskChanged,
     ToolCallEnd,
     ToolCallInputDelta,
     ToolCallReady,
@@ -136,6 +137,7 @@ class TextEncoder:
                 | ApprovalAsked()
                 | ApprovalGiven()
                 | ToolProgress()
+                | TaskChanged()
                 | ChildEvent()
                 | HistoryReplaced()
                 | ApiRetry()

@@ -25,6 +25,9 @@ SHELL_COMMAND = "command"
 SHELL_FIELDS = (SHELL_COMMAND, "cwd", "background")
 """What a rule for the shell can name as `Bash:key=glob`; other text with a `=` is part of a command."""
 
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType({"Agent": ("AgentTool", "Task")})
+"""A tool, and what the rules of the guide and of other harnesses call it."""
+
 PATH_WORDS = frozenset(
     "path file_path notebook_path file filename directory dir folder root target destination".split()
 )

@@ -25,10 +25,11 @@ def nearest_effort(wanted: Effort, offered: Iterable[Effort]) -> Effort | None:
 class CompletionRequest(Struct, frozen=True, kw_only=True):
     """One model call.
 
-    `messages` is a repaired history: system messages only lead, every tool call has its result.
-    `max_tokens` ≥ 1 bounds the reply. `tool_choice` is `auto`, `none`, `any`, or the name of a tool.
-    `cache` asks for prompt-cache markers where the wire has them, within the conversation once that has
-    `min_cache_tokens`, by estimate. `extra` goes into the body as it is.
+    `messages` is a repaired history: system messages only lead, every tool call has its result. `max_tokens`
+    ≥ 1 bounds the reply. `tool_choice` is `auto`, `none`, `any`, or the name of a tool. `cache` asks for
+    prompt-cache markers where the wire has them, within the conversation once that has `min_cache_tokens`,
+    by estimate. `extra` goes into the body as it is. `agent` is in whose name is asked, for the ledger;
+    empty is the main one.
     """
 
     model: str
@@ -43,3 +44,4 @@ class CompletionRequest(Struct, frozen=True, kw_only=True):
     cache: bool = True
     min_cache_tokens: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)
+    agent: str = ""

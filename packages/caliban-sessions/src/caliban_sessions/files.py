@@ -80,6 +80,10 @@ class SessionFiles:
             except OSError:
                 pass  # it is in nobody's way
 
+    def archived(self) -> bytes:
+        """What the history has lost, a line each. Raises `SessionUnreadable`."""
+        return self._read(self.archive) or b""
+
     def _read(self, path: Path) -> bytes | None:
         if path.is_symlink():
             raise SessionUnreadable(

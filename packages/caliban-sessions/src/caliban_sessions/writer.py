@@ -21,6 +21,7 @@ from caliban_sessions.lock import Lock
 from caliban_sessions.log import SessionLog
 from caliban_sessions.record import SessionFacts
 from caliban_sessions.state import SessionState
+from caliban_sessions.transcript import whole_transcript
 
 
 class SessionWriter:
@@ -110,6 +111,14 @@ class SessionWriter:
                 self._durable(self._archive, gone)
         finally:
             self._write("replace", {"messages": listed})
+
+    def transcript(self) -> tuple[Message, ...] | None:
+        """All that was said, what was summarised too, but system messages; `None` where some of it is lost.
+
+        Raises `SessionUnreadable`.
+        """
+        ledger = self._ledger
+        return whole_transcript(ledger.entries, self._files.archived(), ledger.leaf)
 
     def add_usage(self, usage: Usage) -> None:
         """Count tokens of a call that left no message. Raises `SessionWriteError`."""

@@ -56,7 +56,6 @@ class Key(Struct, frozen=True, kw_only=True):
 
 
 TEXT: Final[Form] = {"type": "string"}
-AGENTS: Final = "sub-agents are"
 HOOKS: Final = "hooks are"
 SERVERS: Final = "MCP servers are"
 MEMORY: Final = "memory is"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from caliban_settings.key import (
-    AGENTS,
     ANY,
     COUNT,
     DESCRIBED,
@@ -30,7 +29,21 @@ from caliban_settings.key import (
 from caliban_settings.server_keys import SERVER_KEYS
 
 SCHEMA: Final[tuple[Key, ...]] = (
-    Key(path="agent", form=TEXT, doc="Profile that sub-agents take when none is named.", later=AGENTS),
+    Key(path="agent", form=TEXT, doc="Profile that sub-agents take when none is named."),
+    Key(
+        path="agents.max_depth",
+        form={"type": "integer", "minimum": 1, "maximum": 5},
+        guard="limit",
+        default=1,
+        doc="How deep sub-agents start sub-agents; 1 is not at all.",
+    ),
+    Key(
+        path="agents.max_at_once",
+        form={"type": "integer", "minimum": 1},
+        guard="limit",
+        default=8,
+        doc="Sub-agents of one depth that work at the same time; the others wait.",
+    ),
     Key(path="model", form=MODEL, guard="trust", restart=True, doc="The model, or its provider and name."),
     Key(
         path="fallback_model",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 
 from caliban_common.usage import Usage
-from caliban_telemetry.meter import CostMeter
+from caliban_telemetry.meter import CostMeter, MeterRow
 
 
 def dollars(amount: Decimal) -> float:
@@ -18,10 +19,19 @@ def by_model(meter: CostMeter) -> tuple[tuple[str, Usage, float | None], ...]:
 
     The dollars are those of the calls with a price; `None` where no call has one.
     """
-    models: dict[str, tuple[Usage, float | None]] = {}
-    for row in meter.rows:
-        usage, spent = models.get(row.model, (Usage(), None))
+    return _summed((row.model, row) for row in meter.rows)
+
+
+def by_agent(meter: CostMeter) -> tuple[tuple[str, Usage, float | None], ...]:
+    """The same per sub-agent, by its name; what the main agent used is the rest."""
+    return _summed((row.agent, row) for row in meter.rows if row.agent)
+
+
+def _summed(rows: Iterable[tuple[str, MeterRow]]) -> tuple[tuple[str, Usage, float | None], ...]:
+    sums: dict[str, tuple[Usage, float | None]] = {}
+    for name, row in rows:
+        usage, spent = sums.get(name, (Usage(), None))
         if row.calls > row.unpriced_calls:
             spent = (spent or 0.0) + dollars(row.cost_usd)
-        models[row.model] = (usage + row.usage, spent)
-    return tuple((model, usage, spent) for model, (usage, spent) in sorted(models.items()))
+        sums[name] = (usage + row.usage, spent)
+    return tuple((name, usage, spent) for name, (usage, spent) in sorted(sums.items()))

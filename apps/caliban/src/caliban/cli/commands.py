@@ -200,7 +200,7 @@ COMMANDS: Final = (
 
 LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "agents": "sub-agents are not part of this version",
+        "agents": "background agents are not part of this version",
         "attach": "background agents are not part of this version",
         "config": "settings are files; there is no command to change them in this version",
         "daemon": "background agents are not part of this version",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from caliban.cli.formats import output_format
 from caliban.cli.options import Options
 from caliban.cli.variables import about_variables
 from caliban.compose.agent import agent_options, build_agent
+from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
 from caliban.compose.board import Board
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
@@ -27,9 +28,11 @@ from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import SavedSession, Sessions, find_sessions
 from caliban.compose.settings import build_settings, check_unbuilt
 from caliban.compose.system import build_system, is_default
-from caliban.compose.toolnames import check_tool_names
+from caliban.compose.toolnames import check_tool_names, unknown_of_agents
 from caliban.compose.tools import ToolInputs, build_tools
 from caliban.compose.workspace import build_workspace
+from caliban_agent_core.subagent.definition import AgentDefinition
+from caliban_agent_core.subagent.spec import agent_spec
 from caliban_common.hook import Hooks, SessionStart
 from caliban_common.mask import Masker
 from caliban_common.message import Message, TextBlock
@@ -132,14 +135,15 @@ async def open_app(
     settings = build_settings(options.settings, workspace)
     sessions = find_sessions(options.session, workspace)
     in_vain = check_unbuilt(settings, options.extensions)
-    for warning in (*about_variables(host.environ), *settings.warnings, *in_vain, *sessions.saved.warnings):
-        reporter(Notice(subtype="warning", message=warning))
-    permissions = _permissions(options, settings, workspace, sessions.saved, reporter)
+    warnings = (*about_variables(host.environ), *settings.warnings, *in_vain, *sessions.saved.warnings)
+    _say_all(warnings, "warning", reporter)
+    kinds = agent_kinds(options, settings, workspace, reporter)
+    permissions = _permissions(options, settings, workspace, sessions.saved, kinds, reporter)
     shows_costs = output_format(options.output.output_format).is_data or not options.output.quiet
     costs = build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
     inputs = _model_inputs(options, settings, host, workspace, sessions.saved)
-    model = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
-    model = replace(model, provider=MaskedProvider(model.provider, host.masker))
+    plain = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
+    model = replace(plain, provider=MaskedProvider(plain.provider, host.masker))
     try:
         await make_ready(model.provider)
         tools = ToolInputs(
@@ -152,7 +156,10 @@ async def open_app(
             tasks=tasks,
             report=reporter,
         )
-        offered = _usable(_offered(tools), model, reporter)
+        shared = AgentInputs(
+            definitions=kinds, model=plain, masker=host.masker, permissions=permissions, workspace=workspace
+        )
+        offered = with_agents(_usable(_offered(tools, kinds), model, reporter), shared, options, settings)
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
@@ -188,7 +195,12 @@ def _model_inputs(
 
 
 def _permissions(
-    options: Options, settings: Settings, workspace: Path, saved: SavedSession, report: Report
+    options: Options,
+    settings: Settings,
+    workspace: Path,
+    saved: SavedSession,
+    kinds: tuple[AgentDefinition, ...],
+    report: Report,
 ) -> Permissions:
     """The rules of the run; a session that goes on in plan mode says so."""
     permissions = build_permissions(
@@ -197,19 +209,25 @@ def _permissions(
         workspace,
         trusted=options.settings.trust_project,
         planning=saved.plan_mode,
+        vouched=(agent_spec(kinds),),
     )
     if saved.plan_mode and permissions.plan_mode:
         report(PLANNING)
     return permissions
 
 
-def _offered(inputs: ToolInputs) -> ToolSource:
+def _offered(inputs: ToolInputs, kinds: tuple[AgentDefinition, ...]) -> ToolSource:
     """The tools that rules do not deny altogether; a rule that names none is told of."""
     installed = build_tools(inputs)
     names = {tool.spec.name for tool in installed.tools()}
-    for warning in check_tool_names(inputs.options.permissions, inputs.settings, names):
-        inputs.report(Notice(subtype="unknown_tool", message=warning))
+    rules = check_tool_names(inputs.options.permissions, inputs.settings, names)
+    _say_all((*rules, *unknown_of_agents(kinds, names)), "unknown_tool", inputs.report)
     return FilteredTools(installed, inputs.permissions.offers)
+
+
+def _say_all(warnings: Iterable[str], subtype: str, report: Report) -> None:
+    for warning in warnings:
+        report(Notice(subtype=subtype, message=warning))
 
 
 def _say_what_is_left_out(options: Options, settings: Settings, model: ResolvedModel, report: Report) -> None:

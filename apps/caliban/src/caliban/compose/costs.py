@@ -137,6 +137,14 @@ class RunCosts:
 
         return by_model(self.account.meter)
 
+    def by_agent(self) -> tuple[tuple[str, Usage, float | None], ...]:
+        """The same per sub-agent."""
+        if self.account is None:
+            return ()
+        from caliban_telemetry.frames import by_agent
+
+        return by_agent(self.account.meter)
+
     def _account_of(self, limit: str | None, rates: str | None = None) -> Account:
         from decimal import Decimal
 

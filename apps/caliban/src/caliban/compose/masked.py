@@ -212,6 +212,10 @@ class MaskedStore:
         """See `Store`."""
         self._inner.note(prefix=prefix, todos=masked_data(todos, self._masker), plan_mode=plan_mode)
 
+    def transcript(self) -> tuple[Message, ...] | None:
+        """See `Store`."""
+        return self._inner.transcript()
+
     def close(self) -> None:
         """See `Store`."""
         self._inner.close()

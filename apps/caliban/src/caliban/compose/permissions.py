@@ -80,11 +80,12 @@ def build_permissions(
     *,
     trusted: bool,
     planning: bool = False,
+    vouched: tuple[ToolSpec, ...] = (),
 ) -> Permissions:
     """The rules for a face without a person to ask; only those of a `trusted` project may allow.
 
-    A session that was left `planning` goes on so, unless a flag names a mode. Raises `UsageError` and
-    `ConfigError`.
+    A session that was left `planning` goes on so, unless a flag names a mode. `vouched` are tools of our own
+    beside the built-in ones. Raises `UsageError` and `ConfigError`.
     """
     if planning and options.permission_mode is None and not options.no_permissions:
         options = replace(options, permission_mode="plan")
@@ -94,7 +95,7 @@ def build_permissions(
     def make() -> Engine:
         from caliban_tools_builtin import builtin_specs
 
-        return build_engine(options, settings, workspace, builtin_specs(), trusted=trusted)
+        return build_engine(options, settings, workspace, (*builtin_specs(), *vouched), trusted=trusted)
 
     return Permissions(mode, make, ruled=ruled)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -17,7 +18,8 @@ class ResolvedModel(Struct, frozen=True, kw_only=True):
 
     `name` is what the operator calls the provider: a session goes on by it. `base_url` is the address that
     settings or a flag give, `fallback` what is asked when the model fails, as `provider/model`. `compactor`
-    is there where another model than the one at work writes summaries.
+    is there where another model than the one at work writes summaries. `child` gives what a sub-agent asks,
+    for itself alone, by the name of a model or `None`; without it that is the same provider.
     """
 
     provider: Provider
@@ -26,3 +28,4 @@ class ResolvedModel(Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     fallback: str | None = None
     compactor: Compactor | None = None
+    child: Callable[[str | None], ResolvedModel] | None = None

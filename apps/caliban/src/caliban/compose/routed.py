@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from caliban.compose.costs import RunCosts
 from caliban.compose.resolved import ResolvedModel
-from caliban.compose.routes import FALLBACK_ID, SUMMARIES, Routing
+from caliban.compose.routes import FALLBACK_ID, SUB_AGENTS, SUMMARIES, Routing
 from caliban.errors import ConfigError
 from caliban_agent_core.compact.summarize import Summarizer
 from caliban_agent_core.ports import Compactor
@@ -62,6 +62,15 @@ def routed_model(
         name=routing.first.provider,
         fallback=_fallback(routing),
         compactor=_compactor(router),
+        child=lambda model: _child(router, routing, model),
+    )
+
+
+def _child(router: RouterProvider, routing: Routing, model: str | None) -> ResolvedModel:
+    """What one sub-agent asks: the routes for them, or else those of the main loop."""
+    view = router.for_purpose(SUB_AGENTS, model=model)
+    return ResolvedModel(
+        provider=view, model=view.model, name=routing.first.provider, compactor=_compactor(router)
     )
 
 

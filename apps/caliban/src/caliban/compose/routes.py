@@ -34,7 +34,8 @@ from caliban_settings import Settings
 
 MAIN: Purpose = "main_loop"
 SUMMARIES: Purpose = "summarization"
-PURPOSES: tuple[Purpose, ...] = (MAIN, SUMMARIES)
+SUB_AGENTS: Purpose = "sub_agent"
+PURPOSES: tuple[Purpose, ...] = (MAIN, SUMMARIES, SUB_AGENTS)
 """What a run asks models for."""
 
 FALLBACK_ID = "fallback_model"

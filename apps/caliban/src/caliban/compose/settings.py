@@ -81,5 +81,3 @@ def _left_out(item: Unbuilt, options: ExtensionOptions) -> Iterator[str]:
         yield "mcp_servers"
     if options.no_plugins:
         yield "plugins"
-    if options.no_sub_agent:
-        yield "agent"

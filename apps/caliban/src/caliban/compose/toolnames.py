@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from caliban.cli.foreign import TOOLS
 from caliban.cli.options import PermissionOptions
 from caliban.errors import UsageError
+from caliban_agent_core.subagent.definition import AgentDefinition
 from caliban_common.near import did_you_mean
 from caliban_common.text import one_line
 from caliban_settings import Settings
@@ -52,6 +53,19 @@ def check_tool_names(
             for pattern, name in _all_unknown(patterns, known)
         ]
     return tuple(dict.fromkeys(warnings))
+
+
+def unknown_of_agents(kinds: Iterable[AgentDefinition], offered: Collection[str]) -> Iterator[str]:
+    """What to say of tools that kinds of agents name, and that are not there."""
+    named = [(kind, name) for kind in kinds for name in (*(kind.tools or ()), *kind.denied_tools)]
+    if not named:
+        return
+    known = _known(offered)
+    for kind, name in named:
+        if _unknown(name, known) == name:
+            meant = _meant(name, known)
+            words = f"the agent {kind.name} names the tool {name}, which is not there"
+            yield f"{words}; {meant}" if meant else words
 
 
 def _known(offered: Collection[str]) -> frozenset[str]:

@@ -13,6 +13,7 @@ from caliban.compose.board import Board
 from caliban.compose.host import Host
 from caliban.compose.permissions import Permissions, roots_of
 from caliban_agent_core.registry import installed_tools
+from caliban_agent_core.subagent.spec import NAME
 from caliban_common.tool import FixedTools, Tool
 from caliban_drive.notice import Notice, Report
 from caliban_settings import Settings
@@ -62,7 +63,7 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
         )
     )
     if not options.settings.bare:
-        installed = installed_tools({tool.spec.name for tool in tools})
+        installed = installed_tools({NAME, *(tool.spec.name for tool in tools)})
         for problem in installed.problems:
             words = Notice(
                 subtype="tool_left_out", message=problem.message, hint=problem.hint, remedy=problem.remedy

@@ -5,8 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from caliban_agent_core.compact.reminder import is_reminder
 from caliban_agent_core.nudge import is_nudge
 from caliban_agent_core.recovery import MARK
+from caliban_agent_core.tasks import is_background_result
 from caliban_common.message import Message
 
 
@@ -35,7 +37,8 @@ def is_request(message: Message) -> bool:
     """Whether a user asked for something here: no tool results, and no words of ours to the model."""
     if message.role != "user" or message.tool_results:
         return False
-    return not message.text.startswith(MARK) and not is_nudge(message.text)
+    text = message.text
+    return not (text.startswith(MARK) or is_nudge(text) or is_background_result(text) or is_reminder(text))
 
 
 def requests(messages: Sequence[Message]) -> tuple[int, ...]:

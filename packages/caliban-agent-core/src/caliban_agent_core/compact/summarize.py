@@ -178,7 +178,10 @@ class Writer(Struct, frozen=True, kw_only=True):
                 break
         else:
             raise CompactionFailed("the model's summary was cut off before it was complete")
-        text = reply.message(self.provider.family, self.model).text.strip()
+        message = reply.message(self.provider.family, self.model)
+        text = message.text.strip()
+        if message.tool_uses or reply.stop_reason in ("tool_use", "pause_turn"):
+            raise CompactionFailed("the model called a tool in place of a summary")
         if reply.stop_reason in ("refusal", "content_filter"):
             raise CompactionFailed("the model declined to summarise the conversation")
         if not text:

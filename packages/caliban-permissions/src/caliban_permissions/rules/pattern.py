@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
-from caliban_permissions.names import SHELL, SHELL_FIELDS
+from caliban_permissions.names import OTHER_NAMES, SHELL, SHELL_FIELDS
 from caliban_permissions.rules.glob import GlobSyntaxError, TextGlob, compile_text
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.*-]+")
@@ -63,8 +63,10 @@ class Pattern(NamedTuple):
     problem: str | None = None
 
     def names_tool(self, name: str) -> bool:
-        """Whether the tool part matches this tool name."""
-        return self.tool.matches(name)
+        """Whether the tool part matches this tool name, or one under which rules may speak of the tool."""
+        return self.tool.matches(name) or (
+            name in OTHER_NAMES and any(map(self.tool.matches, OTHER_NAMES[name]))
+        )
 
     def names_server(self, name: str) -> bool:
         """Whether the pattern is the bare name of the MCP server that the tool belongs to."""

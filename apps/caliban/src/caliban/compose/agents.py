@@ -1,0 +1,138 @@
+"""The sub-agents of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from caliban.cli.options import Options, SettingsOptions
+from caliban.compose.agent import agent_options
+from caliban.compose.masked import MaskedProvider
+from caliban.compose.permissions import Permissions
+from caliban.compose.resolved import ResolvedModel
+from caliban.compose.session import EPHEMERAL
+from caliban_agent_core.gate import Gate
+from caliban_agent_core.subagent.definition import GENERAL, AgentDefinition
+from caliban_agent_core.subagent.parts import ChildModel, SubAgentParts
+from caliban_agent_core.subagent.tool import AgentTool, ToolsWithAgents
+from caliban_common.hook import Hooks
+from caliban_common.mask import Masker
+from caliban_common.near import did_you_mean
+from caliban_common.paths import config_dir, home
+from caliban_common.text import one_line
+from caliban_common.tool import ToolSource
+from caliban_drive.notice import Notice, Report
+from caliban_settings import Settings
+
+
+class AgentInputs(Struct, frozen=True, kw_only=True):
+    """What sub-agents share with the agent of the run; `model` is not masked yet."""
+
+    definitions: tuple[AgentDefinition, ...]
+    model: ResolvedModel
+    masker: Masker
+    permissions: Permissions
+    hooks: Hooks | None = None
+    workspace: Path
+
+
+def agent_kinds(
+    options: Options, settings: Settings, workspace: Path, report: Report
+) -> tuple[AgentDefinition, ...]:
+    """The kinds of sub-agents that a run may start, first the one that is taken where none is named.
+
+    Those of the project are taken where it is trusted: they say what models are asked, and in which words.
+    """
+    if options.extensions.no_sub_agent or options.workspace.no_tools:
+        return ()
+    kinds = {GENERAL.name: GENERAL}
+    if not options.settings.bare:
+        folders = _folders(options.settings, workspace, report)
+        if any(folder.is_dir() for folder in folders):
+            from caliban_agent_core.subagent.files import find_agents
+
+            read = find_agents(folders)
+            for problem in read.problems:
+                report(Notice(subtype="agent_file", message=problem))
+            kinds |= {kind.name: kind for kind in read.definitions}
+    return _led(tuple(kinds.values()), settings.get("agent"), report)
+
+
+def _folders(options: SettingsOptions, workspace: Path, report: Report) -> tuple[Path, ...]:
+    """Where files of agents are: those of the project stand before the person's own."""
+    sources = None if options.setting_sources is None else options.setting_sources.split(",")
+    own = (config_dir() / "agents", home() / ".claude" / "agents")
+    project = tuple(workspace / folder / "agents" for folder in (".caliban", ".claude"))
+    folders = () if sources is not None and "user" not in sources else own
+    if sources is not None and "project" not in sources:
+        return folders
+    if options.trust_project:
+        return (*project, *folders)
+    waiting = [
+        folder for folder in project if folder not in own and folder.is_dir() and any(folder.glob("*.md"))
+    ]
+    for folder in waiting:
+        message = f"the agents in {folder} are not used without --trust-project"
+        report(Notice(subtype="untrusted_agents", message=message))
+    return folders
+
+
+def _led(
+    kinds: tuple[AgentDefinition, ...], first: str | None, report: Report
+) -> tuple[AgentDefinition, ...]:
+    """`kinds` with the one that the setting `agent` names in front."""
+    if first is None:
+        return kinds
+    named = tuple(kind for kind in kinds if kind.name == first)
+    if not named:
+        names = [kind.name for kind in kinds]
+        message = (
+            f"agent: there is no agent {one_line(first)!r}; {did_you_mean(first, names) or 'it does nothing'}"
+        )
+        report(Notice(subtype="agent_file", message=message))
+    return (*named, *(kind for kind in kinds if kind.name != first))
+
+
+def with_agents(tools: ToolSource, inputs: AgentInputs, options: Options, settings: Settings) -> ToolSource:
+    """`tools`, and the one that starts agents, where there are some to be started and no rule denies it."""
+    if not inputs.definitions:
+        return tools
+    limits = agent_options(options.model, options.workspace, settings, EPHEMERAL)
+    parts = SubAgentParts(
+        model_for=child_models(inputs.model, inputs.masker),
+        tools=tools,
+        gate=Gate(rules=inputs.permissions),
+        hooks=inputs.hooks,
+        options=replace(limits, masker=inputs.masker),
+        definitions=inputs.definitions,
+        place=f"Working directory: {inputs.workspace}",
+        max_depth=settings.get("agents.max_depth", 1),
+        max_at_once=settings.get("agents.max_at_once", 8),
+    )
+    tool = AgentTool(parts)
+    return ToolsWithAgents(tools, tool) if inputs.permissions.offers(tool.spec) else tools
+
+
+def child_models(model: ResolvedModel, masker: Masker) -> Callable[[str | None], ChildModel]:
+    """What sub-agents ask: each its own view of it, for a view remembers one history."""
+
+    def model_for(wanted: str | None) -> ChildModel:
+        if model.child is None:
+            return ChildModel(
+                provider=MaskedProvider(model.provider, masker),
+                model=_named(wanted, model.name) or model.model,
+            )
+        child = model.child(_named(wanted, model.name))
+        return ChildModel(
+            provider=MaskedProvider(child.provider, masker), model=child.model, compactor=child.compactor
+        )
+
+    return model_for
+
+
+def _named(wanted: str | None, provider: str) -> str | None:
+    """The model in `wanted`, which may begin with the name of its own `provider`."""
+    return wanted.removeprefix(f"{provider}/") if wanted else None

@@ -1,0 +1,1 @@
+"""Agents that an agent starts by a tool: what they are, and the tool."""

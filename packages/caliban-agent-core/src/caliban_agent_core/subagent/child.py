@@ -1,0 +1,220 @@
+"""One sub-agent: made of its definition and its caller's parts, run, and summed up for who called it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+import anyio
+from msgspec import Struct
+from msgspec.structs import replace
+
+from caliban_agent_core.agent import Agent
+from caliban_agent_core.attributed import AttributedProvider
+from caliban_agent_core.compact.transcript import middle_out
+from caliban_agent_core.hooks import ask_hooks, context_text, hook_fired
+from caliban_agent_core.subagent.definition import AgentDefinition
+from caliban_agent_core.subagent.parts import SubAgentParts
+from caliban_agent_core.subagent.spec import NAME, PROPERTIES
+from caliban_common.arguments import Arguments
+from caliban_common.errors import ArgumentError
+from caliban_common.event import ChildEvent, ToolCallReady
+from caliban_common.hook import SubagentStart
+from caliban_common.near import did_you_mean
+from caliban_common.text import one_line
+from caliban_common.tool import Emit, FilteredTools, ToolContext, ToolOutput, ToolSource, ToolSpec
+
+OUTPUT_CHARS = 5000
+"""How much of an agent's last message its caller reads at most (behaviours 2.6)."""
+
+ROLE = """\
+You are an agent that another agent has given a task. Nobody answers questions: do the task as far as you \
+can. Your last message is all that your caller reads: say in it what you found or did, with names, paths and \
+numbers, and what is open. Say nothing of a file that you have not read. A denied call was refused by the \
+person's rules: find another way, or say what you would need."""
+
+STARTED = "It works in the background. Its result will come as a message: go on with what does not need it."
+
+
+class ChildTask(Struct, frozen=True, kw_only=True):
+    """What a call asks for. `tools` narrows those of the definition, `None` leaves them."""
+
+    definition: AgentDefinition
+    title: str
+    prompt: str
+    tools: tuple[str, ...] | None
+    model: str | None
+    background: bool
+
+
+async def start_child(
+    args: Mapping[str, Any],
+    context: ToolContext,
+    parts: SubAgentParts,
+    *,
+    tools: ToolSource,
+    limiter: anyio.Semaphore,
+) -> ToolOutput:
+    """Run the agent that `args` ask for; at most as many at a time as `limiter` lets through.
+
+    `tools` are what it may use, as far as its definition and the call let it. Raises `ArgumentError`.
+    """
+    task = read_task(args, parts.definitions)
+    child = SubAgentRun(task, parts, tools, context)
+
+    async def work(emit: Emit) -> ToolOutput:
+        async with limiter:
+            return await child.run(emit)
+
+    if not task.background or context.start_background is None:
+        return await work(context.emit)
+    context.start_background(f"{task.definition.name}: {task.title}", work)
+    return ToolOutput.of(STARTED, details={"agent": task.definition.name, "background": True})
+
+
+def read_task(args: Mapping[str, Any], definitions: tuple[AgentDefinition, ...]) -> ChildTask:
+    """The task that the model describes. Raises `ArgumentError`."""
+    given = Arguments({**args, "tools": None}, known=tuple(PROPERTIES))
+    name = given.string("subagent_type", definitions[0].name)
+    kinds = {kind.name: kind for kind in definitions}
+    if name not in kinds:
+        meant = did_you_mean(name, tuple(kinds))
+        words = f"there is no agent {one_line(name, max_chars=80)!r} (there are: {', '.join(kinds)})"
+        raise ArgumentError(f"{words}; {meant}" if meant else words)
+    prompt = given.string("prompt")
+    if not prompt.strip():
+        raise ArgumentError("the prompt is empty")
+    kind = kinds[name]
+    return ChildTask(
+        definition=kind,
+        title=one_line(given.string("description", ""), max_chars=120) or one_line(prompt, max_chars=60),
+        prompt=prompt,
+        tools=_names(args.get("tools")),
+        model=given.optional_string("model") or None,
+        background=given.boolean("run_in_background", kind.background),
+    )
+
+
+class SubAgentRun:
+    """One sub-agent on its way; `context` is that of the call which starts it."""
+
+    def __init__(
+        self, task: ChildTask, parts: SubAgentParts, tools: ToolSource, context: ToolContext
+    ) -> None:
+        self._task = task
+        self._parts = parts
+        self._tools = tools
+        self._context = context
+        self._calls = 0
+
+    async def run(self, emit: Emit) -> ToolOutput:
+        """Ask the hooks, run the agent, tell every event of it by `emit`, and sum it up."""
+        prompt = self._prompt()
+        if self._parts.hooks is not None:
+            event = SubagentStart(
+                session_id=self._context.session_id,
+                agent=self._task.definition.name,
+                tool_use_id=self._context.tool_use_id,
+                prompt=prompt,
+            )
+            verdict = await ask_hooks(self._parts.hooks, event)
+            await emit(self._event(hook_fired(event, verdict)))
+            if verdict.denies or verdict.stop:
+                reason = verdict.reason or "no reason given"
+                return ToolOutput.of(f"Error: a hook denied the agent: {reason}", is_error=True)
+            prompt = "\n\n".join(filter(None, (prompt, context_text(event, verdict))))
+        agent = self._agent()
+        run = agent.run(
+            prompt, session_id=self._context.session_id, context=self._context.context, judged=True
+        )
+        async with run:
+            async for happened in run.events:
+                self._calls += isinstance(happened, ToolCallReady)
+                await emit(self._event(happened))
+        end = run.outcome
+        text = middle_out(end.text.strip(), OUTPUT_CHARS)
+        details = {
+            "agent": agent.options.agent,
+            "stop": end.stop.kind,
+            "turns": end.turns,
+            "tool_calls": self._calls,
+            "input_tokens": end.usage.input_tokens,
+            "output_tokens": end.usage.output_tokens,
+        }
+        if end.stop.ok:
+            said = "\n\n".join(filter(None, (text or "It said nothing.", self._note())))
+            return ToolOutput.of(said, details=details)
+        last = f"\n\nThe last it said:\n{text}" if text else ""
+        return ToolOutput.of(
+            f"Error: the agent ended before it was done: {end.stop.message}{last}",
+            is_error=True,
+            details=details,
+        )
+
+    def _event(self, event: Any) -> ChildEvent:
+        return ChildEvent(
+            tool_use_id=self._context.tool_use_id, agent=self._task.definition.name, event=event
+        )
+
+    def _prompt(self) -> str:
+        return "\n\n".join(filter(None, (self._task.definition.initial_prompt, self._task.prompt)))
+
+    def _agent(self) -> Agent:
+        parts, kind = self._parts, self._task.definition
+        asked = parts.model_for(self._task.model or kind.model)
+        own = parts.options
+        options = replace(
+            own,
+            agent=kind.name,
+            # What a person allows the run at most, its agents may not exceed.
+            max_turns=min(kind.max_turns, own.max_turns),
+            effort=kind.effort or own.effort,
+            response_schema=None,
+            no_edit_nudge_turns=0,
+        )
+        return Agent(
+            AttributedProvider(asked.provider, kind.name),
+            asked.model,
+            system="\n\n".join(filter(None, (kind.prompt, ROLE, parts.place))),
+            tools=FilteredTools(self._tools, self._may_use),
+            gate=parts.gate,
+            hooks=parts.hooks,
+            options=options,
+            compactor=asked.compactor,
+            new_id=parts.new_id,
+        )
+
+    def _may_use(self, tool: ToolSpec) -> bool:
+        kind, named = self._task.definition, self._task.tools
+        if tool.kind == "session" and tool.name != NAME and kind.tools is None:
+            return False  # the caller's own lists and modes: an agent has them where its definition says so
+        return (
+            not (kind.reads_only and tool.kind != "read")
+            and (kind.tools is None or _matches(tool.name, kind.tools))
+            and not _matches(tool.name, kind.denied_tools)
+            and (named is None or _matches(tool.name, named))
+        )
+
+    def _note(self) -> str:
+        """Which tools the call names that there are not."""
+        there = [tool.spec.name for tool in self._tools.tools()]
+        missing = [
+            name for name in self._task.tools or () if not any(_matches(one, (name,)) for one in there)
+        ]
+        return f"[it had no tool {', '.join(missing)}]" if missing else ""
+
+
+def _names(value: object) -> tuple[str, ...] | None:
+    """A list of tools as models write them: an array, or text with commas."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value = value.split(",")
+    if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
+        raise ArgumentError("argument 'tools' must be a list of the names of tools")
+    return tuple(name.strip() for name in value if name.strip())
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,0 +1,163 @@
+"""Kinds of sub-agents that people write as Markdown files with front matter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, cast, get_args
+
+from msgspec import Struct
+
+from caliban_agent_core.subagent.definition import MAX_TURNS, AgentDefinition
+from caliban_common.decoding import decode_text
+from caliban_common.errors import CalibanError, DataError
+from caliban_common.files import read_regular
+from caliban_common.frontmatter import split_front_matter
+from caliban_common.text import one_line
+from caliban_provider.request import Effort
+
+MAX_FILE_BYTES: Final = 256 * 1024
+MAX_DEFINITIONS: Final = 64
+"""How many a run takes: each costs a line of the first request."""
+NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
+
+UNBUILT: Final = ("skills", "memory", "mcpservers", "hooks", "isolation")
+"""Fields of other harnesses that do nothing here, and are named."""
+KNOWN: Final = (
+    *UNBUILT, "name", "description", "tools", "disallowedtools", "model", "effort", "maxturns", "background",
+    "initialprompt", "permissionmode", "color", "version",
+)  # fmt: skip
+NICKNAMES: Final = ("inherit", "sonnet", "opus", "haiku", "default")
+"""Names of models that only another harness knows, and the word for the caller's own."""
+
+
+class FoundAgents(Struct, frozen=True, kw_only=True):
+    """The definitions that could be read, each name once, and what a person should know of the files."""
+
+    definitions: tuple[AgentDefinition, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def find_agents(folders: Iterable[Path]) -> FoundAgents:
+    """The kinds that the Markdown files of `folders` describe; of two with one name the first counts.
+
+    A file that cannot be read as one is left out and named.
+    """
+    kinds: dict[str, AgentDefinition] = {}
+    problems: list[str] = []
+    for path in agent_files(folders):
+        try:
+            kind, notes = read_agent(path)
+        except CalibanError as error:
+            problems.append(f"the agent in {path} is left out: {error.message}")
+            continue
+        if kind.name in kinds:
+            continue
+        if len(kinds) == MAX_DEFINITIONS:
+            problems.append(f"the agent {kind.name} is left out: there are {MAX_DEFINITIONS} others")
+            continue
+        kinds[kind.name] = kind
+        problems += (f"the agent {kind.name} ({path}): {note}" for note in notes)
+    return FoundAgents(definitions=tuple(kinds.values()), problems=tuple(problems))
+
+
+def agent_files(folders: Iterable[Path]) -> tuple[Path, ...]:
+    """The Markdown files of `folders`, in the order of these and then of their names."""
+    files: list[Path] = []
+    for folder in folders:
+        try:
+            files += sorted(path for path in folder.iterdir() if path.suffix == ".md")
+        except OSError:
+            continue  # most folders are not there
+    return tuple(files)
+
+
+def read_agent(path: Path) -> tuple[AgentDefinition, tuple[str, ...]]:
+    """The kind that the file describes, and what of it does nothing. Raises `CalibanError`."""
+    head, body = split_front_matter(decode_text(read_regular(path, max_bytes=MAX_FILE_BYTES)))
+    fields = {re.sub(r"[_-]", "", key).lower(): value for key, value in head.items()}
+    name = _text(fields, "name") or path.stem
+    if re.fullmatch(NAME, name) is None:
+        raise DataError(
+            f"{one_line(name, max_chars=80)!r} is no name for an agent", hint="letters, digits, - and _"
+        )
+    description = _text(fields, "description")
+    if not description:
+        raise DataError("it has no description", hint="the model goes by it")
+    tools, narrowed = _tools(fields.get("tools"), "tools")
+    denied, partly = _tools(fields.get("disallowedtools"), "disallowedTools")
+    model = _text(fields, "model")
+    kind = AgentDefinition(
+        name=name,
+        description=description,
+        prompt=body,
+        tools=None if tools == ("*",) else tools,
+        denied_tools=(*(denied or ()), *partly),
+        model=None if model in ("", *NICKNAMES) else model,
+        effort=_effort(fields),
+        max_turns=_turns(fields),
+        background=_flag(fields, "background"),
+        initial_prompt=_text(fields, "initialprompt"),
+        reads_only=_text(fields, "permissionmode") == "plan",
+        source=str(path),
+    )
+    return kind, tuple(_notes(fields, narrowed, partly, model))
+
+
+def _notes(
+    fields: Mapping[str, Any], narrowed: Sequence[str], partly: Sequence[str], model: str
+) -> Iterable[str]:
+    unknown = sorted(set(fields) - set(KNOWN))
+    idle = [name for name in UNBUILT if fields.get(name)]
+    if idle or unknown:
+        yield f"{', '.join([*idle, *map(one_line, unknown)])} does nothing in this version"
+    if narrowed:
+        yield f"a tool cannot be narrowed for an agent, and is left out: {', '.join(narrowed)}"
+    if partly:
+        yield f"a tool cannot be denied in part for an agent, and is left out as a whole: {', '.join(partly)}"
+    if model in NICKNAMES[1:]:
+        yield f"the model {model!r} is a name that is not known here; it takes that of its caller"
+    mode = _text(fields, "permissionmode")
+    if mode not in ("", "default", "plan"):
+        yield f"permissionMode {one_line(mode)!r} does nothing: the mode of the run holds for its agents"
+
+
+def _tools(value: object, name: str) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """The names in a list, or in text with commas; and the tools of those that are narrowed by `(...)`."""
+    if value is None or value == "":
+        return None, ()
+    if isinstance(value, str):
+        value = re.findall(r"[^,\s()]+(?:\([^)]*\)?)?", value)
+    if not isinstance(value, list) or not all(isinstance(tool, str) for tool in value):
+        raise DataError(f"{name} must be a list of the names of tools")
+    whole = tuple(tool.strip() for tool in value if "(" not in tool)
+    return whole, tuple(tool.partition("(")[0].strip() for tool in value if "(" in tool)
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name, "")
+    if not isinstance(value, str):
+        raise DataError(f"{name} must be text")
+    return value.strip()
+
+
+def _effort(fields: Mapping[str, Any]) -> Effort | None:
+    value, levels = _text(fields, "effort"), get_args(Effort)
+    if value and value not in levels:
+        raise DataError(f"effort must be one of {', '.join(levels)}, not {one_line(value)!r}")
+    return cast(Effort, value) if value else None
+
+
+def _turns(fields: Mapping[str, Any]) -> int:
+    value = _text(fields, "maxturns")
+    if value and (re.fullmatch(r"(?a)\d{1,6}", value) is None or int(value) < 1):
+        raise DataError(f"maxTurns must be a whole number from 1 on, not {one_line(value)!r}")
+    return int(value) if value else MAX_TURNS
+
+
+def _flag(fields: Mapping[str, Any], name: str) -> bool:
+    value = _text(fields, name).lower()
+    if value not in ("", "true", "false"):
+        raise DataError(f"{name} must be true or false, not {one_line(value)!r}")
+    return value == "true"

@@ -1,0 +1,52 @@
+"""The tool that starts sub-agents, and the source that offers it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+
+from caliban_agent_core.subagent.parts import SubAgentParts
+from caliban_agent_core.subagent.spec import agent_spec
+from caliban_common.tool import Tool, ToolContext, ToolOutput, ToolSource, ToolSpec
+
+
+class AgentTool:
+    """Runs agents for their caller. `depth` is that of the agents it starts; those of a session are 1."""
+
+    def __init__(self, parts: SubAgentParts, *, spec: ToolSpec | None = None, depth: int = 1) -> None:
+        self.spec = spec or agent_spec(parts.definitions)
+        self._parts = parts
+        self._limiter = anyio.Semaphore(parts.max_at_once)
+        # One for all agents of this depth: what they start shares a limit and waits for no caller of its own.
+        self._below = AgentTool(parts, spec=self.spec, depth=depth + 1) if depth < parts.max_depth else None
+
+    def conflict_key(self, args: Mapping[str, Any]) -> str | None:
+        """None: agents run side by side."""
+        return None
+
+    async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
+        """Run an agent to its end, or leave it to the background."""
+        from caliban_agent_core.subagent.child import start_child
+
+        tools = self._parts.tools if self._below is None else ToolsWithAgents(self._parts.tools, self._below)
+        return await start_child(args, context, self._parts, tools=tools, limiter=self._limiter)
+
+
+class ToolsWithAgents:
+    """`source`, and after its tools the one that starts agents."""
+
+    def __init__(self, source: ToolSource, tool: AgentTool) -> None:
+        self._source = source
+        self._tool = tool
+        self._seen: tuple[Tool, ...] | None = None
+        self._all: tuple[Tool, ...] = ()
+
+    def tools(self) -> tuple[Tool, ...]:
+        """Those of the source and the tool."""
+        tools = self._source.tools()
+        if tools is not self._seen:
+            self._seen = tools
+            self._all = (*tools, self._tool)
+        return self._all
