@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from test_tool_loop import call, results
 
@@ -10,6 +12,7 @@ from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.testing import wire
 
 DONE = wire.exchange(wire.text("done"))
+KEY = "search-" + "k" * 40
 PAGE = "<html><body><h1>Hello</h1><script>x</script><p>page</p></body></html>"
 
 
@@ -60,3 +63,38 @@ def test_a_server_that_does_not_go_on_is_left_in_time(cli, site):
     site.extend(Exchange(steps=(Send(b"<h1>begins"), Hang())))
     fetch(cli, site.url, "--allow", "WebFetch", timeout_seconds=1)
     assert "did not answer within 1 s" in results(cli)[0]
+
+
+@pytest.mark.parametrize("chosen", ["", "exa"])
+def test_the_web_is_searched_with_the_key_that_is_there(cli, site, chosen):
+    found = {
+        "results": [{"title": "Docs", "url": "https://docs.example/", "text": "how to", "content": "how to"}]
+    }
+    site.extend(answer(200, json.dumps(found), content_type="application/json"))
+    name = chosen or "tavily"
+    cli.extra |= {f"{name.upper()}_API_KEY": KEY, f"{name.upper()}_BASE_URL": site.url}
+    cli.extra["CALIBAN_WEBSEARCH_PROVIDER"] = chosen
+    call(cli, wire.tool_use("WebSearch", {"query": "how"}), flags=("--allow", "WebSearch"))
+    assert (
+        results(cli)[0]
+        == f"→ WebSearch 'how' ({name}): 1 result\n1. Docs\n   https://docs.example/\n   how to"
+    )
+    assert KEY in str(dict(site.requests[0].headers))
+
+
+def test_a_search_without_a_key_says_what_would_help_and_a_key_is_never_shown(cli, site):
+    uses = wire.tool_use("WebSearch", {"query": "how"})
+    call(cli, uses, flags=("--allow", "WebSearch"))
+    assert "there is no key for brave" in results(cli)[0] and "BRAVE_API_KEY" in results(cli)[0]
+    site.extend(answer(500, f"bad key {KEY}"))
+    cli.extra |= {"BRAVE_API_KEY": KEY, "BRAVE_BASE_URL": site.url}
+    call(cli, uses, flags=("--allow", "WebSearch"))
+    assert "status 500" in results(cli, turn=3)[0] and KEY not in results(cli, turn=3)[0]
+    cli.extra["CALIBAN_WEBSEARCH_PROVIDER"] = "bing"
+    call(cli, uses, flags=("--allow", "WebSearch"))
+    assert "none of brave, tavily, exa" in results(cli, turn=5)[0]
+
+
+def test_without_a_rule_nothing_is_searched(cli):
+    call(cli, wire.tool_use("WebSearch", {"query": "how"}))
+    assert results(cli)[0].startswith("Tool call denied:")

@@ -14,7 +14,7 @@ import pytest
 from hang_guard import HANG_S, wait_until
 
 from caliban_common.tool import ToolContext
-from caliban_process import Command, Runner
+from caliban_process import Command, NotStarted, Runner
 from caliban_tools_builtin import ToolOptions, builtin_tools
 from caliban_tools_builtin.shell.background import BackgroundShells
 from caliban_tools_builtin.shell.ring import OutputRing
@@ -171,11 +171,15 @@ async def test_only_so_many_run_at_once(ws, unique):
 
 
 @pytest.mark.anyio
-async def test_one_that_cannot_be_started_says_so(ws):
+async def test_one_that_cannot_be_started_says_so_and_harms_no_other(ws):
     async with anyio.create_task_group() as tasks:
         call = Set(ws, tasks)
+        id = await call.start("until [ -e go ]; do sleep 0.02; done")
         assert (await call("Bash", command="true", background=True, cwd="gone")).is_error
-        assert not tasks.cancel_scope.cancel_called
+        with pytest.raises(NotStarted):
+            await BackgroundShells(Runner(), tasks).start(Command(argv=("/no/such/program",), env={}))
+        (ws / "go").touch()
+        await call.until(id, "exited with code 0")
 
 
 def test_without_a_place_for_them_there_are_none(call):
@@ -188,7 +192,7 @@ HOST = """
 import anyio, sys
 from pathlib import Path
 from caliban_common.tool import ToolContext
-from caliban_process import Command, Runner
+from caliban_process import Command, NotStarted, Runner
 from caliban_tools_builtin import ToolOptions, builtin_tools
 
 async def main():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import asynccontextmanager
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from caliban_common.arguments import ArgumentError
 from caliban_common.errors import CalibanError
 from caliban_tools_builtin.web.page import page_text
+from caliban_tools_builtin.web.ports import SearchService
 from caliban_tools_builtin.web.url import checked_url, is_same_host, redirect_target
 
 LIMIT = 10_000_000
@@ -31,6 +33,7 @@ class Web:
     def __init__(self, **answers):
         self.answers = answers
         self.asked = []
+        self.sent = []
         self.closed = 0
 
     def __call__(self):
@@ -39,6 +42,7 @@ class Web:
     @asynccontextmanager
     async def stream(self, method, url, *, headers, body=b""):
         self.asked.append(url)
+        self.sent.append((method, dict(headers), body))
         found = self.answers.get(url)
         if found is None:
             raise CalibanError("no such host")
@@ -195,3 +199,94 @@ def test_hosts_are_the_same_but_for_www():
 def test_without_a_client_there_is_no_such_tool(call):
     with pytest.raises(KeyError):
         call("WebFetch", url="https://e.com")
+
+
+def searching(make, name, answer, key="k3y"):
+    web = Web()
+    web.answers = Same(answer)
+    service = SearchService(name=name, base_url="https://s.example", key=key, advice="get one", client=web)
+    return web, make(search=lambda: service)
+
+
+class Same:
+    """The same answer to whatever is asked."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def get(self, url):
+        return self.answer
+
+
+def listed(name, field, *path):
+    found = [{"title": "A &amp; <b>B</b>", "url": "https://a.example/", field: "one\n two"}, {"url": "u"}, 3]
+    data = {"results": found}
+    for member in path:
+        data = {member: data}
+    return Answer(body=json.dumps(data).encode())
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "sent"),
+    [
+        (
+            "brave",
+            listed("brave", "description", "web"),
+            ("GET", "x-subscription-token", "k3y", "/res/v1/web/search?q=a+%26+b&count=2", None),
+        ),
+        (
+            "tavily",
+            listed("tavily", "content"),
+            ("POST", "authorization", "Bearer k3y", "/search", {"query": "a & b", "max_results": 2}),
+        ),
+        (
+            "exa",
+            listed("exa", "text"),
+            (
+                *("POST", "x-api-key", "k3y", "/search"),
+                {"query": "a & b", "numResults": 2, "contents": {"text": {"maxCharacters": 500}}},
+            ),
+        ),
+    ],
+)
+def test_a_service_is_asked_as_it_wants_to_be(make, name, answer, sent):
+    method, header, value, path, body = sent
+    web, call = searching(make, name, answer)
+    output = call("WebSearch", query="a & b", max_results=2)
+    assert output.text == (
+        f"→ WebSearch 'a & b' ({name}): 2 results\n1. A & B\n   https://a.example/\n   one two\n2. u\n   u"
+    )
+    ((asked, headers, given),) = web.sent
+    assert (asked, headers[header], web.asked) == (method, value, [f"https://s.example{path}"])
+    assert (json.loads(given) if given else None) == body
+    assert web.closed == 1 and "k3y" not in web.asked[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (Answer(401), "brave refuses the key (status 401)\nhint: get one"),
+        (Answer(429), "wants no more searches"),
+        (Answer(500, b"down"), "status 500: down"),
+        (Answer(302, location="https://evil.example"), "status 302"),
+        (Answer(200, b"<html>"), "does not answer in JSON: <html>"),
+    ],
+)
+def test_a_service_that_gives_nothing_says_why(make, answer, why):
+    output = searching(make, "brave", answer)[1]("WebSearch", query="a")
+    assert output.is_error and why in output.text
+
+
+@pytest.mark.parametrize("body", [b"{}", b"[]", b'{"web": null}', b'{"web": {"results": 3}}'])
+def test_an_answer_without_results_has_none(make, body):
+    output = searching(make, "brave", Answer(200, body))[1]("WebSearch", query="a")
+    assert output.text == "→ WebSearch 'a' (brave): 0 results"
+
+
+def test_without_a_key_nobody_is_asked(make):
+    web, call = searching(make, "exa", Answer(), key="")
+    assert call("WebSearch", query="a").text == (
+        "Error: execution failed: there is no key for exa\nhint: get one"
+    )
+    assert call("WebSearch", query=" ").is_error and call("WebSearch", query="x" * 401).is_error
+    assert web.asked == []

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from caliban_tools_builtin.search.engine import SearchEngine
     from caliban_tools_builtin.session.ports import Asker, SessionBoard
     from caliban_tools_builtin.shell.background import BackgroundShells
-    from caliban_tools_builtin.web.ports import WebClient
+    from caliban_tools_builtin.web.ports import SearchService, WebClient
 
 
 class ToolOptions(Struct, frozen=True, kw_only=True):
@@ -41,7 +41,7 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     without credentials, or with `strict_environment` only those that are known to be harmless; none of them
     gets a value that `masker` knows. Without a `board` the tools that change the session are left out;
     without an `asker` questions are declined. Commands in the background live in `tasks`; without it there
-    are none. `web` makes a client for each call that reaches the network; `permits` judges what a
+    are none. `web` makes a client for each page, `search` says who searches. `permits` judges what a
     call leads to, such as a redirect, as if it were a call of its own.
     """
 
@@ -58,6 +58,7 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     asker: Asker | None = None
     tasks: TaskGroup | None = None
     web: Callable[[], WebClient] | None = None
+    search: Callable[[], SearchService] | None = None
     permits: Callable[[ToolSpec, Mapping[str, Any]], bool] = lambda spec, args: True
 
 
@@ -184,14 +185,23 @@ class _Parts:
                 return Bash(self.fence, self._options.runner, self._shell_environment, lambda: self.shells)
             case "BashOutput" | "KillShell":
                 return self._watching_work(name)
-            case "WebFetch":
-                from caliban_tools_builtin.web.fetch import WebFetch
-
-                options, spec = self._options, next(spec for spec in builtin_specs() if spec.name == name)
-                assert options.web is not None, "it is left out where there is none"
-                return WebFetch(options.web, lambda url: options.permits(spec, {"url": url}))
+            case "WebFetch" | "WebSearch":
+                return self._web_work(name)
             case _:
                 return self._session_work(name)
+
+    def _web_work(self, name: str) -> _Work:
+        options = self._options
+        if name == "WebSearch":
+            from caliban_tools_builtin.web.search import WebSearch
+
+            assert options.search is not None, "it is left out where there is none"
+            return WebSearch(options.search)
+        from caliban_tools_builtin.web.fetch import WebFetch
+
+        spec = next(spec for spec in builtin_specs() if spec.name == name)
+        assert options.web is not None, "it is left out where there is none"
+        return WebFetch(options.web, lambda url: options.permits(spec, {"url": url}))
 
     def _watching_work(self, name: str) -> _Work:
         from caliban_tools_builtin.shell.watch import BashOutput, KillShell

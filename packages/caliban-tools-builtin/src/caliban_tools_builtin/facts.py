@@ -41,7 +41,7 @@ class ToolFacts(Struct, frozen=True, kw_only=True):
     ends_plan: bool = False
     aliases: Mapping[str, str] = MappingProxyType({})
     extras: tuple[str, ...] = SAID
-    needs: Literal["", "board", "tasks", "web"] = ""
+    needs: Literal["", "board", "tasks", "web", "search"] = ""
 
 
 def text(about: str) -> dict[str, Any]:

@@ -26,6 +26,7 @@ NAMES = (
     "BashOutput",
     "KillShell",
     "WebFetch",
+    "WebSearch",
     "TodoWrite",
     "EnterPlanMode",
     "ExitPlanMode",

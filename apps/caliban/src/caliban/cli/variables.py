@@ -55,7 +55,6 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
             ("output styles are", ("OUTPUT_STYLE",)),
             ("the terminal interface is", ("GRAPHICS",)),
             ("telemetry is", ("ENABLE_TELEMETRY", "OTEL_HEADERS_HELPER")),
-            ("web search is", ("WEBSEARCH_PROVIDER",)),
         )
         for name in names
     }

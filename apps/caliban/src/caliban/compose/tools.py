@@ -21,6 +21,7 @@ from caliban_tools_builtin import ToolOptions, builtin_tools
 
 if TYPE_CHECKING:
     from caliban_provider.http import HttpClient
+    from caliban_tools_builtin.web.ports import SearchService
 
 
 class ToolInputs(Struct, frozen=True, kw_only=True):
@@ -59,6 +60,7 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             board=inputs.board,
             tasks=inputs.tasks,
             web=lambda: _page_client(settings),
+            search=lambda: _search_service(host),
             permits=inputs.permissions.permits,
         )
     )
@@ -77,3 +79,9 @@ def _page_client(settings: Settings) -> HttpClient:
     from caliban.compose.web import page_client
 
     return page_client(settings)
+
+
+def _search_service(host: Host) -> SearchService:
+    from caliban.compose.web import search_service
+
+    return search_service(host)

@@ -24,4 +24,12 @@ FACTS: Final[Mapping[str, ToolFacts]] = {
         extras=(*SAID, "prompt"),
         needs="web",
     ),
+    "WebSearch": ToolFacts(
+        kind="network",
+        properties={"query": plain("string"), "max_results": whole("default 10", low=1, high=20)},
+        required=("query",),
+        repeat_key="all",
+        aliases={"q": "query", "num_results": "max_results", "count": "max_results", "limit": "max_results"},
+        needs="search",
+    ),
 }

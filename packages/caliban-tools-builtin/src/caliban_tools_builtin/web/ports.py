@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
+
+from msgspec import Struct
 
 
 class WebAnswer(Protocol):
@@ -33,3 +35,13 @@ class WebClient(Protocol):
     async def aclose(self) -> None:
         """Close every connection."""
         ...
+
+
+class SearchService(Struct, frozen=True, kw_only=True):
+    """Who is asked for searches: `brave`, `tavily` or `exa`; `advice` says how to come by a key."""
+
+    name: str
+    base_url: str
+    key: str
+    advice: str
+    client: Callable[[], WebClient]
