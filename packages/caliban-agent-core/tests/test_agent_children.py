@@ -263,3 +263,17 @@ async def test_an_agent_that_only_reads_is_offered_nothing_else():
         family(provider, tools=[Stub("Read", kind="read"), Stub("Write", kind="edit")], kinds=(reader,))
     )
     assert [spec.name for spec in asked(provider, "reader")[0].tools] == ["Read"]
+
+
+async def test_a_long_result_of_an_agent_takes_no_place_of_its_callers(tmp_path):
+    """Servers number calls: an agent's first one may be called as its caller's."""
+    provider = by_agent(
+        {
+            "": [reply(tool_call("Read", id="c1"), delegate()), reply("ok")],
+            NAME: [reply(tool_call("Read", id="c1")), reply("done")],
+        }
+    )
+    options = AgentOptions(tool_result_cap_chars=300, overflow_dir=tmp_path)
+    await play(family(provider, tools=[Stub("Read", output="x" * 900)], options=options))
+    kept = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.txt"))
+    assert kept == ["d1/ephemeral/c1.txt", "ephemeral/c1.txt"]

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from caliban_agent_core.compact.cuts import is_request
-from caliban_agent_core.compact.reminder import MAX_FILES, is_reminder, reminder
+from caliban_agent_core.compact.reminder import MAX_FILES, reminder
+from caliban_agent_core.compact.summary import is_reminder
 from caliban_common.message import Message, TextBlock, ToolResultBlock, ToolUseBlock, assistant, user
 from caliban_common.tool import ArgumentRole, ToolSpec
 

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from caliban_agent_core.agent import Agent, Compacted
-from caliban_agent_core.compact.reminder import is_reminder
-from caliban_agent_core.compact.summary import is_summary
+from caliban_agent_core.compact.summary import is_reminder, is_summary
 from caliban_agent_core.overflow import cap_history
 from caliban_common.errors import CalibanError
 from caliban_common.event import HistoryReplaced, MessageAdded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from caliban_agent_core.compact.reminder import is_reminder
+from caliban_agent_core.compact.summary import is_reminder
 from caliban_agent_core.nudge import is_nudge
 from caliban_agent_core.recovery import MARK
 from caliban_agent_core.tasks import is_background_result

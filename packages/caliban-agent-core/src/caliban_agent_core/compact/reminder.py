@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
+from caliban_agent_core.compact.summary import REMINDER, is_reminder
 from caliban_agent_core.compact.transcript import middle_out
 from caliban_common.canonical import canonical_arguments
 from caliban_common.codec import dumps
@@ -21,8 +22,6 @@ from caliban_common.message import Message, TextBlock, ToolResultBlock
 from caliban_common.text import one_line
 from caliban_common.tool import ToolSpec
 
-MARK: Final = "<after_compaction>"
-"""How a message begins that reminds the model of what a summary does not hold."""
 MAX_FILES: Final = 20
 MAX_CONTENTS: Final = 3
 CONTENT_CHARS: Final = 6000
@@ -47,11 +46,6 @@ class _Memory(Struct, kw_only=True):
             self.contents[path] = content
 
 
-def is_reminder(text: str) -> bool:
-    """Whether `text` reminds of what was summarised, and so is not what a user asked for."""
-    return text.startswith(MARK)
-
-
 def reminder(
     before: Iterable[Message], after: Iterable[Message], tools: Iterable[ToolSpec], *, room_chars: int
 ) -> str:
@@ -68,7 +62,7 @@ def reminder(
     if not lines:
         return ""
     text = "\n".join(
-        (MARK, "What was said before is a summary now. Files and lists that still hold:", *lines)
+        (REMINDER, "What was said before is a summary now. Files and lists that still hold:", *lines)
     )
     shown = [path for path in files if path in known.contents][-MAX_CONTENTS:]
     for path in reversed(shown):

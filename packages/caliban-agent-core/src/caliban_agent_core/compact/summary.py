@@ -1,12 +1,19 @@
-"""What a summary of older messages looks like in a history."""
+"""What a summary of older messages, and the reminder behind it, look like in a history."""
 
 from __future__ import annotations
 
 from caliban_common.message import Message
 
 PREFIX = "Summary of earlier conversation:"
+REMINDER = "<after_compaction>"
+"""How a message begins that tells the model what a summary does not hold."""
 
 
 def is_summary(message: Message) -> bool:
     """Whether `message` stands for older ones: it leads with the system prompt, and is not it."""
     return message.role == "system" and message.text.startswith(PREFIX)
+
+
+def is_reminder(text: str) -> bool:
+    """Whether `text` reminds of what was summarised, and so is not what a user asked for."""
+    return text.startswith(REMINDER)
