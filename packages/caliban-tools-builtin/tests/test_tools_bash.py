@@ -289,7 +289,9 @@ async def test_no_descriptor_is_left_open(invoke):
     with anyio.move_on_after(0.1):
         await invoke("Bash", command="sleep 600")
     await invoke("Bash", command="sleep 600", timeout_seconds=1)
-    assert len(os.listdir("/proc/self/fd")) == len(before)
+    with anyio.fail_after(HANG_S):  # what is closed by a thread may take a moment on a busy machine
+        while len(os.listdir("/proc/self/fd")) > len(before):
+            await anyio.sleep(0.01)
 
 
 HOST = """
