@@ -79,7 +79,7 @@ def test_a_killed_run_leaves_the_frozen_journal_which_the_next_run_folds_in(cli,
     names = Names(cli)
     hello = wire.broken(wire.text("Hel", "lo"), after=4, end=Pause(HANG_S))
     cli.script(EVERYTHING, hello, wire.exchange(wire.text("On.")), hello, wire.exchange(wire.text("End.")))
-    kill_in_a_reply(cli, "-p", "See @pixel.png", "--session", "s", *FEW)
+    kill_in_a_reply(cli, "-p", "See @pixel.png", "--session", "s", "--no-parallel-tools", *FEW)
     told = names(part("after the first kill", files(folder, keep=lambda name: name != "s.lock")))
     for prompt in ("go on", "and on"):
         args = ("-p", prompt, "-r", "s", *FEW, *STREAM)
