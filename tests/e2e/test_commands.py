@@ -157,14 +157,14 @@ def test_f123_files_that_rules_or_the_fence_keep_are_not_attached(cli):
     cli.script(OK, OK, OK, OK)
     prompt = "Look at @~/.ssh/id_rsa, @.env, @link.txt, @note.txt and @nope.py"
     done = cli.run("-p", prompt)
-    sent = json.dumps(cli.bodies()[-1])
+    sent = json.dumps(cli.bodies()[-1]["messages"])
     assert ("canary" in sent, "a note" in sent) == (False, True)
     for name in ("~/.ssh/id_rsa", ".env", "link.txt", "nope.py"):
         assert f"@{name} is not attached: " in done.err
     cli.run("-p", prompt, "--expand-files", "--deny", "Read:**/.env")
     assert "canary" not in json.dumps(cli.bodies()[-1])
     cli.run("-p", prompt, "--deny", "Read:**/note.txt")
-    assert "a note" not in json.dumps(cli.bodies()[-1])
+    assert "a note" not in json.dumps(cli.bodies()[-1]["messages"])
     cli.run("-p", prompt, "--expand-files")
     assert "TOKEN=canary" in json.dumps(cli.bodies()[-1])
 

@@ -19,6 +19,7 @@ from caliban_provider_anthropic.testing import wire
 JSON = ("--output-format", "json")
 STREAM = ("--output-format", "stream-json")
 BRIEF = ("--system", "Be brief.", "--model", "claude-sonnet-4-6")
+OTHER = (*BRIEF[:2], *ONLY_READ_AND_BASH)
 FEW = (*BRIEF, *ONLY_READ_AND_BASH)
 """The flags of runs that read files; their tools stand in every body."""
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search"}
@@ -84,7 +85,7 @@ def test_a_killed_run_leaves_the_frozen_journal_which_the_next_run_folds_in(cli,
         args = ("-p", prompt, "-r", "s", *FEW, *STREAM)
         told += names(transcript(args, cli.run(*args)) + files(folder, keep=lambda name: name != "s.lock"))
         if prompt == "go on":
-            kill_in_a_reply(cli, "-p", "again", "-r", "s", "--model", "claude-opus-4-7", *FEW[:2])
+            kill_in_a_reply(cli, "-p", "again", "-r", "s", "--model", "claude-opus-4-7", *OTHER)
             told += names(part("after the second kill", files(folder, keep=lambda name: name != "s.lock")))
     told += names("".join(asked(request) for request in cli.server.requests[2:]))
     check("sessions/killed", told)

@@ -73,6 +73,13 @@ class Watchdog:
         self._starter: Popen[bytes] | None = None
         self.orphans: Orphans | None = None
 
+    def prepare(self, *, marked: bool) -> None:
+        """Stand ready before a program starts: one that is marked dies with us from its first moment."""
+        if self._pipe is None:
+            self._start()
+        if marked:
+            self._write("m\n")
+
     def add(self, group: int, *, marked: bool) -> None:
         """From now on `group` dies with us, and what is marked too."""
         if self._pipe is None:
