@@ -258,7 +258,7 @@ def no_process(words: str) -> bool:
 def test_a_tool_that_is_denied_altogether_is_not_offered(cli):
     cli.script(wire.exchange(DONE))
     done = cli.run("-p", "go", *STREAM, "--deny", "Bash", "--deny", "Write")
-    assert done.frames[0]["tools"] == ["Edit", "Glob", "Grep", "Read"]
+    assert done.frames[0]["tools"] == ["Agent", "Edit", "Glob", "Grep", "Read"]
 
 
 def test_searches_show_nothing_that_may_not_be_read(cli):
