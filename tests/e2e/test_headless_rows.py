@@ -108,7 +108,7 @@ def test_h8_frames_begin_with_one_init_and_end_with_one_result(cli):
     assert kinds == [("system", "init"), ("message", None), ("result", "success")]
     init = done.frames[0]
     assert init["model"] == "anthropic/claude-sonnet-4-6"
-    assert init["tools"] == sorted(spec.name for spec in builtin_specs())
+    assert init["tools"] == sorted(["Agent", *(spec.name for spec in builtin_specs())])
     assert init["session_id"] == done.frames[-1]["session_id"] != ""
     assert init["cwd"] == str(cli.work)
 

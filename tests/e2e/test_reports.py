@@ -73,7 +73,7 @@ SHOWN: dict[str, tuple[str, ...]] = {
 ELSEWHERE: dict[str, str] = {
     # No tool of the command has such a schema yet, for they come from servers of tools.
     "b075": "packages/caliban-provider-google/tests/test_google_cases.py::test_b075",
-    # Sub-agents are not part of this version; the ledger has what it takes.
+    # Of two sub-agents at the same time; the ledger has what it takes.
     "b173": "packages/caliban-telemetry/tests/test_telemetry_reports.py::test_b173",
     "b175": "packages/caliban-telemetry/tests/test_telemetry_reports.py::test_b175",
 }

@@ -49,7 +49,7 @@ def test_it_is_offered_and_called_and_its_progress_is_no_frame(installed, cli):
     args = ("-p", "count", "--allow", "CountWords", "--output-format", "stream-json")
     done = cli.run(*args, env=beside(installed))
     assert done.code == 0, done.err
-    assert offered(cli)[-1] == "CountWords"
+    assert offered(cli)[-2] == "CountWords"
     (result,) = done.of("tool_result")
     assert result["content"] == [{"type": "text", "text": "3 words"}]
     assert "CountWords" in done.of("system")[0]["tools"]
@@ -82,7 +82,7 @@ def test_one_that_does_not_load_is_named_and_skipped(installed, cli, tmp_path):
     assert done.out == "Done.\n"
     assert "the tool 'broken' (broken_module:TOOL) is left out: RuntimeError: half installed" in done.err
     assert "Traceback" not in done.err
-    assert offered(cli)[-1] == "CountWords"
+    assert offered(cli)[-2] == "CountWords"
     looked = cli.run("doctor", env=beside(site))
     assert "\n✓ tools — 1 tool of other packages: CountWords\n" in looked.out
     assert "\n! tools — the tool 'broken' (broken_module:TOOL) is left out: RuntimeError" in looked.out

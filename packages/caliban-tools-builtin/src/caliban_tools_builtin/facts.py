@@ -39,6 +39,7 @@ class ToolFacts(Struct, frozen=True, kw_only=True):
     roles: Mapping[str, ArgumentRole] = MappingProxyType({})
     repeat_key: RepeatKey | None = None
     ends_plan: bool = False
+    lasts: bool = False
     aliases: Mapping[str, str] = MappingProxyType({})
     extras: tuple[str, ...] = SAID
     needs: Literal["", "board", "tasks", "web", "search"] = ""

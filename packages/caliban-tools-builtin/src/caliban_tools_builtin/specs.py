@@ -62,6 +62,7 @@ def _spec(name: str) -> ToolSpec:
         roles=facts.roles,
         repeat_key=facts.repeat_key,
         ends_plan=facts.ends_plan,
+        lasts=facts.lasts,
         aliases=facts.aliases,
         extras=facts.extras,
     )

@@ -21,6 +21,7 @@ FACTS: Final[Mapping[str, ToolFacts]] = {
             )
         },
         required=("todos",),
+        lasts=True,
         aliases={"items": "todos", "tasks": "todos", "list": "todos"},
     ),
     "EnterPlanMode": ToolFacts(kind="session", needs="board", properties={}, extras=(*SAID, "plan")),
