@@ -151,10 +151,10 @@ def test_a_routing_file_has_options_above_those_of_the_settings(cli):
     cli.configure("[provider.ollama.options]\nnum_ctx = 1000\nkeep_alive = -1\n")
     (cli.home / ".config" / "caliban" / "caliban.toml").write_text(
         '[[router.route]]\npurpose = "main_loop"\nprovider = "ollama"\nmodel = "llama3.1"\n'
-        "[provider.ollama.options]\nnum_ctx = 2000\n"
+        "[provider.ollama.options]\nnum_ctx = 20000\n"
     )
     body = ollama_body(cli)
-    assert (body["options"]["num_ctx"], body["keep_alive"]) == (2000, -1)
+    assert (body["options"]["num_ctx"], body["keep_alive"]) == (20000, -1)
 
 
 def test_an_unknown_key_in_a_routing_file_says_where_options_stand(cli):

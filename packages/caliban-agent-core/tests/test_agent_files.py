@@ -82,7 +82,10 @@ def test_the_first_folder_counts_and_other_files_do_not(tmp_path: Path) -> None:
             "maxTurns must be a whole number from 1 on, not 'many'",
         ),
         ("---\ndescription: d\nmaxTurns: 0\n---\n", "maxTurns must be a whole number from 1 on, not '0'"),
-        ("---\ndescription: d\neffort: x\n---\n", "effort must be one of low, medium, high, max, not 'x'"),
+        (
+            "---\ndescription: d\neffort: x\n---\n",
+            "effort must be one of low, medium, high, xhigh, max, not 'x'",
+        ),
         ("---\ndescription: d\nbackground: 1\n---\n", "background must be true or false, not '1'"),
         ("---\ndescription: d\ntools: {a: b}\n---\n", "tools must be a list of the names of tools"),
         ("---\ndescription: [d]\n---\n", "description must be text"),
