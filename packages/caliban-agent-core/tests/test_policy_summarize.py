@@ -293,7 +293,7 @@ async def test_a_summary_that_was_cut_is_none(stop_reason: str) -> None:
 @pytest.mark.parametrize("stop_reason", ["other", "pause_turn", "malformed_call"])
 async def test_a_summary_that_ended_for_another_reason_than_its_end_is_none(stop_reason: str) -> None:
     provider = ScriptedProvider([reply("SUMMARY half of a sen", stop_reason=stop_reason)])  # type: ignore[arg-type]
-    with pytest.raises(CompactionFailed, match="not known|called a tool"):
+    with pytest.raises(CompactionFailed, match=r"not known|called a tool"):
         await compact((user("go"), *turns(*range(9))), provider)
 
 
