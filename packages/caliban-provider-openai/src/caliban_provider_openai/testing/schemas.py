@@ -20,10 +20,12 @@ def is_word(value: object, max_chars: int) -> bool:
     )
 
 
-def check_function(function: Mapping[str, Any], where: str) -> None:
-    """Refuse a function whose name or schema the vendor does not take."""
+def check_function(function: Mapping[str, Any], where: str, *, needs_schema: bool = True) -> None:
+    """Refuse a function whose name or schema the vendor does not take; some interfaces take one without."""
     name = function.get("name")
     need(is_word(name, 64), f"Invalid '{where}.name': string does not match '^[a-zA-Z0-9_-]{{1,64}}$'")
+    if "parameters" not in function and not needs_schema:
+        return
     schema = function.get("parameters")
     need(isinstance(schema, dict), f"Missing required parameter: '{where}.parameters'")
     assert isinstance(schema, dict)

@@ -152,7 +152,7 @@ def _check_tools(body: Mapping[str, Any], row: ModelFacts, server: Server) -> No
                 set(tool) == {"type", "function"} and tool["type"] == "function",
                 f"tools[{place}]: wrong keys",
             )
-            check_function(tool["function"], f"tools[{place}].function")
+            check_function(tool["function"], f"tools[{place}].function", needs_schema=False)
         names = [tool["function"]["name"] for tool in tools]
         need(len(set(names)) == len(names), "Tool names must be unique.")
     choice = body.get("tool_choice")
