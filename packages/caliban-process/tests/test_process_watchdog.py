@@ -84,7 +84,8 @@ async def main():
     if sys.argv[1] == "runs":
         async with anyio.create_task_group() as group:
             group.start_soon(runner.run, command)
-            await anyio.sleep(2)
+            while not Path("pid").exists() or not Path("pid").read_text().strip():
+                await anyio.sleep(0.01)
             print(Path("pid").read_text().strip(), flush=True)
             await anyio.sleep_forever()
     completed = await runner.run(command)

@@ -72,20 +72,6 @@ class Account:
                 await self._settled.wait()
             return answer
 
-    def try_call(
-        self, *, provider: str, model: str, prompt_tokens: int, max_tokens: int, agent: str = ""
-    ) -> int | Stop | None:
-        """The same without waiting: `None` when it would. For a call that can be done without, as a hedge."""
-        return self._try(
-            ModelCall(
-                provider=provider,
-                model=model,
-                prompt_tokens=prompt_tokens,
-                max_tokens=max_tokens,
-                agent=agent,
-            )
-        )
-
     def after_call(self, number: int, usage: Usage, *, seen_output_tokens: int = 0) -> Warned | None:
         """Call `number` ended, well or not, and used `usage`: empty when it failed before it was billed.
 

@@ -7,7 +7,6 @@ substitutions. Reading what is printed gives the same line again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from caliban_permissions.shell.line import ParsedLine, Piece, Redirect, Segment, SimpleCommand, Word
 from caliban_permissions.shell.reserved import RESERVED
@@ -24,12 +23,6 @@ def print_line(line: ParsedLine) -> str | None:
     if line.opaque or not line.pieces:
         return None
     return _Printer().printed(line.pieces)
-
-
-def print_words(words: Iterable[Word]) -> str | None:
-    """Words side by side, or `None`."""
-    printed = [print_word(word) for word in words]
-    return None if None in printed else " ".join(filter(None, printed))
 
 
 def print_word(word: Word) -> str | None:

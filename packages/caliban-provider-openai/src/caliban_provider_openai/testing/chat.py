@@ -14,7 +14,6 @@ from typing import Any
 from uuid import uuid4
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from caliban_common.usage import Usage
 from caliban_provider.testing.exchange import Close, Exchange, Send, Step, sse
@@ -179,11 +178,6 @@ def data(value: object, *, spaced: bool = False) -> bytes:
 def error_event(kind: str, message: str = "", *, code: str | int | None = None) -> bytes:
     """The event by which a running stream fails."""
     return data({"error": {"message": message or kind, "type": kind, "param": None, "code": code}})
-
-
-def padded(style: Style = STYLE) -> Style:
-    """`style` with padding."""
-    return replace(style, padding=True)
 
 
 def _numbered(calls: Sequence[Written], first: int) -> list[Delta]:
