@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Any
 
 from caliban_agent_core.ports import Ledger
 from caliban_common.estimate import CHARS_PER_TOKEN, Estimator, text_size, tool_tokens
@@ -13,7 +12,6 @@ from caliban_common.event import Warned
 from caliban_common.stop import Stop
 from caliban_common.tool import ToolSpec
 from caliban_common.usage import Usage
-from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.errors import BudgetSpent, ProviderError
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
@@ -27,11 +25,12 @@ from caliban_provider.stream import (
     TextDelta,
     ThinkingDelta,
 )
+from caliban_provider.wrapped import WrappedProvider
 
 NOTHING = Usage()
 
 
-class MeteredProvider:
+class MeteredProvider(WrappedProvider):
     """`inner`, with `ledger` asked before each of its calls and told after it.
 
     Entering `stream` raises `BudgetSpent` when the ledger says no, before anything is sent. `agent` is in
@@ -51,7 +50,7 @@ class MeteredProvider:
         on_warning: Callable[[Warned], None] | None = None,
         on_error: Callable[[ProviderError, str], None] | None = None,
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._ledger = ledger
         self._agent = agent
         self._called = name or inner.name
@@ -60,36 +59,9 @@ class MeteredProvider:
         self._estimator = Estimator()
         self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
 
-    @property
-    def name(self) -> str:
-        """The name of the metered provider."""
-        return self._inner.name
-
-    @property
-    def family(self) -> str:
-        """The family of the metered provider."""
-        return self._inner.family
-
-    def capabilities(self, model: str) -> Capabilities:
-        """Those of the metered provider."""
-        return self._inner.capabilities(model)
-
     def stream(self, request: CompletionRequest) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
         """Ask for one reply, if the ledger lets it. Raises `ProviderError`, among them `BudgetSpent`."""
         return _MeteredStream(self, request)
-
-    async def list_models(self) -> tuple[ModelInfo, ...]:
-        """The models on offer; costs nothing."""
-        return await self._inner.list_models()
-
-    async def aclose(self) -> None:
-        """Close the metered provider."""
-        await self._inner.aclose()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._inner, name)
 
     async def _begin(self, request: CompletionRequest) -> int:
         answer = await self._ledger.before_call(

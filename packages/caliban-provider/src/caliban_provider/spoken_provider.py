@@ -6,13 +6,12 @@ import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
-from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
 from caliban_provider.spoken_calls import SpokenCallReader
 from caliban_provider.stream import StreamEvent
+from caliban_provider.wrapped import WrappedProvider
 
 OPEN_FAMILY = re.compile(
     r"qwen|qwq|llama|mi[sx]tral|ministral|codestral|devstral|deepseek|glm|kimi|gemma|phi-?\d|granite|hermes"
@@ -21,7 +20,7 @@ OPEN_FAMILY = re.compile(
 """Names of models that anybody may serve, with whatever template."""
 
 
-class SpokenCallsProvider:
+class SpokenCallsProvider(WrappedProvider):
     """`inner`, with calls that its models write as text taken for calls; `report` is told of each model once.
 
     With `always` any model may do so, else those of an open family. Attributes that a provider need not have
@@ -29,24 +28,10 @@ class SpokenCallsProvider:
     """
 
     def __init__(self, inner: Provider, report: Callable[[str], None], *, always: bool = False) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._report = report
         self._always = always
         self._told: set[str] = set()
-
-    @property
-    def name(self) -> str:
-        """The name of the provider."""
-        return self._inner.name
-
-    @property
-    def family(self) -> str:
-        """The family of the provider."""
-        return self._inner.family
-
-    def capabilities(self, model: str) -> Capabilities:
-        """Those of the provider."""
-        return self._inner.capabilities(model)
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest) -> AsyncIterator[AsyncIterator[StreamEvent]]:
@@ -56,19 +41,6 @@ class SpokenCallsProvider:
                 yield _Events(events, SpokenCallReader(request.tools), lambda: self._tell(request.model))
             else:
                 yield events
-
-    async def list_models(self) -> tuple[ModelInfo, ...]:
-        """The models on offer."""
-        return await self._inner.list_models()
-
-    async def aclose(self) -> None:
-        """Close the provider."""
-        await self._inner.aclose()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._inner, name)
 
     def _tell(self, model: str) -> None:
         if model not in self._told:

@@ -12,6 +12,7 @@ from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
+from caliban_provider.wrapped import WrappedProvider
 
 MEMBERS: Final[Mapping[str, str]] = {
     "window": "context_tokens",
@@ -24,7 +25,7 @@ MEMBERS: Final[Mapping[str, str]] = {
 """What settings call an ability -> what it is called here."""
 
 
-class DescribedProvider:
+class DescribedProvider(WrappedProvider):
     """`inner`, whose models are what `models` say, and whose requests have the members `extra` besides.
 
     A model's own name counts first; `*` stands for every model that has no table. Attributes that a provider
@@ -34,19 +35,9 @@ class DescribedProvider:
     def __init__(
         self, inner: Provider, *, models: Mapping[str, Mapping[str, Any]], extra: Mapping[str, Any]
     ) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._models = models
         self._extra = extra
-
-    @property
-    def name(self) -> str:
-        """The name of the provider."""
-        return self._inner.name
-
-    @property
-    def family(self) -> str:
-        """The family of the provider."""
-        return self._inner.family
 
     def capabilities(self, model: str) -> Capabilities:
         """What `model` can do: as described, and as the provider knows for the rest."""
@@ -69,15 +60,6 @@ class DescribedProvider:
         return tuple(
             replace(info, capabilities=self._described(info.id, info.capabilities)) for info in listed
         )
-
-    async def aclose(self) -> None:
-        """Close the provider."""
-        await self._inner.aclose()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._inner, name)
 
     def _described(self, model: str, known: Capabilities) -> Capabilities:
         table = self._models.get(model) or self._models.get("*") or {}

@@ -15,7 +15,6 @@ from caliban_common.message import Message, ToolResultBlock
 from caliban_common.usage import Usage
 from caliban_drive.notice import Notice
 from caliban_drive.store import Store
-from caliban_provider.capabilities import Capabilities, ModelInfo
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import (
@@ -27,6 +26,7 @@ from caliban_provider.stream import (
     TextDelta,
     ThinkingDelta,
 )
+from caliban_provider.wrapped import WrappedProvider
 
 
 def mask_error(error: BaseException, masker: Masker) -> None:
@@ -50,31 +50,17 @@ def masked_notice(notice: Notice, masker: Masker) -> Notice:
     return replace(notice, message=message, hint=hint, details=details)
 
 
-class MaskedProvider:
+class MaskedProvider(WrappedProvider):
     """`inner`, told no secret that `masker` knows, and telling none.
 
     Attributes that a provider need not have are those of `inner`.
     """
 
     def __init__(self, inner: Provider, masker: Masker) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._masker = masker
         self._seen: tuple[Message, ...] = ()
         self._masked: tuple[Message, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The name of the provider."""
-        return self._inner.name
-
-    @property
-    def family(self) -> str:
-        """The family of the provider."""
-        return self._inner.family
-
-    def capabilities(self, model: str) -> Capabilities:
-        """Those of the provider."""
-        return self._inner.capabilities(model)
 
     def stream(self, request: CompletionRequest) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
         """Ask for one reply; see `Provider.stream`."""
@@ -84,19 +70,6 @@ class MaskedProvider:
         if messages is not request.messages:
             request = replace(request, messages=messages)
         return _MaskedReply(self._inner.stream(request), self._masker)
-
-    async def list_models(self) -> tuple[ModelInfo, ...]:
-        """The models on offer."""
-        return await self._inner.list_models()
-
-    async def aclose(self) -> None:
-        """Close the provider."""
-        await self._inner.aclose()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._inner, name)
 
     def _without_secrets(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         """What was looked at with the last request is not looked at again: histories grow at their end."""
