@@ -70,9 +70,18 @@ HIDDEN = """
 import anyio, sys
 from pathlib import Path
 from caliban_process import Command, Runner
+from caliban_process.watchdog import Watchdog
+
+seen = []
+
+class Telling(Watchdog):
+    def add_orphan(self, group):
+        super().add_orphan(group)
+        seen.append(group)
 
 async def main():
     runner = Runner(adopts=True)
+    runner._watchdog.__class__ = Telling
     hide = "env -i setsid %s sh -c 'echo $$ > new; mv new pid; exec sleep 600' >/dev/null 2>&1 %s "
     hide = hide % (("", "&") if sys.argv[2:] else ("-f", ";"))
     wait = "while [ ! -e pid ]; do sleep 0.02; done; "
@@ -84,7 +93,8 @@ async def main():
     if sys.argv[1] == "runs":
         async with anyio.create_task_group() as group:
             group.start_soon(runner.run, command)
-            while not Path("pid").exists() or not Path("pid").read_text().strip():
+            # A child of the program is found from the program; one without a parent, once it is seen.
+            while not (Path("pid").exists() and (seen or sys.argv[2:])):
                 await anyio.sleep(0.01)
             print(Path("pid").read_text().strip(), flush=True)
             await anyio.sleep_forever()

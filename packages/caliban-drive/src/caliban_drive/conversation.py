@@ -73,7 +73,7 @@ class Conversation:
         prefix: Mapping[str, str] | None,
     ) -> None:
         self.agent = agent
-        self.messages = messages
+        self.messages: tuple[Message, ...] = messages
         self.parts = parts
         self.steering: SteeringQueue = SteeringQueue(self._admit_steering)
         self._start = start
@@ -124,9 +124,7 @@ class Conversation:
 
     def record_usage(self, usage: Usage) -> None:
         """Likewise for what was spent outside of runs."""
-        failure = self.recorder.record_rest((), (), usage)
-        if failure is not None:
-            self._failures.append(failure)
+        self._keep(self.recorder.record_rest((), (), usage))
 
     def rewrite(self, messages: tuple[Message, ...]) -> None:
         """`messages` are the history from now on, on purpose."""
