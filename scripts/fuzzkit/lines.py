@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from fuzzkit.pieces import FRAGMENTS, OPERATORS, PROGRAMS, REDIRECTS, WORDS, WRAPPED
+from fuzzkit.pieces import FRAGMENTS, OPERATORS, PROGRAMS, REDIRECTS, SIGNS, WORDS, WRAPPED
 
 
 class Lines:
@@ -65,8 +65,20 @@ class Lines:
             text += self.pick.choice(REDIRECTS)
         return text
 
+    def loose(self) -> str:
+        """Pieces in any order, glued or not: seldom sound, and read by a shell all the same."""
+        kinds = (FRAGMENTS, WORDS, PROGRAMS, SIGNS, SIGNS)
+        pieces = [self.pick.choice(self.pick.choice(kinds)) for _ in range(self.pick.randint(1, 8))]
+        if self.hidden:
+            pieces.insert(
+                self.pick.randrange(len(pieces) + 1), self.pick.choice(["rec3", "rec3", "rec3 ", "-rec3"])
+            )
+        return "".join(piece + self.pick.choice(["", " ", " "]) for piece in pieces)
+
     def line(self, depth: int = 0) -> str:
         """A whole command."""
+        if depth == 0 and self.pick.random() < 0.25:
+            return self.loose()
         text = ""
         for number in range(self.pick.choice([1, 1, 2, 2, 3])):
             text += self.pick.choice(OPERATORS) if number else ""

@@ -23,8 +23,14 @@ def shape(line: ParsedLine) -> object:
         return redirect.descriptor, operator, of_word(redirect.target), redirect.body
 
     def of_simple(simple: SimpleCommand) -> object:
-        words = tuple(map(of_word, (*simple.assigns, *simple.words)))
-        return words, tuple(map(of_redirect, simple.redirects)), simple.repeated
+        # The value of an assignment is no pattern: it is printed in quotes.
+        assigns = tuple((word.text, word.at_home) for word in simple.assigns)
+        return (
+            assigns,
+            tuple(map(of_word, simple.words)),
+            tuple(map(of_redirect, simple.redirects)),
+            simple.repeated,
+        )
 
     pieces = tuple(piece for piece in line.pieces if isinstance(piece, str) and piece != "\n")
     return (
@@ -49,6 +55,7 @@ def shape(line: ParsedLine) -> object:
         ("'if' a", "'if' a"),
         ('a ~/b\\ c \'~\' "$HOME/d" "$PWD/e f"', "a ~/'b c' '~' ~/d \"$PWD\"/'e f'"),
         ("a *.p'?' [ab]*", "a *'.p?' [ab]*"),
+        ("a $HOME''/b $HOME/b", "a ${HOME}''/b ~/b"),
         ("a {b,c}{1..2}", "a b1 b2 c1 c2"),
         ("for f in *.py; do wc $f; done", 'for f in *.py; do wc "${f}"; done'),
         ("a \"$(cat <<'E'\nb $(c)\nE\n)\"", "a 'b $(c)'"),
@@ -64,7 +71,24 @@ def test_a_line_is_printed_with_one_reading(typed: str, printed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "typed", ["a ${x:-y}", "a <(b)", "a `b`", "[[ a ]]", "(a", "a ~b", "a x=~/b", "f() { a; }"]
+    "typed",
+    [
+        "a ${x:-y}",
+        "a <(b)",
+        "a `b`",
+        "[[ a ]]",
+        "(a",
+        "a ~b",
+        "a x=~/b",
+        "f() { a; }",
+        # Printed as it was, what is glued to the `-` would be a word.
+        "<&''-p",
+        ">&\\-p",
+        # Printed with its redirect behind it, `-p` would be an option of `time`.
+        "time >f -p a",
+        "time <<'F' - a\nF\n",
+        "a $HOME\\",
+    ],
 )
 def test_what_has_more_readings_has_no_printed_form(typed: str) -> None:
     assert print_line(parse_line(typed)) is None

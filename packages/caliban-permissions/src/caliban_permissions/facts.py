@@ -7,9 +7,9 @@ that would mean the claimed argument counts (ADR 0024).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from typing import Any
 
+from caliban_common.lazy import cached_property
 from caliban_common.tool import ArgumentRole, ToolSpec
 from caliban_permissions.names import EDITORS, PATH_WORDS, guide_spec
 

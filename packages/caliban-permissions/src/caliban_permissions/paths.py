@@ -16,21 +16,22 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.characters import fold, hidden_character, lookalike, refused_text
 
 Parts: TypeAlias = tuple[str, ...]
 """The components of an absolute path, without the root."""
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://|file:", re.IGNORECASE)
-_AT_PATH = re.compile(r"@(?:[/\\~]|[A-Za-z]:)")
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
-_UNEXPANDED = re.compile(r"(?<!:)\$(?:[A-Za-z_]|\{|\()|`")
-_PROC_ROOT = re.compile(r"/proc/(?:self|thread-self|[0-9]+)(?:/task/[0-9]+)?/root(?=/|$)")
-_PROC_ALIAS = re.compile(r"/proc/(?:self|thread-self|[0-9]+)(?:/task/[0-9]+)?/(?:root|cwd|fd)(?:/|$)")
-_DEVICE = re.compile(r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|COM[0-9]|LPT[0-9])(?:[.:].*)?", re.IGNORECASE)
-_SHORT_NAME = re.compile(r"[^.]{1,8}~[0-9]+(?:\..{0,3})?")
-_IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
-_UNDECODED = re.compile("[\udc80-\udcff]")
+_SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]+://|file:", re.IGNORECASE)
+_AT_PATH = lazy_pattern(r"@(?:[/\\~]|[A-Za-z]:)")
+_DRIVE = lazy_pattern(r"[A-Za-z]:[\\/]")
+_UNEXPANDED = lazy_pattern(r"(?<!:)\$(?:[A-Za-z_]|\{|\()|`")
+_PROC_ROOT = lazy_pattern(r"/proc/(?:self|thread-self|[0-9]+)(?:/task/[0-9]+)?/root(?=/|$)")
+_PROC_ALIAS = lazy_pattern(r"/proc/(?:self|thread-self|[0-9]+)(?:/task/[0-9]+)?/(?:root|cwd|fd)(?:/|$)")
+_DEVICE = lazy_pattern(r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|COM[0-9]|LPT[0-9])(?:[.:].*)?", re.IGNORECASE)
+_SHORT_NAME = lazy_pattern(r"[^.]{1,8}~[0-9]+(?:\..{0,3})?")
+_IGNORED_BY_HFS = lazy_pattern("[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
+_UNDECODED = lazy_pattern("[\udc80-\udcff]")
 _MAX_LINKS = 40
 _MAX_CHARS = 4_096
 _MAX_PARTS = 256

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
+from caliban_common.lazy import cached_property, lazy_pattern
 from caliban_permissions.characters import fold
 from caliban_permissions.facts import JudgedTool
 from caliban_permissions.names import names_for
@@ -16,8 +16,8 @@ from caliban_permissions.rules.glob import PathGlob, TextGlob
 from caliban_permissions.rules.pattern import ArgumentGlob, Bare, KeyPairs
 from caliban_permissions.rules.url import Url, parse_url
 
-_PLAIN_TEXT = re.compile(r"[A-Za-z0-9_./:=,@%+ -]*")
-_CLIMBS = re.compile(r"(?:^|[/\\])\.{1,2}(?:[/\\]|$)|%2[ef]", re.IGNORECASE)
+_PLAIN_TEXT = lazy_pattern(r"[A-Za-z0-9_./:=,@%+ -]*")
+_CLIMBS = lazy_pattern(r"(?:^|[/\\])\.{1,2}(?:[/\\]|$)|%2[ef]", re.IGNORECASE)
 
 
 class PathSubject:

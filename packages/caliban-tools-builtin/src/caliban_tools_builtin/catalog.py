@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
 
+from caliban_common.lazy import cached_property
 from caliban_common.mask import Masker
 from caliban_common.tool import Tool, ToolContext, ToolOutput, ToolSpec
 from caliban_process import Runner

@@ -18,12 +18,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from caliban_common.lazy import lazy_pattern
 from caliban_common.paths import expand_user
 from caliban_tools_builtin.errors import PathRefused
 
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|file:", re.IGNORECASE)
-_PROCESS_FILE = re.compile(r"/proc/(\d+|self|thread-self)(/|$)")
-_WINDOWS_DEVICE = re.compile(
+_URI = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*://|file:", re.IGNORECASE)
+_PROCESS_FILE = lazy_pattern(r"/proc/(\d+|self|thread-self)(/|$)")
+_WINDOWS_DEVICE = lazy_pattern(
     r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])\s*(\.|$)", re.IGNORECASE
 )
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from functools import cached_property
 
+from caliban_common.lazy import cached_property, lazy_pattern
 from caliban_permissions.commands.forms import Forms, doubt_forms, text_forms
 from caliban_permissions.commands.simple import SimpleSubject
 from caliban_permissions.commands.suggest import simple_patterns
@@ -25,8 +24,8 @@ from caliban_permissions.shell import (
 )
 from caliban_permissions.shell.loose import dequoted
 
-_BLANKS = re.compile(r"[ \t]+")
-_WORD_START = re.compile(" ")
+_BLANKS = lazy_pattern(r"[ \t]+")
+_WORD_START = lazy_pattern(" ")
 _NETWORK = ("/dev/tcp/", "/dev/udp/")
 _MAX_COMMANDS = 128
 _MOVES = (("cd",), ("pushd",), ("popd",))

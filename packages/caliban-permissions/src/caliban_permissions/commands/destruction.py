@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.commands.files import operands_of
 from caliban_permissions.commands.forms import Forms, text_forms
@@ -42,16 +43,16 @@ _ANYTHING = frozenset("*?./[]^$+\\()|")
 _FED = frozenset({"xargs", "parallel"})
 _TAKES_AWAY = frozenset("rsync tar gtar bsdtar zip trash trash-put".split())
 _REMOVES = frozenset("rm rmdir unlink shred mv truncate dd chmod chown chgrp srm wipe trash".split())
-_HOME = re.compile(r"\$HOME(?![A-Za-z0-9_])|\$\{HOME[^A-Za-z0-9_}][^}]*\}|\$\{HOME\}")
-_HERE = re.compile(
+_HOME = lazy_pattern(r"\$HOME(?![A-Za-z0-9_])|\$\{HOME[^A-Za-z0-9_}][^}]*\}|\$\{HOME\}")
+_HERE = lazy_pattern(
     r"\$(?:OLD)?PWD(?![A-Za-z0-9_])|\$\{(?:OLD)?PWD(?:[^A-Za-z0-9_}][^}]*)?\}|\$\(\s*pwd\b[^)]*\)|`\s*pwd\b[^`]*`"
     r"|\$\(git rev-parse --show-toplevel\)|`git rev-parse --show-toplevel`"
 )
-_DEFAULT = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*:?[-=]([^}]*)\}")
+_DEFAULT = lazy_pattern(r"\$\{[A-Za-z_][A-Za-z0-9_]*:?[-=]([^}]*)\}")
 _SAY = tuple((name,) for name in "echo printf pwd realpath readlink dirname set read".split())
-_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_VARIABLE = lazy_pattern(r"\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _DECLARES = (("export",), ("declare",), ("local",), ("readonly",), ("typeset",))
-_OTHERS_HOME = re.compile(r"~[A-Za-z_][A-Za-z0-9_-]*[/*.]*")
+_OTHERS_HOME = lazy_pattern(r"~[A-Za-z_][A-Za-z0-9_-]*[/*.]*")
 _MAX_LOOKED_UP = 64
 _MAX_HOPS = 4
 _MAX_VALUE = 1_000

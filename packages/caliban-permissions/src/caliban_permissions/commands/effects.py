@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.commands.files import write_targets
 from caliban_permissions.commands.wrappers import GRAMMARS, inner_start, program
 from caliban_permissions.side_effects import side_effects
@@ -30,9 +30,9 @@ _GIT_ONLY_READS = frozenset(
     "for-each-ref".split()
 )
 _CONFIGURES = "changes the configuration"
-_TOKEN = re.compile(r"[^\s'\"`=,;|&<>(){}\[\]]+")
-_PATCHED = re.compile(r"(?m)^(?:---|\+\+\+|\*\*\*|Index:|rename to|copy to) *([^\t\n]+)")
-_SED_WRITES = re.compile(r"[wW]")
+_TOKEN = lazy_pattern(r"[^\s'\"`=,;|&<>(){}\[\]]+")
+_PATCHED = lazy_pattern(r"(?m)^(?:---|\+\+\+|\*\*\*|Index:|rename to|copy to) *([^\t\n]+)")
+_SED_WRITES = lazy_pattern(r"[wW]")
 _CRONTABS = "/etc/crontab"
 _MAX_TOKENS = 32
 _MAX_NESTING = 8

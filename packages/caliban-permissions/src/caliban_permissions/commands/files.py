@@ -8,6 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.commands.wrappers import program
 from caliban_permissions.side_effects.bundles import unbundled
 
@@ -33,7 +34,7 @@ _OUTPUT_OPTIONS: Mapping[str, str] = {
     "gh": "-D",
 }
 _TAR_WRITES = ("--create", "--append", "--update", "--delete", "--concatenate", "--catenate")
-_CLUSTER = re.compile(r"-[A-Za-eg-z]*f")
+_CLUSTER = lazy_pattern(r"-[A-Za-eg-z]*f")
 _GIT_WRITES = frozenset("checkout restore rm mv".split())
 _CLOUD_COPIES = frozenset("s3 get-object invoke cp storage rsync".split())
 _SHARED = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.commands.wildcards import Directories, expand
 from caliban_permissions.commands.wrappers import (
     SHELLS,
@@ -49,9 +50,9 @@ _MAX_DEPTH = 8
 _MAX_CHARS = 40_000
 _MAX_STARTS = 48
 _MAX_WORDS = 2_000
-_COMMAND_START = re.compile(r"(?<![A-Za-z0-9_./~-])[A-Za-z0-9_./~][A-Za-z0-9_./-]*")
-_ANYWHERE = re.compile(r"[A-Za-z0-9_./~][A-Za-z0-9_./-]*")
-_CLOSING = re.compile(r"[\"'`)\]};|&\n]")
+_COMMAND_START = lazy_pattern(r"(?<![A-Za-z0-9_./~-])[A-Za-z0-9_./~][A-Za-z0-9_./-]*")
+_ANYWHERE = lazy_pattern(r"[A-Za-z0-9_./~][A-Za-z0-9_./-]*")
+_CLOSING = lazy_pattern(r"[\"'`)\]};|&\n]")
 _SCRIPTED = frozenset({"sed", "gsed", "awk", "gawk", "mawk", "nawk", "original-awk"})
 _HARMLESS = (READS, WRITES, FETCHES)
 

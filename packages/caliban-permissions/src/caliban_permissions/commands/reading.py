@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from functools import cached_property
 
+from caliban_common.lazy import cached_property
 from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.commands.simple import SimpleSubject
 from caliban_permissions.names import READER

@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from caliban_common.lazy import cached_property, lazy_pattern
 from caliban_permissions.commands.effects import patched, possible_targets
 from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
 from caliban_permissions.commands.forms import Forms, simple_forms
@@ -31,7 +30,7 @@ from caliban_permissions.side_effects.git import ELSEWHERE
 from caliban_permissions.side_effects.row import RUNS, WRITES, everything, whole
 from caliban_permissions.subjects import PathSubject
 
-_BLANKS = re.compile(r"[ \t]+")
+_BLANKS = lazy_pattern(r"[ \t]+")
 _FUSED = str.maketrans({" ": "\x01", "\t": "\x01", "\n": "\x01"})
 _EXCHANGES = frozenset("push fetch pull clone ls-remote".split())
 _OWN_HOOKS = RUNS + " that a repository without a protected .git names"

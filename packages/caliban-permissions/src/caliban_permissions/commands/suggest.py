@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.commands.simple import SimpleSubject
 from caliban_permissions.commands.wrappers import SUBCOMMAND_PROGRAMS, program
 from caliban_permissions.names import EDITORS, SHELL
@@ -23,7 +23,7 @@ _EXACT_ONLY = frozenset(
 )
 """Programs whose every use is a decision of its own."""
 
-_PLAIN_WORD = re.compile(r"[A-Za-z0-9_.:@/+=,-]+")
+_PLAIN_WORD = lazy_pattern(r"[A-Za-z0-9_.:@/+=,-]+")
 
 
 def simple_patterns(

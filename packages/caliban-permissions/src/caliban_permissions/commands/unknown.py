@@ -8,9 +8,9 @@ of an option that is known to take any text, as what a program only prints, or a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.readonly import FREE
 from caliban_permissions.shell import HOLE, Word
 from caliban_permissions.shell.line import Segment
@@ -35,7 +35,7 @@ _TEXT_OPTIONS: Mapping[tuple[str, str], frozenset[str]] = {
 
 _COMMITS = (("git", "rev-parse"), ("git", "merge-base"))
 _COMMIT_FLAGS = frozenset({"--short", "--verify", "-q", "--quiet"})
-_REVISION = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_./@{}~^-]*")
+_REVISION = lazy_pattern(r"[A-Za-z0-9_@][A-Za-z0-9_./@{}~^-]*")
 
 _PLAIN_FLAGS = frozenset(
     "-a --all --amend --no-edit --no-verify -s --signoff --allow-empty -q --draft --fill".split()

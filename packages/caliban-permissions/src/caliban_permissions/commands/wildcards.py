@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterable
 from posixpath import join
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.shell import Word
 
-_WILD = re.compile(r"(?<!\\)[*?\[]")
-_ESCAPED = re.compile(r"[*?\[\]\\]")
+_WILD = lazy_pattern(r"(?<!\\)[*?\[]")
+_ESCAPED = lazy_pattern(r"[*?\[\]\\]")
 _MAX_ENTRIES = 10_000
 _MAX_NAMES = 1_000
 _MAX_LISTINGS = 64

@@ -1,5 +1,7 @@
 """Programs that run the program named in their arguments, and shells that run a script in theirs.
 
+from caliban_common.lazy import lazy_pattern
+
 For deny and ask rules every word after a wrapper may begin the inner command: no option grammar can hide it.
 For allow rules the grammar of the common wrappers is known, so that a rule can name the inner program.
 """
@@ -9,10 +11,11 @@ For allow rules the grammar of the common wrappers is known, so that a rule can 
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
+
+from caliban_common.lazy import lazy_pattern
 
 SHELLS = frozenset(
     "sh bash dash ash zsh ksh ksh93 mksh pdksh rbash yash posh fish csh tcsh elvish nu xonsh pwsh powershell "
@@ -59,18 +62,18 @@ _EVALUATORS = frozenset(
     "let unset read declare typeset local export readonly test [ [[ printf wait mapfile readarray compgen "
     "complete getopts".split()
 )
-_VERSION = re.compile(r"[-.]?[0-9][0-9.]*$")
+_VERSION = lazy_pattern(r"[-.]?[0-9][0-9.]*$")
 _VERSIONED = frozenset(
     "python pypy perl ruby irb php lua luajit node nodejs gcc g++ clang clang++ cpp rustc ghc ghci "
     "pip tclsh wish erl gawk mawk make gmake bash dash ksh zsh fish emacs vim nvim gdb lldb java "
     "javac guile ocaml julia psql pydoc idle ipython pytest easy_install expect octave swift kotlin "
     "scala gradle cargo go".split()
 )
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_INPUT = re.compile(r"(?:-f)?-$|/dev/(?:stdin|fd/)|/proc/[^/]+/(?:task/[^/]+/)?fd/")
-_NO_PROGRAM = re.compile(r"-[biqsuBEIOPS]+|--(?:quiet|silent|interactive|no-[a-z-]+)")
-_SHELL_TEXT = re.compile(r"[ \t\n;|&<>()$`\\'\"]")
-_DURATION = re.compile(r"[0-9.]+[smhd]?")
+_ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
+_INPUT = lazy_pattern(r"(?:-f)?-$|/dev/(?:stdin|fd/)|/proc/[^/]+/(?:task/[^/]+/)?fd/")
+_NO_PROGRAM = lazy_pattern(r"-[biqsuBEIOPS]+|--(?:quiet|silent|interactive|no-[a-z-]+)")
+_SHELL_TEXT = lazy_pattern(r"[ \t\n;|&<>()$`\\'\"]")
+_DURATION = lazy_pattern(r"[0-9.]+[smhd]?")
 
 
 class WrapperGrammar(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.readonly.options import KnownArguments, OptionGrammar, read_arguments
 from caliban_permissions.readonly.reads import NOTHING, Reads, Tree
 from caliban_permissions.shell import HOLE
@@ -130,7 +131,7 @@ _GRAMMARS: Mapping[str, OptionGrammar] = {
     "config": OptionGrammar("", "", "get global local system bool int path", operands="text"),
 }
 _LISTS = frozenset({"l", "list", "contains", "no-contains", "merged", "no-merged", "points-at"})
-_PLAIN_KEYS = re.compile(
+_PLAIN_KEYS = lazy_pattern(
     r"(?:user\.(?:name|email)|init\.defaultbranch|core\.(?:bare|editor|autocrlf|eol|filemode|hookspath)|"
     r"branch\.[^=]+\.(?:remote|merge)|pull\.rebase|push\.default|remote\.[^=.]+\.fetch)",
     re.IGNORECASE,

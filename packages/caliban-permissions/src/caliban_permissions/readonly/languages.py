@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-import re
-
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.readonly.options import OptionGrammar, read_arguments
 from caliban_permissions.readonly.reads import NOTHING, Reads
 from caliban_permissions.shell import HOLE
@@ -19,8 +18,8 @@ _SED = OptionGrammar(
     "expression",
     operands="script",
 )
-_AWK_REACHES_OUT = re.compile(r"ARGV|ARGC|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|@|getline|system|/dev/|nextfile")
-_ASSIGNS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_AWK_REACHES_OUT = lazy_pattern(r"ARGV|ARGC|ENVIRON|PROCINFO|SYMTAB|FUNCTAB|@|getline|system|/dev/|nextfile")
+_ASSIGNS = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
 _JQ = OptionGrammar(
     "rcsSenaCMjR",
     "",
@@ -29,7 +28,7 @@ _JQ = OptionGrammar(
     "indent",
     operands="script",
 )
-_JQ_REACHES_OUT = re.compile(
+_JQ_REACHES_OUT = lazy_pattern(
     r"\$ENV|(?<![.\w])env\b|\binclude\b|\bimport\b|\bmodulemeta\b|\$__prog|get_search_list"
 )
 _JQ_PAIRS = frozenset({"--arg", "--argjson"})

@@ -6,17 +6,17 @@ makes the answer "not known", and the command asks.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.shell import HOLE
 
 Operands: TypeAlias = Literal["files", "names", "text", "script", "none"]
 """What the operands are: files whose contents are read, files of which only the name or the state is shown,
 plain text, one text and then files, or nothing."""
 
-_NUMBER = re.compile(r"-[0-9]+")
+_NUMBER = lazy_pattern(r"-[0-9]+")
 
 
 class OptionGrammar(NamedTuple):

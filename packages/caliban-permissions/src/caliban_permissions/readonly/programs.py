@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.commands.files import shared_device
 from caliban_permissions.commands.wrappers import inner_start
 from caliban_permissions.readonly.find import find_reads
@@ -20,9 +21,9 @@ LOOSE = HOLE * 2
 
 _SYSTEM_DIRECTORIES = ("/bin/", "/usr/bin/")
 _TRANSPARENT = frozenset({"timeout", "gtimeout", "nice", "time", "command"})
-_VARIABLE = re.compile(r"[a-z_][a-z0-9_]*")
+_VARIABLE = lazy_pattern(r"[a-z_][a-z0-9_]*")
 _PLAIN_DATE = frozenset("-u --utc --universal -R --rfc-email -I -Iseconds -Iminutes -Idate -Ihours".split())  # noqa: SIM905
-_TAR_LISTS = re.compile(r"-?(?=[a-zJ]*t)[tzjJv]*f")
+_TAR_LISTS = lazy_pattern(r"-?(?=[a-zJ]*t)[tzjJv]*f")
 _ZIP_LISTS = (("-l",), ("-v",), ("-Z1",))
 _MANY = 512
 _MAX_WRAPPERS = 4

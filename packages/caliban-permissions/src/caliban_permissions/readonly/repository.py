@@ -10,11 +10,12 @@ an unpacked archive may: git is only taken to read where every section of the co
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 
-_SECTION = re.compile(r"\[\s*([A-Za-z0-9.-]+)(?:\s+\"[^\"\n]*\")?\s*\]")
-_KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$)")
+from caliban_common.lazy import lazy_pattern
+
+_SECTION = lazy_pattern(r"\[\s*([A-Za-z0-9.-]+)(?:\s+\"[^\"\n]*\")?\s*\]")
+_KEY = lazy_pattern(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$)")
 _SECTIONS = frozenset(
     "remote branch user init pull push fetch rebase color advice gc pack lfs receive tag status log "
     "rerere maintenance gitflow github submodule".split()

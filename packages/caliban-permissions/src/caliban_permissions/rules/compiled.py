@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from datetime import datetime
-from functools import cached_property
 
+from caliban_common.lazy import cached_property, lazy_pattern
 from caliban_permissions.characters import fold
 from caliban_permissions.names import SHELL_COMMAND
 from caliban_permissions.paths import Parts, PathContext, folded, split
@@ -30,8 +29,8 @@ from caliban_permissions.rules.pattern import (
 from caliban_permissions.rules.rule import Rule, Scope
 from caliban_permissions.rules.url import UrlGlob, compile_url
 
-_BLANKS = re.compile(r"[ \t]+")
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_BLANKS = lazy_pattern(r"[ \t]+")
+_DRIVE = lazy_pattern(r"[A-Za-z]:[\\/]")
 
 
 class CompiledRule:

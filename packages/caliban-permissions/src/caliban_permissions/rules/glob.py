@@ -1,5 +1,7 @@
 """Globs that match in time linear in the text for any pattern a person would write.
 
+from caliban_common.lazy import lazy_pattern
+
 The dialect has three wildcards: `*`, `?` and, between slashes, `**`. A backslash before one of
 `* ? [ ] { } \\` makes that character literal; before anything else it is itself. Character classes and
 brace alternatives are refused rather than read as plain text: whoever writes them means something else.
@@ -10,11 +12,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
+from caliban_common.lazy import lazy_pattern
+
 _ESCAPABLE = frozenset("*?[]{}\\")
 _UNSUPPORTED = frozenset("[]{}")
-_WILD = re.compile(r"[*?\[\]{}]")
-_MEANS_MORE = re.compile(r"[*?\[\]{}\\]")
-_WORD_CHARACTER = re.compile(r"[A-Za-z0-9_]")
+_WILD = lazy_pattern(r"[*?\[\]{}]")
+_MEANS_MORE = lazy_pattern(r"[*?\[\]{}\\]")
+_WORD_CHARACTER = lazy_pattern(r"[A-Za-z0-9_]")
 
 Piece: TypeAlias = "str | re.Pattern[str]"
 """The text between two stars: plain, or with `?` as a fixed-length expression."""

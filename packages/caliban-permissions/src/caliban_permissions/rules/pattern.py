@@ -13,13 +13,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.names import OTHER_NAMES, SHELL, SHELL_FIELDS
 from caliban_permissions.rules.glob import GlobSyntaxError, TextGlob, compile_text
 
-_TOOL_NAME = re.compile(r"[A-Za-z0-9_.*-]+")
+_TOOL_NAME = lazy_pattern(r"[A-Za-z0-9_.*-]+")
 _KEY = r"[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*"
 _KEY_START = re.compile(_KEY + "=")
-_NEXT_KEY = re.compile(",(?=" + _KEY + "=)")
+_NEXT_KEY = lazy_pattern(",(?=" + _KEY + "=)")
 
 
 class Bare(NamedTuple):

@@ -11,11 +11,12 @@ import unicodedata
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.characters import hidden_character
 from caliban_permissions.rules.glob import TextGlob, compile_text
 
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://)?(.*)", re.DOTALL)
-_AUTHORITY_END = re.compile(r"[/?#]")
+_URL = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.-]*):(?://)?(.*)", re.DOTALL)
+_AUTHORITY_END = lazy_pattern(r"[/?#]")
 _TRAILING_LABELS = 2
 _DEFAULT_PORTS: Mapping[str, str] = {"http": "80", "https": "443", "ws": "80", "wss": "443"}
 _DOMAIN = "domain:"

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.shell.line import HOLE, Opacity, Redirect, Segment, SimpleCommand, Word
 from caliban_permissions.shell.variables import ASSIGNMENT, INERT_VARIABLES, harmless, names_a_loader
 
@@ -19,7 +19,7 @@ _SETTERS = frozenset(
 _EXPANDS_VARIABLES = frozenset({"make", "gmake"})
 """Programs that take every variable for one of their own and hand its value to a shell."""
 
-_PLAIN_VALUE = re.compile(r"[A-Za-z0-9_.,:+=@%-]*")
+_PLAIN_VALUE = lazy_pattern(r"[A-Za-z0-9_.,:+=@%-]*")
 
 
 class Scope(Protocol):

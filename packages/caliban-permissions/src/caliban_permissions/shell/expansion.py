@@ -9,29 +9,30 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.shell.line import Opacity
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
-_BACKTICK = re.compile(r"`(?:[^`\\]|\\.)*`", re.DOTALL)
-_IN_BACKTICKS = re.compile(r"\\([\\`$])")
-_ANSI_C = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
-_PLAIN_PARAMETER = re.compile(
+_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]|[@*#?$!-]")
+_BACKTICK = lazy_pattern(r"`(?:[^`\\]|\\.)*`", re.DOTALL)
+_IN_BACKTICKS = lazy_pattern(r"\\([\\`$])")
+_ANSI_C = lazy_pattern(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
+_PLAIN_PARAMETER = lazy_pattern(
     r"\$\{#?(?:[A-Za-z_][A-Za-z0-9_]*|[0-9]+)"
     r"(?:(?::?[-+=?]|[%#/^,])[^$`()\[\]{}@!\\'\"]*|:[ ]?-?[0-9]+(?::-?[0-9]+)?)?\}"
 )
-_VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_DOCUMENT = re.compile(
+_VARIABLE = lazy_pattern(r"\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_DOCUMENT = lazy_pattern(
     r"\$\([ \t\n]*cat[ \t]*<<(-?)[ \t]*(?:'([A-Za-z0-9_]+)'|\"([A-Za-z0-9_]+)\"|([A-Za-z0-9_]+))[ \t]*\n"
 )
-_TABS = re.compile(r"^\t+", re.MULTILINE)
-_NUMBERS = re.compile(r"\$\(\([0-9 +*/%-]+\)\)")
+_TABS = lazy_pattern(r"^\t+", re.MULTILINE)
+_NUMBERS = lazy_pattern(r"\$\(\([0-9 +*/%-]+\)\)")
 _BRACKETS: Mapping[str, re.Pattern[str]] = {
-    "()": re.compile(r"[\\'\"()]"),
-    "[]": re.compile(r"[\\'\"\[\]]"),
-    "{}": re.compile(r"[\\'\"{}]"),
+    "()": lazy_pattern(r"[\\'\"()]"),
+    "[]": lazy_pattern(r"[\\'\"\[\]]"),
+    "{}": lazy_pattern(r"[\\'\"{}]"),
 }
 
-_ESCAPE = re.compile(
+_ESCAPE = lazy_pattern(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
 )
 _LETTERS: Mapping[str, str] = {

@@ -5,20 +5,22 @@ Blanks are space and tab, a line ends at LF: what bash says, not what Python's `
 
 from __future__ import annotations
 
-import re
 from typing import Literal, NamedTuple
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.shell.line import Opacity, Segment, Word
 from caliban_permissions.shell.words import METACHARACTERS, brace_words, read_word
 
-_BLANKS = re.compile(r"[ \t]+")
-_GAP = re.compile(r"(?:[ \t]|\\\n)*")
-_OPERATOR = re.compile(r"&>>|&>|&&|&|\|\||\|&|\||;;&|;;|;&|;|<<<|<<-|<<|<>|<&|<\(|<|>>|>&|>\||>\(|>|\(|\)|\n")
+_BLANKS = lazy_pattern(r"[ \t]+")
+_GAP = lazy_pattern(r"(?:[ \t]|\\\n)*")
+_OPERATOR = lazy_pattern(
+    r"&>>|&>|&&|&|\|\||\|&|\||;;&|;;|;&|;|<<<|<<-|<<|<>|<&|<\(|<|>>|>&|>\||>\(|>|\(|\)|\n"
+)
 _REDIRECTS = frozenset({"<", "<<", "<<-", "<<<", "<>", "<&", ">", ">>", ">&", ">|", "&>", "&>>"})
-_COPIES = frozenset({"<&", ">&"})
-_EXPANDED_IN_BODY = re.compile(r"`|\$[({\[]")
-_NAMED_DESCRIPTOR = re.compile(r"\{[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\}")
-_DIGITS = re.compile(r"[0-9]+")
+COPIES = frozenset({"<&", ">&"})
+_EXPANDED_IN_BODY = lazy_pattern(r"`|\$[({\[]")
+_NAMED_DESCRIPTOR = lazy_pattern(r"\{[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\}")
+_DIGITS = lazy_pattern(r"[0-9]+")
 _MAX_SPREAD = 512
 _MAX_DESCRIPTOR = 2_147_483_647
 
@@ -89,7 +91,7 @@ class Lexer:
         self.tokens.append(LexToken("redirect", operator, start, None, self._descriptor(operator, start)))
         if operator in ("<<", "<<-"):
             self._awaited = len(self.tokens) - 1
-        elif operator in _COPIES:
+        elif operator in COPIES:
             self._close_descriptor()
 
     def _descriptor(self, operator: str, start: int) -> str:
@@ -97,7 +99,7 @@ class Lexer:
         last = self.tokens[-1] if self.tokens else None
         if last is None or last.word is None or last.word.end != start or operator in ("&>", "&>>"):
             return ""
-        copied = len(self.tokens) > 1 and self.tokens[-2].text in _COPIES and self.tokens[-2].word is None
+        copied = len(self.tokens) > 1 and self.tokens[-2].text in COPIES and self.tokens[-2].word is None
         raw = last.word.raw
         if _DIGITS.fullmatch(raw) and not copied:
             digits = raw.lstrip("0") or "0"

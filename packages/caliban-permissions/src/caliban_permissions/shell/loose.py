@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.shell import expansion
 from caliban_permissions.shell.line import HOLE
 
-_ANSI_C = re.compile(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
-_FIELD_SEPARATOR = re.compile(r"\$\{IFS[^}]*\}|\$IFS(?:\$[0-9])?")
-_VARIABLE = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?!$-]|\{[A-Za-z0-9_]+\})")
-_CUT = re.compile(r"[;&|\n(){}<>`\x00]+")
-_REDIRECT = re.compile(r"[0-9]*(?:&>>?|>>|>&|>\||<>|<&|<<<|<<-?|[<>])(?!\()[ \t]*[^ \t\n;&|()<>`{}]*")
-_BLANKS = re.compile(r"[ \t]+")
-_LEADING = re.compile(
+_ANSI_C = lazy_pattern(r"\$'(?:[^'\\]|\\.)*'", re.DOTALL)
+_FIELD_SEPARATOR = lazy_pattern(r"\$\{IFS[^}]*\}|\$IFS(?:\$[0-9])?")
+_VARIABLE = lazy_pattern(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?!$-]|\{[A-Za-z0-9_]+\})")
+_CUT = lazy_pattern(r"[;&|\n(){}<>`\x00]+")
+_REDIRECT = lazy_pattern(r"[0-9]*(?:&>>?|>>|>&|>\||<>|<&|<<<|<<-?|[<>])(?!\()[ \t]*[^ \t\n;&|()<>`{}]*")
+_BLANKS = lazy_pattern(r"[ \t]+")
+_LEADING = lazy_pattern(
     r"(?:(?:!|if|then|elif|else|fi|for|while|until|do|done|case|esac|in|coproc|\[\[|time(?:\s+-p)?(?:\s+--)?)(?=\s|$)"
     r"|[A-Za-z_][A-Za-z0-9_]*\+?=\S*(?=\s|$)|\s)+"
 )

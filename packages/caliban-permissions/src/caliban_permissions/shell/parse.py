@@ -6,9 +6,9 @@ simple commands of a doubtful line are a best guess, good enough for deny rules 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.characters import MAX_CHECKED_CHARS, hidden_character
 from caliban_permissions.shell.draft import Draft, target_opacity
 from caliban_permissions.shell.lex import Lexer, LexToken
@@ -20,7 +20,7 @@ from caliban_permissions.shell.variables import ASSIGNMENT, harmless
 _SEPARATORS = frozenset({";", "&", "&&", "||", "|", "|&", "\n"})
 _NEED_A_COMMAND = frozenset({"&&", "||", "|", "|&"})
 _PIPES = ("|", "|&")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _LOOPS = ("while", "until")
 _STEPS: Mapping[str, tuple[tuple[str, str], str]] = {
     "then": (("if", "condition"), "body"),
@@ -124,6 +124,9 @@ class _Parser:
             self._closed = False
         if self._draft.empty and (self._option_of_time(word) or self._reserved(word)):
             return
+        if self._timed and not self._draft.words and word.text.startswith("-"):
+            # Printed, its redirects stand behind it: it would be an option.
+            self._doubt("control flow", f"time {word.raw}")
         if not self._draft.words and ASSIGNMENT.match(word.raw):
             self._draft.assigns.append(word)
         else:

@@ -6,16 +6,17 @@ substitutions. Reading what is printed gives the same line again.
 
 from __future__ import annotations
 
-import re
-
+from caliban_common.lazy import lazy_pattern
+from caliban_permissions.shell.lex import COPIES
 from caliban_permissions.shell.line import ParsedLine, Piece, Redirect, Segment, SimpleCommand, Word
 from caliban_permissions.shell.reserved import RESERVED
 
-_PLAIN = re.compile(r"[A-Za-z0-9_./:,@%+=-]+")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
-_DELIMITER = re.compile(r"[A-Za-z0-9_.-]+")
+_PLAIN = lazy_pattern(r"[A-Za-z0-9_./:,@%+=-]+")
+_ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
+_DELIMITER = lazy_pattern(r"[A-Za-z0-9_.-]+")
 _HERE = ("<<", "<<-")
 _PLACES = (["~"], ['"$PWD"'])
+_VARIABLES = (["${HOME}"], ["${PWD}"])
 
 
 def print_line(line: ParsedLine) -> str | None:
@@ -37,7 +38,8 @@ def print_word(word: Word) -> str | None:
             continue
         text = "".join(plain)
         if text or plain:  # an empty text keeps what stands before it from being the home
-            parts.append(_below(text) if parts in _PLACES else quote(text))
+            apart = "''" if parts in _VARIABLES and text.startswith("/") else ""
+            parts.append(_below(text) if parts in _PLACES else apart + quote(text))
         plain.clear()
         shown = _expansion(segment)
         if shown is None:
@@ -134,7 +136,9 @@ class _Printer:
             self.documents.append(f"{body}{delimiter}\n")
             return self._add(f"{redirect.descriptor}<<'{delimiter}'")
         target = print_word(redirect.target)
-        return target is not None and self._add(operator + target)
+        if target is None or (redirect.op in COPIES and target.startswith("-")):
+            return False  # behind `<&` a `-` closes, quoted or not: the rest would be a word of its own
+        return self._add(operator + target)
 
     def _add(self, text: str | None) -> bool:
         if text is None:

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-import re
+from caliban_common.lazy import lazy_pattern
 
-ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]]*\])?\+?=")
+ASSIGNMENT = lazy_pattern(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]]*\])?\+?=")
 
 _LOADERS = frozenset(
     "IFS ENV SHELL HOME PWD OLDPWD GLOBIGNORE EXECIGNORE FIGNORE OPTIND OPTARG OPTERR REPLY UID EUID PPID "
@@ -17,7 +17,7 @@ _LOADERS = frozenset(
     "SECONDS POSIXLY_CORRECT PS0 PS1 PS2 PS3 PS4 DIRSTACK GROUPS HOSTFILE DISPLAY XAUTHORITY CHILD_MAX "
     "COMPREPLY COPROC MAPFILE AWKPATH M4PATH MANPATH PKGS WATCH".split()
 )
-_PREFIXES = re.compile(
+_PREFIXES = lazy_pattern(
     r"LD_|DYLD_|BASH|GIT_|HG|SVN_|PYTHON|PY_|VIRTUAL_ENV|PERL|RUBY|GEM_|BUNDLE_|NODE|NPM_|YARN_|PNPM_|BUN_|DENO_|PIP_"
     r"|PIPX_|UV_|POETRY_|HATCH_|TOX_|CONDA_|KUBE|HELM|TF_|TERRAFORM|MAVEN_|MVN_|GRADLE_|JAVA|JDK_|_JAVA|CARGO|RUST"
     r"|GO[A-Z0-9]|CGO_|DOCKER_|BUILDKIT|COMPOSE_|PODMAN_|AWS_|GOOGLE_|AZURE_|CLOUDSDK|GH_|GITHUB_|LESS|MORE|MAN|SSH_|GPG"
@@ -25,12 +25,12 @@ _PREFIXES = re.compile(
     r"|GZIP|XZ_|BZIP|ZIP|UNZIP|RSYNC_|CURL|WGET|MAKE|CMAKE|CTEST_|NINJA|MESON|CCACHE|DISTCC|ANSIBLE_|VAGRANT_|CALIBAN_"
     r"|OPENSSL|PG|MYSQL|SQLITE|REDIS|CLASS|LLVM|CLANG|GCC|COMPILER|PYTEST|JEST_|MOCHA_|NVM_|PYENV|RBENV|ASDF|MISE|DIRENV|NIX"
 )
-_PARTS = re.compile(
+_PARTS = lazy_pattern(
     r"PATH|PRELOAD|COMMAND|CMD|OPTION|OPTS|FLAGS|ARGS|PAGER|EDITOR|SHELL|WRAPPER|LAUNCHER|RUNNER|EXEC|HOOK|PLUGIN|STARTUP"
     r"|INIT|CONF|RC$|HOME|ROOT|DIR|FILE|PROXY|REGISTRY|INDEX|PROGRAM|BIN|LIB|INCLUDE|COMPIL|LINKER|TOOL|ASKPASS|SOCK|CERT"
     r"|MODULE|IMPORT|LOAD|SCRIPT|DRIVER|ENGINE|FILTER|BROWSER|SETTINGS|PROFILE$|HANDLER|HELPER|AGENT|TRACE|XTRACE|LOGGER"
 )
-_LOWER = re.compile(r"_|(?:p?npm|yarn|bun|pip|uv|cargo|git|ld|dyld)_|path$|.*proxy")
+_LOWER = lazy_pattern(r"_|(?:p?npm|yarn|bun|pip|uv|cargo|git|ld|dyld)_|path$|.*proxy")
 """Names in lower case are of the shell alone, but for these."""
 
 _FREE = frozenset(
@@ -59,8 +59,8 @@ INERT_VARIABLES = frozenset(
 )
 """Variables that name files of the system unless their values are plain."""
 
-_INERT_VALUE = re.compile(r"[A-Za-z0-9_.,@+-]*")
-_TIME_ZONE = re.compile(r"[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*")
+_INERT_VALUE = lazy_pattern(r"[A-Za-z0-9_.,@+-]*")
+_TIME_ZONE = lazy_pattern(r"[A-Za-z0-9_+-]+(?:/[A-Za-z0-9_+-]+)*")
 
 
 def harmless(name: str, value: str | None) -> bool:

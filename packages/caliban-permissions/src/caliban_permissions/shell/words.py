@@ -6,18 +6,19 @@ import re
 from itertools import product
 from typing import Literal
 
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.characters import disguised
 from caliban_permissions.shell import expansion
 from caliban_permissions.shell.line import HOLE, Opacity, Segment, Word
 
 METACHARACTERS = frozenset(" \t\n;|&<>()")
 
-_PLAIN = re.compile(r"[A-Za-z0-9_./:=,@%+^-]+")
-_QUOTED_RUN = re.compile(r'[^"\\$`]+')
-_TILDE = re.compile(r"~(?:/|[ \t\n;|&<>()]|$)")
-_ASSIGNED_TILDE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=(?:.*:)?", re.DOTALL)
+_PLAIN = lazy_pattern(r"[A-Za-z0-9_./:=,@%+^-]+")
+_QUOTED_RUN = lazy_pattern(r'[^"\\$`]+')
+_TILDE = lazy_pattern(r"~(?:/|[ \t\n;|&<>()]|$)")
+_ASSIGNED_TILDE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=(?:.*:)?", re.DOTALL)
 _ESCAPED_IN_GLOB = frozenset("*?[]\\")
-_PLAIN_BRACKETS = re.compile(r"[A-Za-z0-9_./:=,@%+~*?!^\[\]-]+")
+_PLAIN_BRACKETS = lazy_pattern(r"[A-Za-z0-9_./:=,@%+~*?!^\[\]-]+")
 _ITEM = r"[A-Za-z0-9_./:@%+*?-]*"
 _NUMBER = r"(?:0|-?[1-9][0-9]{0,3})"
 _GROUP = rf"\{{{_ITEM}(?:,{_ITEM})+\}}|\{{{_NUMBER}\.\.{_NUMBER}\}}|\{{[a-z]\.\.[a-z]\}}"
@@ -275,6 +276,7 @@ class _WordReader:
     def _backslash(self) -> None:
         following = self.text[self.position + 1 : self.position + 2]
         if not following:
+            self.printable = False
             self.opaque.append(Opacity("backslash at the end", runs=True))
         elif following == "\n":
             after = self.text[self.position + 2 : self.position + 3]

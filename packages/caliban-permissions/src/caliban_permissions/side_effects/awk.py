@@ -8,15 +8,16 @@ division or a regular expression the program does not pass.
 
 from __future__ import annotations
 
-import re
-
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.side_effects.row import LOADS, Evidence, whole
 
 _DOES_MORE = "uses awk features that run programs or touch files"
-_NAMED = re.compile(r"system|getline|fflush|close|@|/inet|ENVIRON|PROCINFO|popen|\bload\b|include")
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[A-Za-z_][A-Za-z0-9_]*|[0-9.]+|\|\||&&|[<>=!]=|>>|[^\sA-Za-z0-9_]')
-_REGEX = re.compile(r"/(?:[^/\\\n]|\\.)+/")
-_BRACKET = re.compile(r"\[\^?\]?[^]/]*\]")
+_NAMED = lazy_pattern(r"system|getline|fflush|close|@|/inet|ENVIRON|PROCINFO|popen|\bload\b|include")
+_TOKEN = lazy_pattern(
+    r'"(?:[^"\\\n]|\\.)*"|[A-Za-z_][A-Za-z0-9_]*|[0-9.]+|\|\||&&|[<>=!]=|>>|[^\sA-Za-z0-9_]'
+)
+_REGEX = lazy_pattern(r"/(?:[^/\\\n]|\\.)+/")
+_BRACKET = lazy_pattern(r"\[\^?\]?[^]/]*\]")
 _BEFORE_REGEX = frozenset({"", "(", ",", "{", "}", ";", "!", "~", "&&", "||", "\n"})
 _KEYWORDS = frozenset("print printf return in else do exit case delete if while for getline".split())
 _TAKES = "Fv"

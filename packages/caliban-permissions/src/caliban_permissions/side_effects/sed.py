@@ -7,15 +7,14 @@ Everything but the common editing commands counts as running or writing: the ans
 
 from __future__ import annotations
 
-import re
-
+from caliban_common.lazy import lazy_pattern
 from caliban_permissions.side_effects.row import LOADS, WRITES, Evidence, whole
 
 _DOES_MORE = "uses sed commands that run programs or touch files"
-_ADDRESS = re.compile(r"(?:\d+(?:~\d+)?|\$|[+~]\d+)")
+_ADDRESS = lazy_pattern(r"(?:\d+(?:~\d+)?|\$|[+~]\d+)")
 _COMMANDS = frozenset("pdDPhHgGxnNqQ=lz")
-_FLAGS = re.compile(r"(?:[0-9]+|[gpiIM])*")
-_LABEL = re.compile(r"[A-Za-z0-9_]*")
+_FLAGS = lazy_pattern(r"(?:[0-9]+|[gpiIM])*")
+_LABEL = lazy_pattern(r"[A-Za-z0-9_]*")
 _LONG_SAFE = frozenset(
     "quiet silent regexp-extended null-data zero-terminated unbuffered posix sandbox line-length debug "
     "separate expression version help follow-symlinks binary".split()

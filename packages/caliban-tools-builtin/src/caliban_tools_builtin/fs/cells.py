@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from caliban_common.lazy import lazy_pattern
 from caliban_common.text import clean, plural
 from caliban_tools_builtin.fs.notebook import Cell, Notebook
 
 MAX_RESULT_CHARS: Final = 2000
 """Of one result of a cell."""
-_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
+_COLOURS: Final = lazy_pattern(r"\x1b\[[0-9;]*m")
 
 
 def shown_cells(notebook: Notebook, name: str) -> str:

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import re
 
+from caliban_common.lazy import lazy_pattern
 from caliban_tools_builtin.errors import FileRefused
 from caliban_tools_builtin.fs.text import TextFormat
 
 _EAST_ASIAN = ("shift_jis", "euc_jp", "gb18030", "euc_kr", "big5")
 _MAX_BYTES = 5_000_000
-_WITH_NEXT = re.compile(r"[^\x00-\x7f]+[^\r\n]?")
+_WITH_NEXT = lazy_pattern(r"[^\x00-\x7f]+[^\r\n]?")
 """With what follows: in some encodings that is the other half of a character."""
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+_BEYOND_ASCII = lazy_pattern(r"[^\x00-\x7f]+")
 _LETTER = "[À-ÖØ-öø-ÿŠŒŽšœžŸ]"
 _NONE_BEFORE, _NONE_AFTER = r"(?<![^\x00-\x7f])", r"(?![^\x00-\x7f])"
 _WESTERN = re.compile(

@@ -10,11 +10,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
+from caliban_common.lazy import lazy_pattern
 from caliban_tools_builtin.errors import FileRefused
 
 CellType: TypeAlias = Literal["code", "markdown", "raw"]
 CELL_TYPES: Final = ("code", "markdown", "raw")
-_BLANK: Final = re.compile(r"[ \t\r\n]*")
+_BLANK: Final = lazy_pattern(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()
 
 

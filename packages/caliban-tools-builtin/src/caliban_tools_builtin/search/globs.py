@@ -12,16 +12,17 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from caliban_common.lazy import lazy_pattern
 from caliban_tools_builtin.errors import SearchFailed
 
 MAX_CHARS = 4096
 MAX_ALTERNATIVES = 64
 MAX_CLASSES = 3
 """So many `[…]` of a pattern that matches nothing are tried as names."""
-_MAGIC = re.compile(r"[*?\[{\\]")
-_DOT_NAME = re.compile(r"(?:^|[/{,])\.(?!\.?(?:/|$))")
-_NAME_FOR_RG = re.compile(r"(?:[\w.+@ ~#%=,*?{}-]|\[!?[\w.+-]+\])+", re.ASCII)
-_EMPTY_ALTERNATIVE = re.compile(r"[{,](?=[,}])")
+_MAGIC = lazy_pattern(r"[*?\[{\\]")
+_DOT_NAME = lazy_pattern(r"(?:^|[/{,])\.(?!\.?(?:/|$))")
+_NAME_FOR_RG = lazy_pattern(r"(?:[\w.+@ ~#%=,*?{}-]|\[!?[\w.+-]+\])+", re.ASCII)
+_EMPTY_ALTERNATIVE = lazy_pattern(r"[{,](?=[,}])")
 
 
 class GlobPlan(Struct, frozen=True, kw_only=True):

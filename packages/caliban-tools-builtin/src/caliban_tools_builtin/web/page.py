@@ -6,13 +6,14 @@ import codecs
 import re
 from typing import Final
 
+from caliban_common.lazy import lazy_pattern
 from caliban_common.text import clean
 from caliban_tools_builtin.errors import WebFailed
 
 MAX_HTML_BYTES: Final = 5_000_000
 MAX_DEPTH: Final = 500
 _ASIDE: Final = ("nav", "footer", "aside")
-_TEXT: Final = re.compile(
+_TEXT: Final = lazy_pattern(
     r"text/.*|application/(?:[\w.+-]+\+)?(?:json|xml|yaml|toml|javascript|x-www-form-urlencoded|x-ndjson)"
     r"|application/(?:x-)?(?:sh|tex|httpd-php|sql|graphql)|image/svg\+xml|message/.*"
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -13,6 +12,7 @@ import anyio
 from msgspec import Struct
 
 from caliban_common.arguments import ArgumentError, Arguments
+from caliban_common.lazy import lazy_pattern
 from caliban_common.text import clean, one_line, plural
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin.answer import answered
@@ -26,7 +26,7 @@ DEFAULT_RESULTS: Final = 10
 MAX_RESULTS: Final = 20
 TIMEOUT_S: Final = 60
 SNIPPET_CHARS: Final = 500
-_TAG: Final = re.compile(r"<[^>]{0,100}>")
+_TAG: Final = lazy_pattern(r"<[^>]{0,100}>")
 
 
 class SearchRequest(Struct, frozen=True, kw_only=True):

@@ -9,10 +9,11 @@ from typing import Final
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 from caliban_common.arguments import ArgumentError
+from caliban_common.lazy import lazy_pattern
 
 MAX_CHARS: Final = 2000
 _PORT: Final[Mapping[str, int]] = {"http": 80, "https": 443}
-_LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?", re.ASCII)
+_LABEL: Final = lazy_pattern(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?", re.ASCII)
 _KEPT: Final = "%/:=&?~#+!$,;'@()*[]|"
 """What of a path or query is left as it was written."""
 
