@@ -8,7 +8,8 @@ import os
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.commands.command import ShellCommand
@@ -58,7 +59,7 @@ _MAX_HOPS = 4
 _MAX_VALUE = 1_000
 
 
-class Danger(NamedTuple):
+class Danger(Struct, frozen=True):
     """A destructive command; `certain` is false where only its target is unknown."""
 
     text: str

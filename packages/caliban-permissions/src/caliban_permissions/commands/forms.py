@@ -11,7 +11,8 @@ import posixpath
 import re
 from collections import deque
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.commands.wildcards import Directories, expand
@@ -57,7 +58,7 @@ _SCRIPTED = frozenset({"sed", "gsed", "awk", "gawk", "mawk", "nawk", "original-a
 _HARMLESS = (READS, WRITES, FETCHES)
 
 
-class Forms(NamedTuple):
+class Forms(Struct, frozen=True):
     """The texts. `unknown` is set when something not among them may run as well."""
 
     texts: tuple[str, ...]

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from caliban_common.lazy import cached_property
 from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.commands.simple import SimpleSubject
@@ -52,7 +54,7 @@ class ReadOnlyCommands:
         if any(item.op == "<>" for item in inputs):
             return ""
         files = tuple(item.target.text for item in (*inputs, *self.command.line.redirects) if item.op == "<")
-        reads = reads._replace(files=(*reads.files, *files))
+        reads = replace(reads, files=(*reads.files, *files))
         return why_not(reads, self._workspace(simple))
 
     @cached_property

@@ -7,7 +7,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from msgspec import Struct
 
 from caliban_common.lazy import cached_property, lazy_pattern
 from caliban_permissions.commands.effects import patched, possible_targets
@@ -52,7 +54,7 @@ class CommandContext(Protocol):
         ...
 
 
-class View(NamedTuple):
+class View(Struct, frozen=True):
     """A simple command as text for allow rules, with where each word starts in it."""
 
     text: str

@@ -13,7 +13,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
 
@@ -76,7 +77,7 @@ _SHELL_TEXT = lazy_pattern(r"[ \t\n;|&<>()$`\\'\"]")
 _DURATION = lazy_pattern(r"[0-9.]+[smhd]?")
 
 
-class WrapperGrammar(NamedTuple):
+class WrapperGrammar(Struct, frozen=True):
     """How a wrapper's own arguments end: short and long options with a value, then `operands` words."""
 
     short: str = ""

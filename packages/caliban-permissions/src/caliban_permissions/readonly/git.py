@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.readonly.options import KnownArguments, OptionGrammar, read_arguments
 from caliban_permissions.readonly.reads import NOTHING, Reads, Tree
@@ -166,7 +168,7 @@ def git_reads(words: tuple[str, ...]) -> Reads | None:
     operands = arguments.operands
     if sub == "grep":
         operands = operands if "e" in dict(arguments.values) else operands[1:]
-        reads = reads._replace(trees=tuple(Tree(_below(directory, word)) for word in operands or (".",)))
+        reads = replace(reads, trees=tuple(Tree(_below(directory, word)) for word in operands or (".",)))
     named = tuple(path for word in operands for path in _paths(word))
     named += tuple(
         value.rpartition(":")[2] for option, value in arguments.values if option == "L" and ":" in value
@@ -177,7 +179,7 @@ def git_reads(words: tuple[str, ...]) -> Reads | None:
     )
     files = tuple(_below(directory, path) for path in named)
     null = "z" in arguments.options
-    return reads._replace(files=files, listed=trees, null=null)
+    return replace(reads, files=files, listed=trees, null=null)
 
 
 def _only_reads(sub: str, arguments: KnownArguments) -> bool:

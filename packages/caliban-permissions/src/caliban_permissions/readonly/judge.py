@@ -6,7 +6,8 @@ import os
 import posixpath
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from caliban_permissions.paths import PathContext, PathNames
 from caliban_permissions.readonly.reads import Reads, Tree
@@ -20,7 +21,7 @@ _IGNORE_FILES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 _CUT = frozenset(" \t\n'\"\\")
 
 
-class Workspace(NamedTuple):
+class Workspace(Struct, frozen=True):
     """Where a command runs, and what of it may be read.
 
     `names_of` finds the names of a path as the command means it; `verdict` is what rules for Read say to

@@ -7,7 +7,9 @@ makes the answer "not known", and the command asks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.shell import HOLE
@@ -19,7 +21,7 @@ plain text, one text and then files, or nothing."""
 _NUMBER = lazy_pattern(r"-[0-9]+")
 
 
-class OptionGrammar(NamedTuple):
+class OptionGrammar(Struct, frozen=True):
     """The options of a program that only read.
 
     `flags` and `takes` are short options without and with a value, `long` and `long_takes` the long ones;
@@ -40,7 +42,7 @@ class OptionGrammar(NamedTuple):
     most: int = 512
 
 
-class KnownArguments(NamedTuple):
+class KnownArguments(Struct, frozen=True):
     """Arguments that the table knows in full.
 
     `late` are values of options that stand behind an operand: programs that stop there read them as files.

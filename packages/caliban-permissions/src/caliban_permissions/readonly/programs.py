@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from msgspec.structs import replace
+
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.commands.files import shared_device
 from caliban_permissions.commands.wrappers import inner_start
@@ -171,7 +173,7 @@ def _listed(reads: Reads | None, fed: Reads | None, name: str, words: tuple[str,
     """A filter that passes whole lines on passes on the names of files that it is fed."""
     if reads != NOTHING or fed is None or fed.null or name not in _PASSING:
         return reads
-    return NOTHING._replace(listed=fed.listed) if read_arguments(words, _PASSING[name]) else reads
+    return replace(NOTHING, listed=fed.listed) if read_arguments(words, _PASSING[name]) else reads
 
 
 def _xargs(words: tuple[str, ...], fed: Reads | None) -> Reads | None:
@@ -191,7 +193,7 @@ def _xargs(words: tuple[str, ...], fed: Reads | None) -> Reads | None:
         at += 1
     if null != fed.null:
         return None
-    return _on_fed(words[at:], fed, tuple(tree._replace(split=not null, links=True) for tree in fed.listed))
+    return _on_fed(words[at:], fed, tuple(replace(tree, split=not null, links=True) for tree in fed.listed))
 
 
 def _on_fed(inner: tuple[str, ...], fed: Reads, trees: tuple[Tree, ...]) -> Reads | None:
@@ -221,7 +223,7 @@ def _find_running(words: tuple[str, ...]) -> Reads | None:
     reads = find_reads(words[:at])
     if reads is None or not reads.listed:
         return None
-    return _on_fed(inner, reads, tuple(tree._replace(links=True) for tree in reads.listed))
+    return _on_fed(inner, reads, tuple(replace(tree, links=True) for tree in reads.listed))
 
 
 def _cd(words: tuple[str, ...]) -> Reads | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 
-class Tree(NamedTuple):
+class Tree(Struct, frozen=True):
     """A directory that is read with everything below it.
 
     `hidden` says whether files that begin with a dot are among it, `links` whether links are followed. With
@@ -20,7 +20,7 @@ class Tree(NamedTuple):
     split: bool = False
 
 
-class Reads(NamedTuple):
+class Reads(Struct, frozen=True):
     """Everything that a read-only command looks at, as it is written there.
 
     Of `files` it shows the contents, of `places` the names or the state, `trees` it reads from top to

@@ -7,7 +7,8 @@ row of `WORDS`. A row is data, with commands that it must and must not let pass.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_.:@/-]*"
 _PLACE = r"\.|(?:\./)?[A-Za-z0-9_][A-Za-z0-9_./-]*"
@@ -16,7 +17,7 @@ PLAIN_WORD = r"[A-Za-z0-9_.,-]+"
 """A value that is neither a path nor code."""
 
 
-class Line(NamedTuple):
+class Line(Struct, frozen=True):
     """A command: `head`, then `flags`, options with their values, and operands, in any order.
 
     A value may stand in the next word or behind `=`. `operands` is what an operand may be.
@@ -30,7 +31,7 @@ class Line(NamedTuple):
     misses: tuple[str, ...] = ()
 
 
-class Words(NamedTuple):
+class Words(Struct, frozen=True):
     """Single words of the programs `of` that do no more than they say; a value may stand in the next word."""
 
     of: str

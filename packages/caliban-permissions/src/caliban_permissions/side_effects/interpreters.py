@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from caliban_permissions.commands.wrappers import SHELLS, WRAPPERS, inner_start, program
 from caliban_permissions.side_effects.row import RUNS, Evidence, everything, whole
 
 
-class Grammar(NamedTuple):
+class Grammar(Struct, frozen=True):
     """Where the code is: `code` options carry it, `module` options name it, `takes` have some other value."""
 
     takes: str = ""

@@ -9,14 +9,15 @@ and new versions bring new ones.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from caliban_permissions.side_effects.row import Evidence, Option, Scanned
 
 UNKNOWN = "has an option that is not known"
 
 
-class Known(NamedTuple):
+class Known(Struct, frozen=True):
     """The short letters and the long names; those of the rows are named there."""
 
     short: str

@@ -7,7 +7,8 @@ The tests replay every example.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from msgspec import Struct
 
 RUNS = "runs a program"
 WRITES = "writes a file"
@@ -16,7 +17,7 @@ FETCHES = "moves data over the network"
 LOADS = "loads code or configuration"
 
 
-class Evidence(NamedTuple):
+class Evidence(Struct, frozen=True):
     """Why a simple command does more than its name says.
 
     An allow rule must name the arguments up to `word` (an index), of that word the first `size` characters; a
@@ -29,7 +30,7 @@ class Evidence(NamedTuple):
     text: str
 
 
-class ArgumentRule(NamedTuple):
+class ArgumentRule(Struct, frozen=True):
     """Dangerous arguments of the programs `of`, several names separated by blanks.
 
     `short` are option letters, `long` option names (abbreviations count, unless it ends in `!`),
@@ -52,7 +53,7 @@ class ArgumentRule(NamedTuple):
     misses: tuple[str, ...] = ()
 
 
-class Option(NamedTuple):
+class Option(Struct, frozen=True):
     """An option as typed: its letter or name, how much of its word that takes, and a `value` of its own."""
 
     word: int
@@ -62,7 +63,7 @@ class Option(NamedTuple):
     value: str = ""
 
 
-class Scanned(NamedTuple):
+class Scanned(Struct, frozen=True):
     """Arguments sorted into options and operands."""
 
     argv: tuple[str, ...]

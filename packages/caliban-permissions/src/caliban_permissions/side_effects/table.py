@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from caliban_permissions.commands.wrappers import program
 from caliban_permissions.side_effects import development, network, packages, text_tools
 from caliban_permissions.side_effects.awk import awk_evidence
@@ -142,4 +144,4 @@ def _elsewhere(name: str, scanned: Scanned) -> list[Evidence]:
 
 
 def _moved(item: Evidence, offset: int) -> Evidence:
-    return item._replace(word=item.word + offset)
+    return replace(item, word=item.word + offset)
