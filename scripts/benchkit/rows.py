@@ -25,6 +25,18 @@ allow = ["Bash:git status", "Bash:ls *", "Read"]
 deny = ["Bash:rm -rf *", "Read:.env"]
 """
 
+FLOOR = """\
+import asyncio, time
+
+async def main():
+    begun = time.perf_counter()
+    naps = [await asyncio.create_subprocess_exec("bash", "-c", "sleep 0.5") for _ in range(8)]
+    await asyncio.gather(*(nap.wait() for nap in naps))
+    print(1e3 * (time.perf_counter() - begun))
+
+asyncio.run(main())
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -135,11 +147,22 @@ def stream_figures(done: Run) -> Figures:
     return {"wall ms": done.wall_ms, "CPU s": done.cpu_s, "peak RSS MB": done.peak_rss_mb}
 
 
-def parallel_tools(place: Place) -> Figures:
+def parallel_tools(scenario: str) -> Row:
     """Eight shell commands of half a second in one reply: from that to the request with their results."""
-    done = place.caliban("parallel", "--allow", "Bash:sleep *")
-    expect_requests(done, 2)
-    return {"tools ms": done.turn_overheads_ms[0], "CPU s": done.cpu_s}
+
+    def row(place: Place) -> Figures:
+        done = place.caliban(scenario, "--allow", "Bash:sleep *")
+        expect_requests(done, 2)
+        return {"tools ms": done.turn_overheads_ms[0], "CPU s": done.cpu_s}
+
+    return row
+
+
+def tools_floor(place: Place) -> Figures:
+    """The same eight commands by asyncio alone, in the interpreter of the measured copy."""
+    done = run((str(place.binaries / "python"), "-c", FLOOR), folder=place.workspace,
+               environment=place.environment(), stdout=place.home / "floor")  # fmt: skip
+    return {"tools ms": float((place.home / "floor").read_text(encoding="ascii")), "CPU s": done.cpu_s}
 
 
 def streaming(*arguments: str) -> Row:
@@ -180,7 +203,9 @@ ROWS: Mapping[str, Row] = {
     "--version": version,
     "one-shot": one_shot,
     "20 turns": twenty_turns,
-    "8 tools of 0.5 s": parallel_tools,
+    "8 tools of 0.5 s": parallel_tools("parallel"),
+    "8 tools of 0.5 s, after 0.2 s": parallel_tools("parallel-later"),
+    "8 tools of 0.5 s, by asyncio": tools_floor,
     "200 KB, text": streaming(),
     "200 KB, stream-json": streaming("--output-format", "stream-json"),
     "200 KB, stream-json, partial": streaming("--output-format", "stream-json", "--include-partial-messages"),

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from benchkit import wire
 
 PIECE_BYTES = 65_536
+THOUGHT_S = 0.2
+"""How long a model thinks in the scenarios that end with `-later`."""
 
 Reply = Callable[[int], bytes]
 """From the number of the request within its run, from 0, to the body of the answer."""
@@ -80,11 +82,15 @@ class Server:
         scenario, run, rest = [*path.strip("/").split("/", 2), "", ""][:3]
         if scenario == "log":
             peer.sendall(head(body := json.dumps(self.log.pop(run, [])).encode(), "application/json") + body)
-        elif scenario not in self.replies or not rest.endswith(("v1/messages", "responses")):
+        elif scenario.removesuffix("-later") not in self.replies or not rest.endswith(
+            ("v1/messages", "responses")
+        ):
             peer.sendall(head(b"{}", "application/json", status="404 Not Found") + b"{}")
         else:
             entries = self.log[run]
-            body = self.replies[scenario](len(entries))
+            body = self.replies[scenario.removesuffix("-later")](len(entries))
+            if scenario.endswith("-later"):
+                time.sleep(THOUGHT_S)
             entry = {"first_byte_ns": first_ns, "request_bytes": size, "sent_ns": 0}
             entries.append(entry)
             view = memoryview(head(body, "text/event-stream") + body)

@@ -6,11 +6,14 @@ import json
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
+from command_kit import needs_procfs
 from hang_guard import HANG_S, wait_until
 
+from caliban_provider.testing.exchange import Exchange, Pause, Send
 from caliban_provider_anthropic.testing import wire
 
 STREAM = ("--output-format", "stream-json")
@@ -304,3 +307,19 @@ def test_a_notebook_is_read_as_cells_and_changed_by_cell(cli):
     cell["source"] = ["x = 2"]
     assert (cli.work / "a.ipynb").read_text() == json.dumps(book, indent=1)
     assert "[NotebookEdit a.ipynb]" in done.err
+
+
+@needs_procfs
+def test_what_a_tool_call_needs_is_loaded_while_the_model_thinks(cli):
+    answers = threading.Event()
+    exchange = wire.exchange(wire.text("Done."))
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+    cli.script(Exchange(raw=True, steps=(Pause(answers), Send(head), *exchange.steps)))
+    process = cli.start("-p", "hi")
+    try:
+        # The library behind `ctypes` is the last but one of what is loaded ahead.
+        wait_until(lambda: b"_ctypes" in Path(f"/proc/{process.pid}/maps").read_bytes())
+    finally:
+        answers.set()
+    out, err = process.communicate(timeout=HANG_S)
+    assert (process.returncode, out.strip()) == (0, b"Done."), err

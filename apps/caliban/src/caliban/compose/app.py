@@ -16,6 +16,7 @@ from caliban.cli.options import Options
 from caliban.cli.variables import about_variables
 from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
+from caliban.compose.ahead import LoadAhead, LoadingProvider
 from caliban.compose.board import Board
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
@@ -125,7 +126,7 @@ async def open_app(
     """The app that `options` ask for, its provider ready to be asked; `report` hears of it meanwhile.
 
     `host` is this process unless another one is given: its runner starts every program. Commands in the
-    background live in `tasks`, which the face ends after the app.
+    background live in `tasks`, which the face ends after the app, and so does what is loaded ahead.
 
     Raises the errors of flags, settings, sessions, rules and keys, before anything is sent or written.
     """
@@ -143,9 +144,12 @@ async def open_app(
     costs = build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
     inputs = _model_inputs(options, settings, host, workspace, sessions.saved)
     plain = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
-    model = replace(plain, provider=MaskedProvider(plain.provider, host.masker))
+    ahead = LoadAhead()
+    model = replace(plain, provider=LoadingProvider(MaskedProvider(plain.provider, host.masker), ahead))
     try:
         await make_ready(model.provider)
+        if tasks is not None:
+            tasks.start_soon(ahead.run, name="load ahead")
         tools = ToolInputs(
             options=options,
             settings=settings,

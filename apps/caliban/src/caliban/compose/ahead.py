@@ -1,0 +1,118 @@
+"""What the first reply will need, loaded while the model is thinking about it.
+
+The code that judges a command and that runs it takes some 30 ms to load, and no request needs it. A model
+takes longer than that to begin its answer, so the time is there; a reply that is already on its way is never
+kept waiting for more than one module.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from importlib import import_module
+from types import TracebackType
+
+import anyio
+
+from caliban_provider.provider import Provider
+from caliban_provider.request import CompletionRequest
+from caliban_provider.stream import StreamEvent
+from caliban_provider.wrapped import WrappedProvider
+
+PAUSE_S = 0.005
+"""Between two modules, and before the first: a server that answers at once is not kept waiting at all."""
+
+MODULES = (
+    "caliban_telemetry.account",
+    "caliban_telemetry.meter",
+    "caliban_permissions.side_effects.table",
+    "caliban_permissions.readonly.programs",
+    "caliban_permissions.commands.forms",
+    "caliban_permissions.commands.simple",
+    "caliban_permissions.commands.judge",
+    "caliban_tools_builtin.shell.bash",
+    "caliban_tools_builtin.fence",
+    "caliban_process.environ",
+    "caliban_process.orphans",
+    "caliban_process.run",
+    "caliban_process.shield",
+    "ctypes",
+    "resource",
+)
+"""In the order in which a reply that calls a tool needs them; those that others import come first."""
+
+
+class LoadAhead:
+    """`run` loads one module after the other, only while a request waits for its answer."""
+
+    def __init__(self, modules: Sequence[str] = MODULES) -> None:
+        self._left = deque(modules)
+        self._waiting = anyio.Event()
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing left to load."""
+        return not self._left
+
+    def asked(self) -> None:
+        """A request goes out."""
+        self._waiting.set()
+
+    def answered(self) -> None:
+        """Its answer begins, or it failed."""
+        if self._waiting.is_set():
+            self._waiting = anyio.Event()
+
+    async def run(self) -> None:
+        """Load everything, however many requests that takes."""
+        while self._left:
+            await self._waiting.wait()
+            await anyio.sleep(PAUSE_S)
+            if self._waiting.is_set():
+                _load(self._left.popleft())
+
+
+def _load(name: str) -> None:
+    with suppress(ImportError):  # one of the standard library that this system has not
+        import_module(name)
+
+
+class LoadingProvider(WrappedProvider):
+    """`inner`, which tells `ahead` when a request waits for its answer."""
+
+    def __init__(self, inner: Provider, ahead: LoadAhead) -> None:
+        super().__init__(inner)
+        self._ahead = ahead
+
+    def stream(self, request: CompletionRequest) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
+        """Ask for one reply; see `Provider.stream`."""
+        call = self._inner.stream(request)
+        return call if self._ahead.done else _WaitedCall(call, self._ahead)
+
+
+class _WaitedCall:
+    """A call whose answer is waited for while it is entered."""
+
+    __slots__ = ("_ahead", "_call")
+
+    def __init__(
+        self, call: AbstractAsyncContextManager[AsyncIterator[StreamEvent]], ahead: LoadAhead
+    ) -> None:
+        self._call = call
+        self._ahead = ahead
+
+    async def __aenter__(self) -> AsyncIterator[StreamEvent]:
+        self._ahead.asked()
+        try:
+            return await self._call.__aenter__()
+        finally:
+            self._ahead.answered()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return await self._call.__aexit__(kind, error, traceback)

@@ -1,0 +1,83 @@
+"""What is loaded while a model thinks, and that nobody waits for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import anyio
+import pytest
+
+from caliban.compose.ahead import MODULES, LoadAhead, LoadingProvider
+from caliban_provider.testing.contract import ask
+from caliban_provider.testing.scripted import ScriptedProvider, reply
+
+REQUEST = ask("hi", model="m")
+FEW = ("colorsys", "this_is_no_module", "sndhdr_is_none_either", "stringprep")
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_is_there(name: str) -> None:
+    assert find_spec(name) is not None or name == "resource"
+
+
+def test_an_app_that_is_composed_has_loaded_none_of_ours() -> None:
+    code = "import caliban.faces.headless, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "caliban.compose.ahead" in loaded
+    assert [name for name in MODULES if name in loaded] == []
+
+
+@pytest.mark.anyio
+async def test_is_loaded_while_a_request_waits_whatever_cannot_be() -> None:
+    for name in FEW:
+        sys.modules.pop(name, None)
+    ahead = LoadAhead(FEW)
+    async with anyio.create_task_group() as group:
+        group.start_soon(ahead.run)
+        await anyio.wait_all_tasks_blocked()
+        assert "colorsys" not in sys.modules
+        ahead.asked()
+    assert ahead.done
+    assert {"colorsys", "stringprep"} <= sys.modules.keys()
+
+
+@pytest.mark.anyio
+async def test_nothing_is_loaded_once_the_answer_begins() -> None:
+    sys.modules.pop("colorsys", None)
+    ahead = LoadAhead(("colorsys",))
+    async with anyio.create_task_group() as group:
+        group.start_soon(ahead.run)
+        ahead.asked()
+        ahead.answered()
+        await anyio.sleep(0.05)
+        assert "colorsys" not in sys.modules and not ahead.done
+        group.cancel_scope.cancel()
+
+
+@pytest.mark.anyio
+async def test_the_provider_tells_when_it_waits_and_answers_as_it_would() -> None:
+    told: list[str] = []
+
+    class Told(LoadAhead):
+        def asked(self) -> None:
+            told.append("asked")
+
+        def answered(self) -> None:
+            told.append("answered")
+
+    plain = ScriptedProvider([reply("Hello."), reply("Hello.")])
+    provider = LoadingProvider(plain, Told(("colorsys",)))
+    async with provider.stream(REQUEST) as events:
+        told.append("streaming")
+        watched = [event async for event in events]
+    async with plain.stream(REQUEST) as events:
+        assert [type(event) for event in watched] == [type(event) async for event in events]
+    assert told == ["asked", "answered", "streaming"]
