@@ -216,6 +216,17 @@ STRUCTS: Mapping[str, str] = {
     "caliban_agent_core.compaction:Compaction": "learns from one run's usage",
     "caliban_tools_builtin.search.matches:MatchCollector": "takes the lines of one search as they come",
     "caliban_drive.result:RunTotals": "sums up the events of a run",
+    "caliban_permissions.commands.destruction": "made for each word of a line that deletes",
+    "caliban_permissions.commands.forms": "made for each command of a line",
+    "caliban_permissions.commands.simple": "made for each rule that looks at a command",
+    "caliban_permissions.commands.wrappers": "rows of a table of programs",
+    "caliban_permissions.readonly.judge": "made for each line",
+    "caliban_permissions.readonly.options": "rows of a table of programs",
+    "caliban_permissions.readonly.reads": "made for each command that may be read-only",
+    "caliban_permissions.side_effects.everyday": "rows of a table of lines",
+    "caliban_permissions.side_effects.interpreters": "rows of a table of programs",
+    "caliban_permissions.side_effects.known": "rows of a table of programs",
+    "caliban_permissions.side_effects.row": "rows of a table of programs",
 }
 """Module or `module:Class` whose Structs are not frozen and keyword-only -> why.
 

@@ -14,6 +14,7 @@ from importlib import import_module
 from types import TracebackType
 
 import anyio
+from anyio.abc import TaskGroup
 
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
@@ -73,11 +74,6 @@ class LoadAhead:
                 _load(self._left.popleft())
 
 
-def _load(name: str) -> None:
-    with suppress(ImportError):  # one of the standard library that this system has not
-        import_module(name)
-
-
 class LoadingProvider(WrappedProvider):
     """`inner`, which tells `ahead` when a request waits for its answer."""
 
@@ -116,3 +112,17 @@ class _WaitedCall:
         traceback: TracebackType | None,
     ) -> bool | None:
         return await self._call.__aexit__(kind, error, traceback)
+
+
+def load_while_asked(provider: Provider, tasks: TaskGroup | None) -> Provider:
+    """`provider`, while whose requests wait `tasks` loads the modules; as it is without tasks."""
+    if tasks is None:
+        return provider
+    ahead = LoadAhead()
+    tasks.start_soon(ahead.run, name="load ahead")
+    return LoadingProvider(provider, ahead)
+
+
+def _load(name: str) -> None:
+    with suppress(ImportError):  # one of the standard library that this system has not
+        import_module(name)

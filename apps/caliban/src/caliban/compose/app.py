@@ -16,7 +16,7 @@ from caliban.cli.options import Options
 from caliban.cli.variables import about_variables
 from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
-from caliban.compose.ahead import LoadAhead, LoadingProvider
+from caliban.compose.ahead import load_while_asked
 from caliban.compose.board import Board
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
@@ -144,12 +144,9 @@ async def open_app(
     costs = build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
     inputs = _model_inputs(options, settings, host, workspace, sessions.saved)
     plain = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
-    ahead = LoadAhead()
-    model = replace(plain, provider=LoadingProvider(MaskedProvider(plain.provider, host.masker), ahead))
+    model = replace(plain, provider=load_while_asked(MaskedProvider(plain.provider, host.masker), tasks))
     try:
         await make_ready(model.provider)
-        if tasks is not None:
-            tasks.start_soon(ahead.run, name="load ahead")
         tools = ToolInputs(
             options=options,
             settings=settings,
