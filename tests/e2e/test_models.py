@@ -6,12 +6,13 @@ import json
 
 import pytest
 
+from caliban_provider.testing.exchange import answer
 from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.testing import wire as anthropic
 from caliban_provider_google.models import AS_OF
 from caliban_provider_google.testing import wire as google
 from caliban_provider_ollama.testing import wire as ollama
-from caliban_provider_openai.testing import responses
+from caliban_provider_openai.testing import chat, responses
 
 
 def cells(line: str) -> list[str]:
@@ -158,3 +159,61 @@ def test_a_fallback_with_a_last_day_is_told_of_as_well(cli):
     cli.script(anthropic.exchange(anthropic.text("x")))
     done = cli.run("-p", "hi", "--fallback-model", "claude-opus-4-20250514")
     assert (done.code, done.err.count("claude-opus-4-20250514: retired 2026-06-15")) == (0, 1)
+
+
+FRAMES = ("-p", "--input-format", "stream-json", "--output-format", "stream-json")
+LONG = "words and more words " * 160
+LISTS = {
+    "vLLM": b'{"data": [{"id": "house-7b", "max_model_len": 4096}]}',
+    "llama.cpp": b'{"data": [{"id": "house-7b", "meta": {"n_ctx": 4096, "n_ctx_train": 131072}}]}',
+    "a gateway": b'{"data": [{"id": "x"}, {"id": "house-7b", "context_length": 4096}]}',
+}
+
+
+def conversation(cli, listed):
+    """Six long prompts to a model that no table knows, on a server with this list: the run, and its paths."""
+
+    def serve(request):
+        if request.method == "GET":
+            return listed
+        return chat.exchange(chat.text("noted"))
+
+    with LoopbackServer(serve) as server:
+        cli.configure(f'[provider.house]\nkind = "openai"\nbase_url = "{server.url}/v1"\n')
+        lines = [json.dumps({"type": "user", "content": f"{n}. {LONG}"}).encode() for n in range(6)]
+        flags = ("--provider", "house", "--model", "house-7b", "--no-tools")
+        done = cli.run(*FRAMES, *flags, stdin=b"\n".join(lines), env={"HOUSE_API_KEY": "k"})
+        return done, [request.path for request in server.requests if request.method == "GET"]
+
+
+@pytest.mark.parametrize("server", LISTS)
+def test_a_window_that_a_server_tells_is_planned_with(cli, server):
+    done, asked = conversation(cli, answer(200, LISTS[server], content_type="application/json"))
+    assert done.code == 0, done.err
+    assert asked == ["/v1/models"]
+    assert [f["compact_metadata"]["trigger"] for f in done.of("system") if f["subtype"] == "compact_boundary"]
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        answer(404, b"no such page"),
+        answer(200, b"<html>", content_type="text/html"),
+        answer(200, b'{"data": [{"id": 7}, null, {"id": "house-7b", "max_model_len": "many"}]}'),
+        answer(500, b"{}"),
+    ],
+    ids=["none", "a page", "nonsense", "a fault"],
+)
+def test_a_server_that_tells_no_window_is_asked_once_and_talked_to_all_the_same(cli, listed):
+    done, asked = conversation(cli, listed)
+    assert done.code == 0, done.err
+    assert [(f["subtype"], f["num_turns"]) for f in done.of("result")] == [("success", 6)]
+    assert set(asked) == {"/v1/models"}
+    assert not [f for f in done.of("system") if f["subtype"] == "compact_boundary"]
+
+
+def test_one_question_asks_for_no_list(cli):
+    with LoopbackServer([chat.exchange(chat.text("hello"))]) as server:
+        cli.configure(f'[provider.house]\nkind = "openai"\nbase_url = "{server.url}/v1"\n')
+        done = cli.run("--provider", "house", "--model", "house-7b", "-p", "hi", env={"HOUSE_API_KEY": "k"})
+        assert (done.code, [request.method for request in server.requests]) == (0, ["POST"]), done.err

@@ -116,6 +116,11 @@ class ProviderEntry(Struct, frozen=True, kw_only=True):
         return self.kind == "openai" and bool(self.table.get("base_url"))
 
     @property
+    def may_tell_windows(self) -> bool:
+        """Whether its server may know windows that no table of ours does, and say so in its list of models."""
+        return self.kind == "openai" and (self.preset is not None or bool(self.table.get("base_url")))
+
+    @property
     def prices(self) -> dict[str, Mapping[str, float]]:
         """What its models cost: as its table says, and as its package does for the rest."""
         models: Mapping[str, Mapping[str, Any]] = self.table.get("models") or {}

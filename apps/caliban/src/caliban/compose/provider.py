@@ -107,6 +107,10 @@ def _fenced(entry: ProviderEntry, provider: Provider, report: Report) -> Provide
             lambda text: report(Notice(subtype="spoken_call", message=text)),
             always=entry.kind == "local",
         )
+    if entry.may_tell_windows:
+        from caliban.compose.told import ToldProvider
+
+        provider = ToldProvider(provider)
     models, extra = entry.table.get("models") or {}, entry.extra_body
     if models or extra:
         from caliban.compose.described import DescribedProvider

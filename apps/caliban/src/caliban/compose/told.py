@@ -1,0 +1,88 @@
+"""Windows that a server tells in its list of models, for models that no table knows."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+
+import anyio
+from msgspec.structs import replace
+
+from caliban_provider.capabilities import Capabilities
+from caliban_provider.errors import ProviderError
+from caliban_provider.provider import Provider
+from caliban_provider.request import CompletionRequest
+from caliban_provider.stream import StreamEvent
+from caliban_provider.wrapped import WrappedProvider
+
+ASKED_S = 3.0
+"""How long a conversation waits, once, for the list of models."""
+
+
+class ToldProvider(WrappedProvider):
+    """`inner`, with the windows of its own list of models where it knows none.
+
+    The list is asked for with the second request for such a model: one question and its answer need no window,
+    and a conversation that goes on does. A server without a list, or with one that tells no window, is not
+    asked again.
+    """
+
+    def __init__(self, inner: Provider) -> None:
+        super().__init__(inner)
+        self._windows: dict[str, int] = {}
+        self._requests = 0
+        self._asked = False
+
+    def capabilities(self, model: str) -> Capabilities:
+        """What `model` can do, as the provider knows, with the window that the server told."""
+        known = self._inner.capabilities(model)
+        window = self._windows.get(model)
+        if window is None or known.context_tokens is not None:
+            return known
+        return replace(known, context_tokens=window)
+
+    def stream(self, request: CompletionRequest) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
+        """Ask for one reply; see `Provider.stream`."""
+        call = self._inner.stream(request)
+        if self._asked or self._inner.capabilities(request.model).context_tokens is not None:
+            return call
+        self._requests += 1
+        return call if self._requests == 1 else _Informed(call, self)
+
+    async def learn(self) -> None:
+        """Ask the server for its list, once; whatever it says instead of one is no news."""
+        if self._asked:
+            return
+        self._asked = True
+        with anyio.move_on_after(ASKED_S):
+            try:
+                listed = await self._inner.list_models()
+            except ProviderError:
+                return
+            windows = {info.id: info.capabilities.context_tokens for info in listed}
+            self._windows = {model: window for model, window in windows.items() if window}
+
+
+class _Informed:
+    """A call that is made once the list of models was asked for."""
+
+    __slots__ = ("_call", "_told")
+
+    def __init__(
+        self, call: AbstractAsyncContextManager[AsyncIterator[StreamEvent]], told: ToldProvider
+    ) -> None:
+        self._call = call
+        self._told = told
+
+    async def __aenter__(self) -> AsyncIterator[StreamEvent]:
+        await self._told.learn()
+        return await self._call.__aenter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return await self._call.__aexit__(kind, error, traceback)
