@@ -117,7 +117,7 @@ class ProviderEntry(Struct, frozen=True, kw_only=True):
 
     @property
     def may_tell_windows(self) -> bool:
-        """Whether its server may know windows that no table of ours does, and say so in its list of models."""
+        """Whether its server may tell, in its list of models, windows that no table of ours has."""
         return self.kind == "openai" and (self.preset is not None or bool(self.table.get("base_url")))
 
     @property

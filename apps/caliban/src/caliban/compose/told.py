@@ -9,6 +9,7 @@ from types import TracebackType
 import anyio
 from msgspec.structs import replace
 
+from caliban_common.estimate import tokens
 from caliban_provider.capabilities import Capabilities
 from caliban_provider.errors import ProviderError
 from caliban_provider.provider import Provider
@@ -19,19 +20,21 @@ from caliban_provider.wrapped import WrappedProvider
 ASKED_S = 3.0
 """How long a conversation waits, once, for the list of models."""
 
+LEAST_TOKENS = 1000
+"""A shorter conversation fits every window."""
+
 
 class ToldProvider(WrappedProvider):
     """`inner`, with the windows of its own list of models where it knows none.
 
-    The list is asked for with the second request for such a model: one question and its answer need no window,
-    and a conversation that goes on does. A server without a list, or with one that tells no window, is not
-    asked again.
+    The list is asked for once, before a request for such a model that goes on with a conversation of
+    `LEAST_TOKENS`: one question needs no window. A server without a list, or with one that tells no window,
+    is not asked again.
     """
 
     def __init__(self, inner: Provider) -> None:
         super().__init__(inner)
         self._windows: dict[str, int] = {}
-        self._requests = 0
         self._asked = False
 
     def capabilities(self, model: str) -> Capabilities:
@@ -47,8 +50,7 @@ class ToldProvider(WrappedProvider):
         call = self._inner.stream(request)
         if self._asked or self._inner.capabilities(request.model).context_tokens is not None:
             return call
-        self._requests += 1
-        return call if self._requests == 1 else _Informed(call, self)
+        return _Informed(call, self) if _goes_on(request) else call
 
     async def learn(self) -> None:
         """Ask the server for its list, once; whatever it says instead of one is no news."""
@@ -62,6 +64,12 @@ class ToldProvider(WrappedProvider):
                 return
             windows = {info.id: info.capabilities.context_tokens for info in listed}
             self._windows = {model: window for model, window in windows.items() if window}
+
+
+def _goes_on(request: CompletionRequest) -> bool:
+    """Whether the model has answered before, in a conversation that may grow too long."""
+    has_answered = any(message.role == "assistant" for message in request.messages)
+    return has_answered and tokens(request.messages) >= LEAST_TOKENS
 
 
 class _Informed:
