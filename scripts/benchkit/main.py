@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchkit import install, peers, report
+from benchkit import install, peers, report, tree
 from benchkit.report import decoding
 from benchkit.rows import ROWS, Figures, Place, Row, make_place
 from benchkit.streams import WRITERS
@@ -53,7 +53,11 @@ def parser() -> argparse.ArgumentParser:
 
 def every_row(deltas: int) -> dict[str, Row]:
     """Our rows by name: those that talk to the server, and those that need none."""
-    rows = {**ROWS, "permission decision": lambda place: child(place.binaries / "python", "engine")}
+    rows = {
+        **ROWS,
+        **tree.ROWS,
+        "permission decision": lambda place: child(place.binaries / "python", "engine"),
+    }
     return rows | {decoding(name): decode(name, deltas) for name in WRITERS}
 
 

@@ -187,6 +187,21 @@ def four_hundred_turns(place: Place) -> Figures:
     }
 
 
+def two_thousand_turns(place: Place) -> Figures:
+    """As `four_hundred_turns`: how much memory each turn keeps, once everything is loaded."""
+    arguments = ("--allow", "Read", "--max-turns", "2500", "--session", fresh_session(place))
+    done = place.caliban("loop2000", *arguments, sample=True)
+    expect_requests(done, 2000)
+    growth = done.rss_mb_at(done.requests[-1].sent_ns) - done.rss_mb_at(done.requests[200].sent_ns)
+    overheads = done.turn_overheads_ms
+    return {
+        "wall ms": done.wall_ms,
+        "RSS growth per turn KB": growth * 1000 / 1800,
+        "last 100 overhead ms": statistics.median(overheads[-100:]),
+        "peak RSS MB": done.peak_rss_mb,
+    }
+
+
 def fresh_session(place: Place) -> str:
     """A session name nobody has used."""
     return f"bench-{place.door.url('session')[1]}"
@@ -210,4 +225,5 @@ ROWS: Mapping[str, Row] = {
     "200 KB, stream-json": streaming("--output-format", "stream-json"),
     "200 KB, stream-json, partial": streaming("--output-format", "stream-json", "--include-partial-messages"),
     "400 turns": four_hundred_turns,
+    "2000 turns": two_thousand_turns,
 }

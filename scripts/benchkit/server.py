@@ -38,11 +38,17 @@ def replies(small_file: str) -> dict[str, Reply]:
         read = [wire.calls(("Read", {argument: small_file}), turn=turn) for turn in range(turns - 1)]
         return lambda number: read[number] if number < turns - 1 else answer
 
+    def search(tool: str, arguments: dict[str, object]) -> Reply:
+        return lambda number: answer if number else wire.calls((tool, arguments), turn=0)
+
     return {
         "oneshot": always(answer),
         "stream": always(wire.text(*long)),
         "loop20": loop(20, "path"),
         "loop400": loop(400, "path"),
+        "loop2000": loop(2000, "path"),
+        "grep": search("Grep", {"pattern": "needle_of_the_tree"}),
+        "glob": search("Glob", {"pattern": "**/file99.py"}),
         "parallel": lambda number: answer if number else nap,
         "claude-loop20": loop(20, "file_path"),
         "responses-oneshot": always(wire.responses_text(*short)),

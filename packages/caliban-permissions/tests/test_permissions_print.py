@@ -55,6 +55,7 @@ def shape(line: ParsedLine) -> object:
         ("'if' a", "'if' a"),
         ('a ~/b\\ c \'~\' "$HOME/d" "$PWD/e f"', "a ~/'b c' '~' ~/d \"$PWD\"/'e f'"),
         ("a *.p'?' [ab]*", "a *'.p?' [ab]*"),
+        ('a <$PWD""', "a <${PWD}''"),
         ("a $HOME''/b $HOME/b", "a ${HOME}''/b ~/b"),
         ("a {b,c}{1..2}", "a b1 b2 c1 c2"),
         ("for f in *.py; do wc $f; done", 'for f in *.py; do wc "${f}"; done'),
@@ -94,7 +95,7 @@ def test_what_has_more_readings_has_no_printed_form(typed: str) -> None:
     assert print_line(parse_line(typed)) is None
 
 
-WORDS = "a b 'c d' \"e\" 1 12 x=1 $x \"$x\" ${x} $? $HOME /f ~ ~/g * [a-b] {a,b} {1..3} $PWD \u00b2 '' = ^"
+WORDS = "a b 'c d' \"e\" \"\" 1 12 x=1 $x \"$x\" ${x} $? $HOME /f ~ ~/g * [a-b] {a,b} {1..3} $PWD \u00b2 '' = ^"
 SIGNS = "\\; ; && || | & ( ) { } \n > < >> 2> >& <& - <<E \nE\n <<'F' \nF\n $( ) \"$( )\" # \\"
 RESERVED = "if then else fi for x in do done while ! time -p"
 PIECES = st.sampled_from([piece for text in (WORDS, SIGNS, RESERVED) for piece in text.split(" ")])

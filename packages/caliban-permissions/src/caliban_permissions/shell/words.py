@@ -235,6 +235,8 @@ class _WordReader:
     def _double_quotes(self) -> None:
         text = self.text
         self.quoted = True
+        if text.startswith('"', self.position):
+            self._literal("")  # it keeps what stands before it from being the home
         while self.position < len(text):
             run = _QUOTED_RUN.match(text, self.position)
             if run is not None:

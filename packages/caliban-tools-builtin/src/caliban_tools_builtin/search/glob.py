@@ -15,6 +15,7 @@ from caliban_common.arguments import Arguments
 from caliban_common.paths import expand_user
 from caliban_common.text import clean, plural
 from caliban_common.tool import ToolContext, ToolOutput
+from caliban_process import Completed
 from caliban_tools_builtin import handles
 from caliban_tools_builtin.answer import answered
 from caliban_tools_builtin.errors import FileRefused, SearchFailed
@@ -22,7 +23,7 @@ from caliban_tools_builtin.fence import AdmittedPath, Fence
 from caliban_tools_builtin.search.engine import Query, SearchEngine
 from caliban_tools_builtin.search.globs import GlobPlan, compiled, literals, plan
 from caliban_tools_builtin.search.inside import below, is_there
-from caliban_tools_builtin.search.links import linked_files
+from caliban_tools_builtin.search.links import links, not_ignored
 
 MAX_FILES = 200
 DEADLINE_S = 4.0
@@ -72,12 +73,12 @@ class Glob:
         query = Query(name=order.name, depth=order.depth, hidden=order.hidden)
         with handles.directory(base) as handle:
             cwd = handles.working_directory(base, handle)
-            await self._fill(query, cwd, listing)
+            found = await self._fill(query, cwd, listing)
             if not listing.size_bytes and listing.complete and await all_ignored(self._engine, query, cwd):
                 query = replace(query, parents=False)
-                await self._fill(query, cwd, listing)
-            links = await anyio.to_thread.run_sync(linked_files, cwd, query, listing.paths, listing.fits)
-            listing.add(links)
+                found = await self._fill(query, cwd, listing)
+            if found:
+                listing.add(await anyio.to_thread.run_sync(not_ignored, cwd, query, found, listing.paths))
         return listing
 
     def _report(self, pattern: str, listing: Listing, note: str) -> ToolOutput:
@@ -100,12 +101,29 @@ class Glob:
         details = {"total": total, "complete": listing.complete}
         return ToolOutput.of(clean("\n".join(lines)), details=details)
 
-    async def _fill(self, query: Query, cwd: str, listing: Listing) -> None:
-        completed = await self._engine.search(query, cwd=cwd, deadline_s=DEADLINE_S, feed=listing.feed)
+    async def _fill(self, query: Query, cwd: str, listing: Listing) -> list[str]:
+        """List the files; the links that fit, which are looked for at the same time."""
+        found: list[str] = []
+        listed: list[Completed | SearchFailed] = []
+
+        async def search() -> None:
+            try:
+                search = self._engine.search(query, cwd=cwd, deadline_s=DEADLINE_S, feed=listing.feed)
+                listed.append(await search)
+            except SearchFailed as error:  # told as itself, not as one of a group
+                listed.append(error)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(search)
+            found += await anyio.to_thread.run_sync(links, cwd, query, listing.fits)
+        (completed,) = listed
+        if isinstance(completed, SearchFailed):
+            raise completed
         errors = completed.stderr.text()
         if completed.exit_code not in (None, 0, 1) and not listing.size_bytes and errors:
             raise SearchFailed(errors.strip())
         listing.complete = completed.reason == "exited"
+        return found
 
 
 class Listing:

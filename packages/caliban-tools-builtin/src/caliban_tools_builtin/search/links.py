@@ -1,29 +1,29 @@
 """Links to files below a directory: the program that searches lists none, and people mean them by name.
 
-Directories that hold a listed file are not ignored; of the others the ignore files decide, read only then.
+They are looked for while that program runs, in whatever may hold some; what ignore files hide is sorted out
+afterwards, when it is known which directories hold a listed file and so are not ignored.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from time import monotonic
 
 from caliban_tools_builtin.search.engine import Query
 
 MAX_SECONDS = 1.0
+MANY = 500
+"""A directory with more entries may be one that is ignored: that is looked up before it is gone through."""
 
 
-def linked_files(
-    base: str, query: Query, listed: Collection[str], fits: Callable[[str], object]
-) -> list[str]:
-    """The links below `base` to regular files whose path `fits` and which no ignore file hides.
+def links(base: str, query: Query, fits: Callable[[str], object]) -> list[str]:
+    """The links below `base` to regular files whose path `fits`, ignored ones among them.
 
-    `listed` are the files that the search found there. Linked directories are not entered. Stops after a
-    second: a tree so large has been searched for files all the same.
+    Linked directories are not entered. Stops after a second: a tree so large has been searched for files all
+    the same.
     """
-    live = {path[:at] for path in listed for at in _slashes(path)}
     found: list[str] = []
     open_ones = [""]
     deadline = monotonic() + MAX_SECONDS
@@ -33,18 +33,44 @@ def linked_files(
             entries = list(os.scandir(f"{base}/{here}"))
         except OSError:
             continue
+        is_first = here.count("/") == 1
+        if here and (is_first or len(entries) > MANY) and _is_ignored(base, here[:-1], query, directory=True):
+            continue
         for entry in entries:
-            path = f"{here}{entry.name}"
-            if entry.name == ".git" or (entry.name.startswith(".") and not query.hidden):
-                continue
+            # Nearly all entries are files: they cost two questions that need no call of the system.
             if entry.is_symlink():
-                if fits(path) and entry.is_file() and not _is_ignored(base, path, query, directory=False):
+                path = f"{here}{entry.name}"
+                if _is_shown(entry.name, query) and fits(path) and entry.is_file():
                     found.append(path)
-                continue
-            enters = entry.is_dir(follow_symlinks=False) and not _is_too_deep(path, query)
-            if enters and (path in live or not _is_ignored(base, path, query, directory=True)):
-                open_ones.append(f"{path}/")
+            elif entry.is_dir(follow_symlinks=False):
+                path = f"{here}{entry.name}"
+                if _is_shown(entry.name, query) and not _is_too_deep(path, query):
+                    open_ones.append(f"{path}/")
     return found
+
+
+def not_ignored(base: str, query: Query, found: Iterable[str], listed: Collection[str]) -> list[str]:
+    """Those of the links that no ignore file hides; the directories of `listed` files are not hidden."""
+    live: set[str] = set()
+    hidden: dict[str, bool] = {}
+
+    def is_hidden(folder: str) -> bool:
+        if folder not in hidden:
+            hidden[folder] = folder not in live and _is_ignored(base, folder, query, directory=True)
+        return hidden[folder]
+
+    kept = []
+    for path in found:
+        live = live or {path[:at] for path in listed for at in _slashes(path)}
+        if any(is_hidden(path[:at]) for at in _slashes(path)):
+            continue
+        if not _is_ignored(base, path, query, directory=False):
+            kept.append(path)
+    return kept
+
+
+def _is_shown(name: str, query: Query) -> bool:
+    return name != ".git" and (query.hidden or not name.startswith("."))
 
 
 def _slashes(path: str) -> list[int]:
