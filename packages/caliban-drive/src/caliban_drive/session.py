@@ -123,6 +123,13 @@ class Session:
         """Say `message` to the run at work: the model reads it with its next turn."""
         self._conversation.steering.put(message)
 
+    def unread(self) -> tuple[Message, ...]:
+        """What was said by `steer` too late for a run to read it, taken out: prompts for `submit`.
+
+        What stays in is read by the next run.
+        """
+        return self._conversation.steering.unread()
+
     def note(
         self, *, todos: tuple[Mapping[str, Any], ...] | None = None, plan_mode: bool | None = None
     ) -> None:

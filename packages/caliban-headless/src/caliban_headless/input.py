@@ -8,8 +8,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections import deque
-from collections.abc import Callable
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, TypeAlias
 
 import anyio
 from msgspec import Struct
@@ -41,10 +40,24 @@ class PromptSource(Protocol):
         ...
 
 
-class Interrupt(Protocol):
-    """Ends the run in progress, or the next one if a prompt for it is `waiting`."""
+class RunAtWork(Protocol):
+    """Whom frames reach at once, between two prompts or in the midst of one: the session."""
 
-    def __call__(self, *, waiting: bool) -> None: ...
+    def interrupt(self, *, waiting: bool = False) -> None:
+        """End the run in progress, or the next one if a prompt for it is `waiting`."""
+        ...
+
+    def stop_call(self, tool_use_id: str) -> object:
+        """End one call of the run."""
+        ...
+
+    def steer(self, message: Message) -> None:
+        """Let the run read `message` with its next turn."""
+        ...
+
+    def unread(self) -> tuple[Message, ...]:
+        """What came too late for that, taken out."""
+        ...
 
 
 class OnePrompt:
@@ -66,15 +79,15 @@ class OnePrompt:
 class FrameSource:
     """Prompts out of stream-json frames, read as they arrive.
 
-    `pump` runs beside the runs and fills the queue; an `interrupt` frame calls `on_interrupt` at once and
-    says whether a prompt waits, a `stop_task` frame calls `on_stop` with the id of a call. What is malformed
-    ends the input: the frames before it are still answered.
+    `pump` runs beside the runs and fills the queue. What is meant for the `run` at work reaches it at once:
+    an `interrupt`, the end of one call by `stop_task`, a prompt with the priority `next`. A prompt with the
+    priority `now` ends that run, and stands before those that wait. What is malformed ends the input: the
+    frames before it are still answered.
     """
 
-    def __init__(self, stdin: Stdin, on_interrupt: Interrupt, on_stop: Callable[[str], object]) -> None:
+    def __init__(self, stdin: Stdin, run: RunAtWork) -> None:
         self._stdin = stdin
-        self._on_interrupt = on_interrupt
-        self._on_stop = on_stop
+        self._run = run
         self._queue: deque[Message | Operation] = deque()
         self._error: HeadlessError | None = None
         self._given = 0
@@ -100,7 +113,7 @@ class FrameSource:
 
         Raises the input's error once everything before it was given.
         """
-        while not self._queue:
+        while not self._take_unread():
             if self._error is not None:
                 raise self._error
             if self._ended:
@@ -115,9 +128,14 @@ class FrameSource:
     async def last(self) -> bool:
         """Whether the input has ended by now; an end that is about to be read counts."""
         with anyio.move_on_after(SETTLE_S):
-            while not self._ended and not self._queue:
+            while not self._ended and not self._take_unread():
                 await self._news.wait()
         return self._ended
+
+    def _take_unread(self) -> bool:
+        """Put what no run has read any more before what waits; whether anything waits."""
+        self._queue.extendleft(reversed(self._run.unread()))
+        return bool(self._queue)
 
     def _take_lines(self, buffer: bytearray) -> None:
         start = 0
@@ -133,10 +151,20 @@ class FrameSource:
             return
         match parse_frame(line):
             case InterruptFrame():
-                self._on_interrupt(waiting=bool(self._queue))
+                self._run.interrupt(waiting=bool(self._queue))
             case StopTask(task_id=task_id):
-                self._on_stop(task_id)
-            case (Message() | Operation()) as asked:
+                self._run.stop_call(task_id)
+            case Prompt(message=message, priority="next"):
+                self._run.steer(message)
+                self._tell()
+            case Prompt(message=message, priority="now"):
+                self._run.interrupt()
+                self._queue.appendleft(message)
+                self._tell()
+            case Prompt(message=message):
+                self._queue.append(message)
+                self._tell()
+            case Operation() as asked:
                 self._queue.append(asked)
                 self._tell()
 
@@ -180,10 +208,15 @@ class TextPart(Tagged, frozen=True, kw_only=True, tag="text", forbid_unknown_fie
     text: str
 
 
+Priority: TypeAlias = Literal["later", "next", "now"]
+"""When a prompt is read: in its turn, with the next turn of the run at work, or at once, which ends that."""
+
+
 class UserFrame(Tagged, frozen=True, kw_only=True, tag="user", forbid_unknown_fields=True):
     """A prompt."""
 
     content: str | tuple[TextPart, ...]
+    priority: Priority = "later"
 
 
 class ControlFrame(Tagged, frozen=True, kw_only=True, tag="control", forbid_unknown_fields=True):
@@ -191,6 +224,13 @@ class ControlFrame(Tagged, frozen=True, kw_only=True, tag="control", forbid_unkn
 
     subtype: Literal["interrupt", "stop_task", "compact", "undo_compaction"]
     task_id: str | None = None
+
+
+class Prompt(Struct, frozen=True, kw_only=True):
+    """What a person says, and when it is to be read."""
+
+    message: Message
+    priority: Priority
 
 
 class Operation(Struct, frozen=True, kw_only=True):
@@ -209,7 +249,7 @@ class StopTask(Struct, frozen=True, kw_only=True):
     task_id: str
 
 
-def parse_frame(line: bytes) -> Message | Operation | InterruptFrame | StopTask:
+def parse_frame(line: bytes) -> Prompt | Operation | InterruptFrame | StopTask:
     """The prompt of a `user` frame, or what a `control` frame asks for. Raises `BadInput` for anything else.
 
     Unknown members are errors: a wrong envelope must never run the agent with a blank prompt (ADR 0025 of
@@ -230,7 +270,8 @@ def parse_frame(line: bytes) -> Message | Operation | InterruptFrame | StopTask:
     except DataError as error:
         raise BadInput(error.message, hint=_FORM) from error
     if isinstance(frame, UserFrame):
-        return Message(role="user", content=_prompt_blocks(frame))
+        message = Message(role="user", content=_prompt_blocks(frame))
+        return Prompt(message=message, priority=frame.priority)
     return _control(frame)
 
 

@@ -110,7 +110,7 @@ async def _prompt(app: App) -> Message | None:
 
 async def _answer_frames(driver: Driver, session: Session) -> int:
     async with anyio.create_task_group() as group:
-        frames = FrameSource(Stdin(), session.interrupt, session.stop_call)
+        frames = FrameSource(Stdin(), session)
         group.start_soon(frames.pump)
         code = await driver.run(frames)
         group.cancel_scope.cancel()
