@@ -107,6 +107,8 @@ class App(Struct, frozen=True, kw_only=True):
 
     def _offered(self, judges: Judges) -> ToolSource:
         """The tools of a session. What it finds of deferred ones is its own, and ends with it."""
+        if not _calls_tools(self.model):
+            return self.tools
         active = build_active(self.tools, self.permissions, self.model, self.settings)
         tools = with_agents(self.tools, self.agents, judges, self.options, self.settings, active)
         return hold_back(tools, active)
@@ -173,14 +175,13 @@ async def open_app(
         shared = AgentInputs(
             definitions=kinds, model=plain, masker=host.masker, permissions=permissions, workspace=workspace
         )
-        offered = _usable(_offered(tools, kinds), model, reporter)
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
             workspace=workspace,
             settings=settings,
             model=model,
-            tools=offered,
+            tools=_usable(_offered(tools, kinds), model, reporter),
             agents=shared,
             board=tools.board,
             permissions=permissions,
@@ -265,10 +266,14 @@ def _say_what_is_left_out(options: Options, settings: Settings, model: ResolvedM
 
 def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:
     """None of `tools` for a model that cannot call any."""
-    if not tools.tools() or model.provider.capabilities(model.model).tools:
+    if not tools.tools() or _calls_tools(model):
         return tools
     report(Notice(subtype="no_tools", message=f"{model.model} cannot call tools; it answers without them"))
     return FixedTools()
+
+
+def _calls_tools(model: ResolvedModel) -> bool:
+    return model.provider.capabilities(model.model).tools
 
 
 def _with_instruction(message: Message | None, schema: AnswerSchema) -> Message:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -18,7 +18,6 @@ from caliban_agent_core.overflow import file_name
 from caliban_agent_core.subagent.definition import AgentDefinition
 from caliban_agent_core.subagent.parts import SubAgentParts
 from caliban_agent_core.subagent.spec import NAME, PROPERTIES
-from caliban_agent_core.subagent.tool import AgentTool, ToolsWithAgents
 from caliban_agent_core.toolsearch.active import ActiveTools
 from caliban_agent_core.toolsearch.source import DeferredTools
 from caliban_agent_core.toolsearch.spec import search_spec
@@ -53,20 +52,20 @@ class ChildTask(Struct, frozen=True, kw_only=True):
     background: bool
 
 
-class Caller(Struct, frozen=True, kw_only=True):
-    """What the agent that calls hands on: the tool `below` that its agents start others with, if they may.
+class CallingAgent(Struct, frozen=True, kw_only=True):
+    """What the agent that calls hands on.
 
-    Of its `active` tools they begin with a copy; `None` holds nothing back. At most as many work at a time as
-    `limiter` lets through.
+    Of its `active` tools those that it starts begin with a copy; `None` holds nothing back. `tools_with`
+    gives their tools, for what is theirs of it. At most as many work at a time as `limiter` lets through.
     """
 
-    below: AgentTool | None
     active: ActiveTools | None
+    tools_with: Callable[[ActiveTools | None], ToolSource]
     limiter: anyio.Semaphore
 
 
 async def start_child(
-    args: Mapping[str, Any], context: ToolContext, parts: SubAgentParts, caller: Caller
+    args: Mapping[str, Any], context: ToolContext, parts: SubAgentParts, caller: CallingAgent
 ) -> ToolOutput:
     """Run the agent that `args` ask for. Raises `ArgumentError`."""
     task = read_task(args, parts.definitions)
@@ -108,15 +107,15 @@ def read_task(args: Mapping[str, Any], definitions: tuple[AgentDefinition, ...])
 class SubAgentRun:
     """One sub-agent on its way; `context` is that of the call which starts it."""
 
-    def __init__(self, task: ChildTask, parts: SubAgentParts, caller: Caller, context: ToolContext) -> None:
+    def __init__(
+        self, task: ChildTask, parts: SubAgentParts, caller: CallingAgent, context: ToolContext
+    ) -> None:
         self._task = task
         self._parts = parts
         self._context = context
         self._calls = 0
         self._active = self._own_active(caller.active)
-        self._tools = parts.tools
-        if caller.below is not None:
-            self._tools = ToolsWithAgents(parts.tools, caller.below.called_with(self._active))
+        self._tools = caller.tools_with(self._active)
 
     async def run(self, emit: Emit) -> ToolOutput:
         """Ask the hooks, run the agent, tell every event of it by `emit`, and sum it up."""

@@ -39,10 +39,15 @@ class AgentTool:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Run an agent to its end, or leave it to the background."""
-        from caliban_agent_core.subagent.child import Caller, start_child
+        from caliban_agent_core.subagent.child import CallingAgent, start_child
 
-        caller = Caller(below=self._below, active=self._active, limiter=self._limiter)
+        caller = CallingAgent(active=self._active, tools_with=self._tools_with, limiter=self._limiter)
         return await start_child(args, context, self._parts, caller)
+
+    def _tools_with(self, active: ActiveTools | None) -> ToolSource:
+        """The tools of an agent that has `active` ones, and the one that starts others, where it may."""
+        tools = self._parts.tools
+        return tools if self._below is None else ToolsWithAgents(tools, self._below.called_with(active))
 
 
 class ToolsWithAgents:
