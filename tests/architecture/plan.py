@@ -118,7 +118,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.main": "only the subcommand or face that was asked for is loaded",
     "caliban.compose.agents": "files of agents are read where there are some",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
-    "caliban.compose.deferred": "what holds tools back is loaded where one may be",
+    "caliban.compose.app": "what holds tools back is loaded where a package has deferred ones",
     "caliban.cli.dispatch": "a word that is no command is compared with them only then",
     "caliban.commands.readiness": "routes are read where there may be some only",
     "caliban.compose.toolnames": "tools are listed where somebody wrote a rule",

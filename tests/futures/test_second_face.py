@@ -165,3 +165,20 @@ async def test_what_rules_deny_or_allow_is_asked_of_nobody(server: LoopbackServe
             _ = [event async for event in submission.events]
         await session.aclose()
     assert (desk.asked, (tmp_path / "made").exists(), (tmp_path / "other").exists()) == ([], True, False)
+
+
+async def test_an_approver_who_answers_later_ends_the_prompt_and_the_conversation_may_go_on(
+    server: LoopbackServer, tmp_path: Path
+):
+    server.extend(call("Write", WRITE, "w1"), wire.exchange(wire.text("Then not.")))
+    ends = []
+    async with open_app(Options(), lambda notice: None) as app:
+        session = app.session(approver=Desk("ask"))
+        for prompt in ("write it", "leave it"):
+            async with session.submit(user(prompt)) as submission:
+                _ = [event async for event in submission.events]
+            ends.append(submission.result.stop.kind)
+        await session.aclose()
+    assert (ends, (tmp_path / "made").exists()) == (["approval", "end_of_turn"], False)
+    (result, _) = server.requests[1].json["messages"][-1]["content"]
+    assert (result["tool_use_id"], result["is_error"]) == ("w1", True)

@@ -20,7 +20,6 @@ from caliban.compose.ahead import load_while_asked
 from caliban.compose.board import Board
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
-from caliban.compose.deferred import build_active, hold_back
 from caliban.compose.host import Host, this_host
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error, masked_notice
 from caliban.compose.model import resolve_model
@@ -109,9 +108,13 @@ class App(Struct, frozen=True, kw_only=True):
         """The tools of a session. What it finds of deferred ones is its own, and ends with it."""
         if not _calls_tools(self.model):
             return self.tools
-        active = build_active(self.tools, self.permissions, self.model, self.settings)
+        active = None
+        if any(tool.spec.deferred for tool in self.tools.tools()):
+            from caliban.compose.deferred import build_active, hold_back
+
+            active = build_active(self.permissions, self.model, self.settings)
         tools = with_agents(self.tools, self.agents, judges, self.options, self.settings, active)
-        return hold_back(tools, active)
+        return tools if active is None else hold_back(tools, active)
 
     def _start(self, saved: SavedSession) -> SessionStart:
         """What hooks are told of the session."""

@@ -1,16 +1,14 @@
-"""The tools of a run that are held back until a search finds them."""
+"""The tools of a run that are held back until a search finds them: loaded where there are deferred ones."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from caliban.compose.permissions import Permissions
 from caliban.compose.resolved import ResolvedModel
+from caliban_agent_core.toolsearch.active import MAX_ACTIVE, ActiveTools, Deferral
+from caliban_agent_core.toolsearch.source import DeferredTools
+from caliban_agent_core.toolsearch.spec import search_spec
 from caliban_common.tool import ToolSource
 from caliban_settings import Settings
-
-if TYPE_CHECKING:
-    from caliban_agent_core.toolsearch.active import ActiveTools
 
 SHARE = 0.05
 """Of the model's window: schemas that take more of it are held back, unless a setting says otherwise."""
@@ -19,20 +17,13 @@ WINDOW_TOKENS = 200_000
 """What is taken for the window where nobody knows it."""
 
 
-def build_active(
-    tools: ToolSource, permissions: Permissions, model: ResolvedModel, settings: Settings
-) -> ActiveTools | None:
+def build_active(permissions: Permissions, model: ResolvedModel, settings: Settings) -> ActiveTools | None:
     """Where a session notes which deferred tools it is shown; `None` where it is shown all of them.
 
-    That is so without deferred tools, by `tools.lazy_mcp = false`, and where a rule denies the search.
+    That is so by `tools.lazy_mcp = false`, and where a rule denies the search.
     """
     lazy = settings.get("tools.lazy_mcp")
-    if lazy is False or not any(tool.spec.deferred for tool in tools.tools()):
-        return None
-    from caliban_agent_core.toolsearch.active import MAX_ACTIVE, ActiveTools, Deferral
-    from caliban_agent_core.toolsearch.spec import search_spec
-
-    if not permissions.offers(search_spec()):
+    if lazy is False or not permissions.offers(search_spec()):
         return None
     window = model.provider.capabilities(model.model).prompt_tokens or WINDOW_TOKENS
     deferral = Deferral(
@@ -42,10 +33,6 @@ def build_active(
     return ActiveTools(deferral)
 
 
-def hold_back(tools: ToolSource, active: ActiveTools | None) -> ToolSource:
+def hold_back(tools: ToolSource, active: ActiveTools) -> ToolSource:
     """`tools`, the deferred ones among them shown as far as they are `active`."""
-    if active is None:
-        return tools
-    from caliban_agent_core.toolsearch.source import DeferredTools
-
     return DeferredTools(tools, active)
