@@ -118,6 +118,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.main": "only the subcommand or face that was asked for is loaded",
     "caliban.compose.agents": "files of agents are read where there are some",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
+    "caliban.compose.app": "what holds tools back is loaded where a package has deferred ones",
     "caliban.cli.dispatch": "a word that is no command is compared with them only then",
     "caliban.commands.readiness": "routes are read where there may be some only",
     "caliban.compose.toolnames": "tools are listed where somebody wrote a rule",
@@ -197,6 +198,7 @@ INIT_NAMES: Mapping[str, int] = {COMMON: 60, "caliban_agent_core": 50}
 SIZES: Mapping[str, str] = {
     "caliban_agent_core.agent:Agent.__init__": "keyword-only: all that a run is made of",
     "caliban_agent_core.agent:Agent.run": "keyword-only: what one run has of its own",
+    "caliban_agent_core.function:tool": "keyword-only: what a function does not say of itself",
     "caliban_permissions.engine:Engine.__init__": "keyword-only: all that a decision depends on",
 }
 """Module, or `module:function`, beyond the limits of size -> why it is better whole. Starts empty."""

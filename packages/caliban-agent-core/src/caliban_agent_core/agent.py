@@ -104,6 +104,11 @@ class Agent:
         """Close the provider."""
         await self.provider.aclose()
 
+    @property
+    def tools(self) -> ToolSource:
+        """Where its tools come from."""
+        return self._tools.source
+
     @overload
     def run(
         self,

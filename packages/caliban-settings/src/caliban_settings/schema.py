@@ -112,6 +112,18 @@ SCHEMA: Final[tuple[Key, ...]] = (
         default=10,
         doc="Turns without an edit before a nudge; 0 is never.",
     ),
+    Key(
+        path="tools.lazy_mcp",
+        form=FLAG,
+        doc="Hold deferred tools back until a search finds them; unset: where they take 5 % of the window.",
+    ),
+    Key(
+        path="tools.max_active_schemas",
+        form={"type": "integer", "minimum": 1},
+        guard="limit",
+        default=24,
+        doc="Deferred tools that were found and are shown at a time.",
+    ),
     Key(path="provider.*.kind", form=TEXT, scopes=PERSON, restart=True, doc="Which adapter speaks to it."),
     Key(path="provider.*.base_url", form=TEXT, scopes=PERSON, restart=True, doc="Where its API is."),
     Key(

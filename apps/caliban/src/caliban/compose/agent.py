@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from caliban.cli.options import ModelOptions, WorkspaceOptions
 from caliban.compose.permissions import Permissions
 from caliban.compose.resolved import ResolvedModel
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.gate import Gate
 from caliban_agent_core.options import AgentOptions
+from caliban_agent_core.ports import Approver
 from caliban_common.hook import Hooks
 from caliban_common.paths import cache_dir
 from caliban_common.tool import ToolSource
@@ -19,20 +22,27 @@ from caliban_settings import Settings
 NO_EDIT_NUDGE_TURNS = 10
 
 
-def build_agent(
-    resolved: ResolvedModel,
-    tools: ToolSource,
-    permissions: Permissions,
-    hooks: Hooks | None,
-    options: AgentOptions,
-) -> Agent:
+class Judges(Struct, frozen=True, kw_only=True):
+    """Who judges the calls of all agents of one session."""
+
+    gate: Gate
+    hooks: Hooks | None = None
+
+
+def build_judges(permissions: Permissions, hooks: Hooks | None, approver: Approver | None) -> Judges:
+    """The judges of a session; with an `approver` what the rules leave to a person is asked, not denied."""
+    rules = permissions if approver is None else permissions.asking()
+    return Judges(gate=Gate(rules=rules, approver=approver), hooks=hooks)
+
+
+def build_agent(resolved: ResolvedModel, tools: ToolSource, judges: Judges, options: AgentOptions) -> Agent:
     """The agent behind one session."""
     return Agent(
         resolved.provider,
         resolved.model,
         tools=tools,
-        gate=Gate(rules=permissions),
-        hooks=hooks,
+        gate=judges.gate,
+        hooks=judges.hooks,
         options=options,
         compactor=resolved.compactor,
     )

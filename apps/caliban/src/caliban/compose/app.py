@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from caliban.cli.formats import output_format
 from caliban.cli.options import Options
 from caliban.cli.variables import about_variables
-from caliban.compose.agent import agent_options, build_agent
+from caliban.compose.agent import Judges, agent_options, build_agent, build_judges
 from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
 from caliban.compose.ahead import load_while_asked
 from caliban.compose.board import Board
@@ -46,6 +46,7 @@ from caliban_provider.request import nearest_effort
 from caliban_settings import Settings
 
 if TYPE_CHECKING:
+    from caliban_agent_core.ports import Approver
     from caliban_drive.structured import AnswerSchema
 
 
@@ -59,7 +60,8 @@ PLANNING = Notice(
 class App(Struct, frozen=True, kw_only=True):
     """What a face works with. `reporter` is the road of every notice, also of what a session reports.
 
-    `hooks` are asked in every session; nothing configures any yet.
+    `hooks` are asked in every session, by its sub-agents too; nothing configures any yet. `tools` are those
+    of the run itself: a session adds the one that starts `agents`, and the one that finds deferred tools.
     """
 
     options: Options
@@ -67,6 +69,7 @@ class App(Struct, frozen=True, kw_only=True):
     settings: Settings
     model: ResolvedModel
     tools: ToolSource
+    agents: AgentInputs
     board: Board
     hooks: Hooks | None = None
     permissions: Permissions
@@ -75,17 +78,20 @@ class App(Struct, frozen=True, kw_only=True):
     reporter: Reporter
     masker: Masker
 
-    def session(self, *, schema: AnswerSchema | None = None) -> Session:
+    def session(self, *, schema: AnswerSchema | None = None, approver: Approver | None = None) -> Session:
         """The conversation that the flags name, open for writing; its answers are held to `schema`.
 
-        Raises the errors of the store, and `MissingError` for a system prompt that is not there.
+        The `approver` is asked where rules leave a call to a person, also one of a sub-agent; without one
+        such a call is denied. Raises the errors of the store, and `MissingError` for a system prompt that is
+        not there.
         """
         saved = self.sessions.open(provider=self.model.name, model=self.model.model)
         shape = schema.native if schema is not None else None
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
         limits = replace(limits, masker=self.masker)
+        judges = build_judges(self.permissions, self.hooks, approver)
         session = Session(
-            build_agent(self.model, self.tools, self.permissions, self.hooks, limits),
+            build_agent(self.model, self._offered(judges), judges, limits),
             id=saved.id,
             messages=saved.messages,
             store=None if saved.store is None else MaskedStore(saved.store, self.masker),
@@ -97,6 +103,18 @@ class App(Struct, frozen=True, kw_only=True):
         if saved.plan_mode and not self.permissions.plan_mode:
             session.note(plan_mode=False)
         return session
+
+    def _offered(self, judges: Judges) -> ToolSource:
+        """The tools of a session. What it finds of deferred ones is its own, and ends with it."""
+        if not _calls_tools(self.model):
+            return self.tools
+        active = None
+        if any(tool.spec.deferred for tool in self.tools.tools()):
+            from caliban.compose.deferred import build_active, hold_back
+
+            active = build_active(self.permissions, self.model, self.settings)
+        tools = with_agents(self.tools, self.agents, judges, self.options, self.settings, active)
+        return tools if active is None else hold_back(tools, active)
 
     def _start(self, saved: SavedSession) -> SessionStart:
         """What hooks are told of the session."""
@@ -160,14 +178,14 @@ async def open_app(
         shared = AgentInputs(
             definitions=kinds, model=plain, masker=host.masker, permissions=permissions, workspace=workspace
         )
-        offered = with_agents(_usable(_offered(tools, kinds), model, reporter), shared, options, settings)
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
             workspace=workspace,
             settings=settings,
             model=model,
-            tools=offered,
+            tools=_usable(_offered(tools, kinds), model, reporter),
+            agents=shared,
             board=tools.board,
             permissions=permissions,
             costs=costs,
@@ -251,10 +269,14 @@ def _say_what_is_left_out(options: Options, settings: Settings, model: ResolvedM
 
 def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:
     """None of `tools` for a model that cannot call any."""
-    if not tools.tools() or model.provider.capabilities(model.model).tools:
+    if not tools.tools() or _calls_tools(model):
         return tools
     report(Notice(subtype="no_tools", message=f"{model.model} cannot call tools; it answers without them"))
     return FixedTools()
+
+
+def _calls_tools(model: ResolvedModel) -> bool:
+    return model.provider.capabilities(model.model).tools
 
 
 def _with_instruction(message: Message | None, schema: AnswerSchema) -> Message:

@@ -129,7 +129,7 @@ def _init(app: App, session: Session, row: OutputFormat) -> Init:
     return Init(
         session_id=session.id,
         model=f"{app.model.name}/{app.model.model}",
-        tools=tuple(tool.spec.name for tool in app.tools.tools()),
+        tools=tuple(tool.spec.name for tool in session.agent.tools.tools()),
         setting_sources=app.settings.sources,
         bare=app.options.settings.bare,
         cwd=str(app.workspace),
@@ -142,7 +142,12 @@ def _init(app: App, session: Session, row: OutputFormat) -> Init:
 def _notices(app: App, row: OutputFormat, session: Session) -> Notices:
     """Words for a person go to standard error, except those that stand in the output."""
     announce = not row.is_data and not app.options.output.quiet and sys.stderr is not None
-    return Notices(announce=announce, framed=row.holds_notices, tools=app.tools, resume=_resume(app, session))
+    return Notices(
+        announce=announce,
+        framed=row.holds_notices,
+        tools=session.agent.tools,
+        resume=_resume(app, session),
+    )
 
 
 def _resume(app: App, session: Session) -> str | None:
