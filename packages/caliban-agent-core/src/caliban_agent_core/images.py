@@ -1,4 +1,8 @@
-"""What to do about an image that a provider refuses: words take its place, or it would end each later run."""
+"""What to do about images and PDFs that a model does not take, or a provider refuses.
+
+Words take their place, or each would end every later run. Only what a person has just sent is not silently
+put into words: they are told, before anything is sent.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,46 @@ import re
 
 from msgspec.structs import replace
 
+from caliban_common.event import Warned
+from caliban_common.history import TargetModel, has_unseen, is_unseen
 from caliban_common.message import Block, ImageBlock, Message, TextBlock, ToolResultBlock
+from caliban_provider.errors import InvalidRequest
+from caliban_provider.provider import Provider
 
 ABOUT_IMAGES = r"(?i)\b(?:image|picture|png|jpe?g|gif|webp)"
+
+
+def target_of(provider: Provider, model: str) -> TargetModel:
+    """Who reads a history: what a model is not known to take it is sent, and may refuse."""
+    able = provider.capabilities(model)
+    return TargetModel(
+        family=provider.family,
+        model=model,
+        sees_images=able.vision is not False,
+        reads_pdf=able.documents is not False,
+    )
+
+
+def check_prompt(message: Message, target: TargetModel) -> None:
+    """Raises `InvalidRequest` where the latest words of a user come with what `target` does not take.
+
+    What a tool has brought is no reason: it must not be the end of a conversation.
+    """
+    unseen = [block for block in message.content if is_unseen(block, target)]
+    if unseen:
+        what = "see images" if isinstance(unseen[0], ImageBlock) else "read PDFs"
+        raise InvalidRequest(
+            f"{target.model} cannot {what}, and the prompt comes with one: nothing was sent",
+            hint="choose a model that can, or let words take its place",
+        ).with_remedy("seeing_model", target.model)
+
+
+def unseen_warning(messages: tuple[Message, ...], target: TargetModel) -> Warned | None:
+    """What to tell of `messages` where words stand for a part of them."""
+    if (target.sees_images and target.reads_pdf) or not any(has_unseen(each, target) for each in messages):
+        return None
+    text = f"{target.model} does not take the images or PDFs of this conversation: it reads what they were"
+    return Warned(subtype="media_unseen", message=text)
 
 
 def names_image(text: str) -> bool:

@@ -9,19 +9,30 @@ import codecs
 import json
 from collections import deque
 from collections.abc import Callable
-from typing import Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, assert_never
 
 import anyio
 from msgspec import Struct
 
 from caliban_common.decoding import decode_text
 from caliban_common.errors import DataError
-from caliban_common.message import Message, TextBlock
+from caliban_common.message import (
+    Base64Source,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    Source,
+    TextBlock,
+)
 from caliban_common.tagged import Tagged
 from caliban_common.text import one_line
 from caliban_common.typed import typed
 from caliban_headless.errors import BadInput, HeadlessError, InputTooLarge, MissingInput
 from caliban_headless.stdin import Stdin
+
+if TYPE_CHECKING:
+    from caliban_images import MediaLimits
 
 MAX_TEXT_BYTES = 10 * 1024 * 1024
 MAX_FRAME_BYTES = 10 * 1024 * 1024
@@ -68,10 +79,18 @@ class FrameSource:
 
     `pump` runs beside the runs and fills the queue; an `interrupt` frame calls `on_interrupt` at once and
     says whether a prompt waits, a `stop_task` frame calls `on_stop` with the id of a call. What is malformed
-    ends the input: the frames before it are still answered.
+    ends the input: the frames before it are still answered. Images and PDFs are made to fit `media`, what the
+    model takes when their prompt's turn has come; without it they stay as they came.
     """
 
-    def __init__(self, stdin: Stdin, on_interrupt: Interrupt, on_stop: Callable[[str], object]) -> None:
+    def __init__(
+        self,
+        stdin: Stdin,
+        on_interrupt: Interrupt,
+        on_stop: Callable[[str], object],
+        media: Callable[[], MediaLimits] | None = None,
+    ) -> None:
+        self._media = media
         self._stdin = stdin
         self._on_interrupt = on_interrupt
         self._on_stop = on_stop
@@ -110,7 +129,12 @@ class FrameSource:
             news = self._news
             await news.wait()
         self._given += 1
-        return self._queue.popleft()
+        asked = self._queue.popleft()
+        if self._media is None or not isinstance(asked, Message) or not _holds_media(asked):
+            return asked
+        from caliban_headless.media import fitted
+
+        return await fitted(asked, self._media())
 
     async def last(self) -> bool:
         """Whether the input has ended by now; an end that is about to be read counts."""
@@ -180,10 +204,26 @@ class TextPart(Tagged, frozen=True, kw_only=True, tag="text", forbid_unknown_fie
     text: str
 
 
+class ImagePart(Tagged, frozen=True, kw_only=True, tag="image", forbid_unknown_fields=True):
+    """An image of a prompt, in the frame or behind an address."""
+
+    source: Source
+
+
+class DocumentPart(Tagged, frozen=True, kw_only=True, tag="document", forbid_unknown_fields=True):
+    """A PDF of a prompt."""
+
+    source: Base64Source
+    title: str | None = None
+
+
+Part: TypeAlias = TextPart | ImagePart | DocumentPart
+
+
 class UserFrame(Tagged, frozen=True, kw_only=True, tag="user", forbid_unknown_fields=True):
     """A prompt."""
 
-    content: str | tuple[TextPart, ...]
+    content: str | tuple[Part, ...]
 
 
 class ControlFrame(Tagged, frozen=True, kw_only=True, tag="control", forbid_unknown_fields=True):
@@ -244,9 +284,25 @@ def _control(frame: ControlFrame) -> Operation | InterruptFrame | StopTask:
     return InterruptFrame() if frame.subtype == "interrupt" else Operation(name=frame.subtype)
 
 
-def _prompt_blocks(frame: UserFrame) -> tuple[TextBlock, ...]:
-    texts = [frame.content] if isinstance(frame.content, str) else [part.text for part in frame.content]
-    blocks = tuple(TextBlock(text=text) for text in texts if text.strip())
+def _holds_media(message: Message) -> bool:
+    return any(not isinstance(block, TextBlock) for block in message.content)
+
+
+def _prompt_blocks(frame: UserFrame) -> tuple[Block, ...]:
+    parts = (TextPart(text=frame.content),) if isinstance(frame.content, str) else frame.content
+    blocks = tuple(_block(part) for part in parts if not isinstance(part, TextPart) or part.text.strip())
     if not blocks:
         raise BadInput("a user frame's content is empty")
     return blocks
+
+
+def _block(part: Part) -> Block:
+    match part:
+        case TextPart():
+            return TextBlock(text=part.text)
+        case ImagePart():
+            return ImageBlock(source=part.source)
+        case DocumentPart():
+            return DocumentBlock(source=part.source, title=part.title)
+        case _:
+            assert_never(part)

@@ -18,7 +18,7 @@ from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
 from caliban.compose.ahead import load_while_asked
 from caliban.compose.board import Board
-from caliban.compose.choice import ModelInputs
+from caliban.compose.choice import ModelInputs, is_strict
 from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.host import Host, this_host
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error, masked_notice
@@ -47,6 +47,7 @@ from caliban_settings import Settings
 
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
+    from caliban_images import MediaLimits
 
 
 PLANNING = Notice(
@@ -74,6 +75,11 @@ class App(Struct, frozen=True, kw_only=True):
     sessions: Sessions
     reporter: Reporter
     masker: Masker
+    strict_media: bool = True
+
+    def media(self) -> MediaLimits:
+        """What the model takes of images and PDFs."""
+        return limits_of(self.model, self.settings)
 
     def session(self, *, schema: AnswerSchema | None = None) -> Session:
         """The conversation that the flags name, open for writing; its answers are held to `schema`.
@@ -83,7 +89,7 @@ class App(Struct, frozen=True, kw_only=True):
         saved = self.sessions.open(provider=self.model.name, model=self.model.model)
         shape = schema.native if schema is not None else None
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
-        limits = replace(limits, masker=self.masker)
+        limits = replace(limits, masker=self.masker, strict_media=self.strict_media)
         session = Session(
             build_agent(self.model, self.tools, self.permissions, self.hooks, limits),
             id=saved.id,
@@ -156,6 +162,7 @@ async def open_app(
             board=Board(permissions),
             tasks=tasks,
             report=reporter,
+            media=lambda: limits_of(model, settings),
         )
         shared = AgentInputs(
             definitions=kinds, model=plain, masker=host.masker, permissions=permissions, workspace=workspace
@@ -174,12 +181,20 @@ async def open_app(
             sessions=sessions,
             reporter=reporter,
             masker=host.masker,
+            strict_media=is_strict(host.environ),
         )
     except Exception as error:
         mask_error(error, host.masker)
         raise
     finally:
         await close_provider(model.provider, reporter)
+
+
+def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:
+    """What `model` takes of images and PDFs; looked at when there is one."""
+    from caliban.compose.media import media_limits
+
+    return media_limits(model, settings)
 
 
 def _model_inputs(
