@@ -304,9 +304,10 @@ def test_a_call_that_cannot_be_written_as_json_or_has_no_name_poisons_nothing() 
 def test_the_oldest_images_give_way_to_a_note() -> None:
     image = ImageBlock.of(media_type="image/png", data="AA")
     note = TextBlock(text="[an older image was left out]")
-    shown = ToolResultBlock(tool_use_id="t1", content=(image, image))
+    other = ImageBlock.of(media_type="image/png", data="BB")
+    shown = ToolResultBlock(tool_use_id="t1", content=(image, other))
     history = (results(image), reply(call("t1")), results(shown))
-    shown = replace(shown, content=(note, image))
+    shown = replace(shown, content=(note, other))
     left = (results(note), history[1], results(shown))
     assert repair(history, TargetModel(family="anthropic", model="m", max_images=1)) == left
     assert repair(history, TargetModel(family="anthropic", model="m", max_images=3)) is history

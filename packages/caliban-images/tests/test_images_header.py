@@ -68,7 +68,8 @@ def png(width: int, height: int, data: bytes, *, interlace: int = 0) -> bytes:
 
 @pytest.mark.parametrize("name", [*IMAGES, *sorted(PLAIN)])
 def test_a_whole_image_passes_with_its_size(name):
-    facts = ImageFacts(media_type=TYPES[name.split()[0]], width=5, height=3)
+    animated = "animated" in name
+    facts = ImageFacts(media_type=TYPES[name.split()[0]], width=5, height=3, is_animated=animated)
     assert check_image(image(name)) == facts
     assert check_image(image(name) + b"more") == facts
 

@@ -26,8 +26,8 @@ REMEDIES: Final[Mapping[RemedyKind, str]] = MappingProxyType(
         "this",
         "pdf_extra": "`pip install 'caliban-cli[pdf]'` takes PDFs apart and reads their text",
         "route_for_purpose": "`caliban router debug` shows the routes and what their models can do",
-        "seeing_model": "choose another --model; or CALIBAN_STRICT_ROUTING=false puts words in its place; that "
-        "{name} can after all is said by provider.NAME.models in the settings",
+        "seeing_model": "choose another --model; or CALIBAN_STRICT_ROUTING=false puts words in its place; "
+        "that {name} can after all is said by provider.NAME.models in the settings",
         "session_directory": "use --sessions-dir DIR with a directory you can write, or --no-save",
         "session_fork": "-r {name} --fork-session goes on from here in a session of its own; "
         "else use another --session name, or --no-save",

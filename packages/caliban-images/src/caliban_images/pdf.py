@@ -8,7 +8,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from caliban_common.lazy import lazy_pattern
 from caliban_common.message import Base64Source, DocumentBlock, TextBlock
 from caliban_common.text import plural
 from caliban_images.errors import MediaRefused
@@ -20,11 +19,10 @@ MAX_TEXT_PAGES = 100
 HINT: Final = "`pip install caliban-images[pdf]` takes PDFs apart"
 
 _MAGIC: Final = b"%PDF-"
-_PAGE = lazy_pattern(rb"/Type\s*/Page(?![A-Za-z])")
 
 
 class PdfWindow(Struct, frozen=True, kw_only=True):
-    """A part of a document: `count` pages from page `first` on, which counts from 1; `None` is all the rest."""
+    """A part of a document: `count` pages from page `first` on, from 1; `None` is all the rest."""
 
     first: int = 1
     count: int | None = None
@@ -91,7 +89,7 @@ def _as_it_is(data: bytes, limits: MediaLimits, title: str, window: PdfWindow) -
         ).with_remedy("pdf_extra")
     if b"/Encrypt" in data:
         raise MediaRefused("the PDF is encrypted", hint="save a copy of it without its password")
-    pages = sum(1 for _ in re.finditer(_PAGE.pattern, data))
+    pages = len(re.findall(rb"/Type\s*/Page(?![A-Za-z])", data))  # not those in packed objects
     if pages > limits.pdf_pages:
         raise MediaRefused(
             f"the PDF has {pages:,} pages, and the model takes at most {limits.pdf_pages:,} at once",

@@ -80,7 +80,7 @@ def _attempts(image: Image, limits: MediaLimits) -> Iterator[bytes]:
     upright = PIL.ImageOps.exif_transpose(image)
     plain = _plain(upright)
     side = min(limits.target_side, limits.max_side, max(plain.size))
-    while side >= min(MIN_SIDE, max(plain.size)):
+    while True:
         share = side / max(plain.size)
         size = (max(1, round(plain.width * share)), max(1, round(plain.height * share)))
         scaled = plain if size == plain.size else plain.resize(size, Resampling.LANCZOS)
@@ -90,6 +90,8 @@ def _attempts(image: Image, limits: MediaLimits) -> Iterator[bytes]:
         for quality in QUALITIES:
             yield _saved(opaque, "JPEG", quality=quality)
         side = int(side * SHARE)
+        if side < MIN_SIDE:
+            return
 
 
 def _plain(image: Image) -> Image:

@@ -80,7 +80,8 @@ class RouterView:
     def capabilities(self, model: str) -> Capabilities:
         """What the first route's model can do, and what some route can: see pictures, read documents.
 
-        Where none can, that is not known here: each request is judged for itself. Structured output counts only where every route has it; `model` is not looked at.
+        Where none can, that is not known here: each request is judged for itself. Structured output counts
+        only where every route has it; `model` is not looked at.
         """
         routes = self._config.routes_for(self._purpose)
         able = [self._shared.capabilities_of(route) for route in routes]

@@ -125,7 +125,7 @@ def reply_parts(blocks: Iterable[Block], *, own: bool, signs: bool) -> tuple[lis
 
 
 def user_parts(blocks: Iterable[Block], calls: Mapping[str, Called]) -> tuple[list[bytes], list[bytes]]:
-    """The parts of a user message as JSON: results, then everything else, the images and documents of results included."""
+    """The parts of a user message as JSON: results, then everything else, what results show included."""
     results: list[bytes] = []
     others: list[bytes] = []
     for block in blocks:

@@ -56,8 +56,7 @@ def takes_levels(model: str) -> bool:
 
 
 def capabilities(facts: ModelFacts | None) -> Capabilities:
-    """What a model can do; one that is not known is taken for one that calls tools; whether it
-    sees is not known then."""
+    """What a model can do; one that is not known is taken for one that calls tools."""
     known = facts or ModelFacts()
     return Capabilities(
         context_tokens=known.context_tokens,

@@ -141,13 +141,11 @@ async def open_app(
     workspace = build_workspace(options.workspace.workspace)
     settings = build_settings(options.settings, workspace)
     sessions = find_sessions(options.session, workspace)
-    in_vain = check_unbuilt(settings, options.extensions)
-    warnings = (*about_variables(host.environ), *settings.warnings, *in_vain, *sessions.saved.warnings)
-    _say_all(warnings, "warning", reporter)
+    warned = (*settings.warnings, *check_unbuilt(settings, options.extensions), *sessions.saved.warnings)
+    _say_all((*about_variables(host.environ), *warned), "warning", reporter)
     kinds = agent_kinds(options, settings, workspace, reporter)
     permissions = _permissions(options, settings, workspace, sessions.saved, kinds, reporter)
-    shows_costs = output_format(options.output.output_format).is_data or not options.output.quiet
-    costs = build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
+    costs = _costs(options, settings, host)
     inputs = _model_inputs(options, settings, host, workspace, sessions.saved)
     plain = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
     model = replace(plain, provider=load_while_asked(MaskedProvider(plain.provider, host.masker), tasks))
@@ -188,6 +186,11 @@ async def open_app(
         raise
     finally:
         await close_provider(model.provider, reporter)
+
+
+def _costs(options: Options, settings: Settings, host: Host) -> RunCosts:
+    are_shown = output_format(options.output.output_format).is_data or not options.output.quiet
+    return build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=are_shown)
 
 
 def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:
