@@ -344,3 +344,38 @@ def test_pictures_are_never_loaded_where_there_are_none(cli):
     loaded = {line.rpartition("|")[2].strip() for line in done.err.splitlines()}
     assert "caliban_drive" in loaded
     assert loaded.isdisjoint({"PIL", "pypdf", "caliban_images", "zlib.decompressobj"})
+
+
+# sessions
+
+
+def test_a_session_keeps_an_image_once_as_a_file_and_shows_it_again(cli):
+    (cli.work / "a.png").write_bytes(SMALL)
+    cli.script(OK, wire.exchange(wire.tool_use("Read", {"path": "a.png"})), OK, OK)
+    folder = cli.home / "kept"
+    where = ("--sessions-dir", str(folder))
+    assert cli.run("-p", "look @a.png", "--session", "s", *where).code == 0
+    assert cli.run("-p", "once more", "-r", "s", *where).code == 0
+    (blob,) = (folder / "s" / "blobs").iterdir()
+    assert blob.read_bytes() == SMALL
+    assert encoded(SMALL) not in (folder / "s.json").read_text()
+    assert cli.run("-p", "and", "-r", "s", *where).code == 0
+    assert [source["data"] for source in images_in(cli.bodies()[-1])] == [encoded(SMALL)] * 2
+    blob.unlink()
+    cli.script(OK)
+    done = cli.run("-p", "and now", "-r", "s", *where)
+    assert done.code == 0 and blob.name in done.err
+    assert images_in(cli.bodies()[-1]) == []
+    assert f"the image {blob.name} of this session is lost" in json.dumps(cli.bodies()[-1])
+
+
+def test_an_image_of_a_resumed_session_becomes_words_for_a_model_that_sees_none(cli, blind):
+    server, model = blind
+    (cli.work / "a.png").write_bytes(SMALL)
+    cli.script(OK)
+    assert cli.run("-p", "look @a.png", "--session", "s").code == 0
+    server.extend(chat.exchange(chat.text("blind")))
+    done = cli.run(*model, "-p", "and now", "-r", "s")
+    assert done.out == "blind\n", done.err
+    assert "does not take the images" in done.err
+    assert "an image of type image/png" in json.dumps(server.requests[-1].json)
