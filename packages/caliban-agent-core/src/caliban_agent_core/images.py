@@ -11,12 +11,20 @@ import re
 from msgspec.structs import replace
 
 from caliban_common.event import Warned
-from caliban_common.history import TargetModel, has_unseen, is_unseen
-from caliban_common.message import Block, ImageBlock, Message, TextBlock, ToolResultBlock
+from caliban_common.history import PDF, TargetModel, has_unseen, is_unseen
+from caliban_common.message import (
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    ResultPart,
+    TextBlock,
+    ToolResultBlock,
+)
 from caliban_provider.errors import InvalidRequest
 from caliban_provider.provider import Provider
 
-ABOUT_IMAGES = r"(?i)\b(?:image|picture|png|jpe?g|gif|webp)"
+ABOUT_IMAGES = r"(?i)\b(?:image|picture|png|jpe?g|gif|webp|pdf|document)"
 
 
 def target_of(provider: Provider, model: str) -> TargetModel:
@@ -53,33 +61,41 @@ def unseen_warning(messages: tuple[Message, ...], target: TargetModel) -> Warned
 
 
 def names_image(text: str) -> bool:
-    """Whether a refusal speaks of an image."""
+    """Whether a refusal speaks of an image or a document."""
     return re.search(ABOUT_IMAGES, text) is not None
 
 
 def without_images(messages: tuple[Message, ...], reason: str) -> tuple[Message, ...] | None:
-    """`messages` with words for images that no reply has come after; for all, where there are none such.
+    """`messages` with words for images and PDFs that no reply has come after, or else for all.
 
-    `None` where there is no image at all.
+    `None` where there are none.
     """
-    note = TextBlock(text=f"[an image was left out: the provider refused it: {reason}]")
     replies = [number for number, message in enumerate(messages) if message.role == "assistant"]
     for start in (replies[-1] if replies else 0, 0):
-        rest = tuple(_noted(message, note) for message in messages[start:])
+        rest = tuple(_noted(message, reason) for message in messages[start:])
         if rest != messages[start:]:
             return (*messages[:start], *rest)
     return None
 
 
-def _noted(message: Message, note: TextBlock) -> Message:
-    content = tuple(_words(block, note) for block in message.content)
+def _noted(message: Message, reason: str) -> Message:
+    content = tuple(_words(block, reason) for block in message.content)
     return message if content == message.content else replace(message, content=content)
 
 
-def _words(block: Block, note: TextBlock) -> Block:
-    if isinstance(block, ImageBlock):
-        return note
-    if isinstance(block, ToolResultBlock) and any(isinstance(part, ImageBlock) for part in block.content):
-        parts = tuple(note if isinstance(part, ImageBlock) else part for part in block.content)
-        return replace(block, content=parts)
-    return block
+def _words(block: Block, reason: str) -> Block:
+    if isinstance(block, ToolResultBlock):
+        parts = tuple(_part_words(part, reason) for part in block.content)
+        return block if parts == block.content else replace(block, content=parts)
+    return _part_words(block, reason) if isinstance(block, ImageBlock | DocumentBlock) else block
+
+
+def _part_words(part: ResultPart, reason: str) -> ResultPart:
+    match part:
+        case ImageBlock():
+            what = "an image"
+        case DocumentBlock() if part.media_type == PDF:
+            what = "a document"
+        case _:
+            return part
+    return TextBlock(text=f"[{what} was left out: the provider refused it: {reason}]")

@@ -6,6 +6,9 @@ from caliban.compose.resolved import ResolvedModel
 from caliban_images import MediaLimits
 from caliban_settings import Settings
 
+MAX_BYTES = 5_242_880
+"""What the guide has for every model."""
+
 
 def media_limits(model: ResolvedModel, settings: Settings) -> MediaLimits:
     """The bridge from a model's capabilities and the settings `images.*` to the limits of what is sent."""
@@ -13,7 +16,7 @@ def media_limits(model: ResolvedModel, settings: Settings) -> MediaLimits:
     return MediaLimits(
         sees=able.vision,
         image_types=able.image_types,
-        max_bytes=min(able.image_bytes, settings.get("images.max_bytes", able.image_bytes)),
+        max_bytes=min(able.image_bytes, settings.get("images.max_bytes", MAX_BYTES)),
         max_side=able.image_side,
         target_side=min(able.image_side, settings.get("images.downscale_target", base.target_side)),
         stills_only=able.stills_only,
