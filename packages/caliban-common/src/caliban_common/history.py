@@ -29,6 +29,7 @@ from caliban_common.message import (
     Message,
     NewId,
     ResultPart,
+    Source,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
@@ -263,14 +264,14 @@ def _shown_once(message: Message, reader: TargetModel) -> Message:
     """`message` with words for what `reader` does not take, and for what it holds a second time."""
     if not any(map(_holds_media, message.content)):
         return message
-    seen: set[str] = set()
+    seen: set[tuple[type, Source]] = set()
 
     def shown(block: _AnyBlock) -> _AnyBlock | TextBlock:
         if not isinstance(block, ImageBlock | DocumentBlock):
             return block
         if is_unseen(block, reader):
             return TextBlock(text=_unseen_words(block))
-        key = block.data or (block.url if isinstance(block, ImageBlock) else None) or ""
+        key = (type(block), block.source)
         if key in seen:
             what = "image" if isinstance(block, ImageBlock) else "document"
             return TextBlock(text=f"[the same {what} as above]")
