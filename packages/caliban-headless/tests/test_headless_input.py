@@ -66,7 +66,7 @@ def test_a_control_frame_says_what_is_to_happen(frame: object, meaning: object) 
         ('{"type": "user", "content": " "}', "a user frame's content is empty"),
         (
             '{"type": "user", "content": [{"type": "text", "text": "a"}, {"type": "image"}]}',
-            "an input frame's content[1].type must be text, not 'image'",
+            "an input frame's content[1] has no 'source'",
         ),
         (
             '{"type": "user", "content": [{"type": "text", "text": "a", "x": 1}]}',

@@ -16,6 +16,7 @@ from caliban_agent_core.compaction import Compaction
 from caliban_agent_core.dispatch import Dispatcher
 from caliban_agent_core.gate import Gate
 from caliban_agent_core.hooks import HookCaller
+from caliban_agent_core.images import target_of
 from caliban_agent_core.learned import Learned
 from caliban_agent_core.loop import Loop
 from caliban_agent_core.nudge import Nudges
@@ -29,7 +30,7 @@ from caliban_agent_core.tasks import RunTasks
 from caliban_agent_core.toolset import ToolSnapshots, source_of
 from caliban_agent_core.turn import Turn
 from caliban_common.event import AgentEvent, OutputT, RunEnd
-from caliban_common.history import Repairer, TargetModel
+from caliban_common.history import Repairer
 from caliban_common.hook import Hooks
 from caliban_common.message import Message, NewId, new_id, user
 from caliban_common.message import system as system_message
@@ -228,7 +229,7 @@ class Agent:
             turn=Turn(caller, dispatcher, state, options),
             hooks=hooks,
             tasks=tasks,
-            repairer=Repairer(TargetModel(family=self.provider.family, model=self.model)),
+            repairer=Repairer(target_of(self.provider, self.model)),
             compaction=self._compaction(hooks),
             nudges=Nudges(),
             prefix=watch,

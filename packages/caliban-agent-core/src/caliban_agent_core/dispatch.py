@@ -30,7 +30,7 @@ from caliban_common.canonical import canonical_arguments
 from caliban_common.event import ApprovalAsked, ApprovalGiven, ToolCallEnd, ToolCallReady
 from caliban_common.history import INTERRUPTED, interrupted
 from caliban_common.masked import masked_output
-from caliban_common.message import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from caliban_common.message import ResultPart, TextBlock, ToolResultBlock, ToolUseBlock
 from caliban_common.text import one_line
 from caliban_common.tool import Tool, ToolContext, ToolOutput
 
@@ -298,7 +298,7 @@ class Dispatcher:
             session_id=options.session_id,
             tool_use_id=call.id,
         )
-        content: tuple[TextBlock | ImageBlock, ...] = capped.content
+        content: tuple[ResultPart, ...] = capped.content
         if context:
             content = (*content, TextBlock(text=context))
         return ToolResultBlock(tool_use_id=call.id, content=content, is_error=output.is_error)

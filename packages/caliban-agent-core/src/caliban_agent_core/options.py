@@ -27,7 +27,9 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     is off. `no_edit_nudge_turns` counts only where a tool of kind `edit` is offered. `overflow_dir` receives
     results longer than `tool_result_cap_chars`. A conversation shorter than `min_cache_tokens` gets no marker
     of the prompt cache of its own. `agent` is the name under which tools speak of this agent; empty is the
-    main one. What `masker` knows is taken out of what tools and hooks say, before anything else is done with
+    main one. With `strict_media` a prompt with images or PDFs that the model is known not to take ends the
+    run before anything is sent; without it, and always for older ones and those of tools, words take their
+    place. What `masker` knows is taken out of what tools and hooks say, before anything else is done with
     it.
     """
 
@@ -54,3 +56,4 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     no_edit_nudge_turns: int = 0
     event_buffer: int = 1024
     masker: Masker | None = None
+    strict_media: bool = True

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, write_atomic
-from caliban_common.message import Block, ImageBlock, Message, TextBlock, ToolResultBlock
+from caliban_common.message import Block, Message, TextBlock, ToolResultBlock
 from caliban_common.text import clean, one_line
 from caliban_common.tool import ToolOutput
 
@@ -25,7 +25,7 @@ DEVICES = r"(?i)(con|prn|aux|nul|com\d|lpt\d)"
 def cap_output(
     output: ToolOutput, *, cap_chars: int, directory: Path | None, session_id: str, tool_use_id: str
 ) -> ToolOutput:
-    """`output` with at most about `cap_chars` characters of text; 0 is no cap. Images stay as they are.
+    """`output` with at most about `cap_chars` characters of text; 0 is no cap. Images and documents stay.
 
     What is longer becomes a note and, as far as the cap leaves room, the first and last `KEPT_CHARS`
     characters. The whole text goes to `<directory>/<session_id>/<tool_use_id>.txt`, for its owner only; that
@@ -37,8 +37,8 @@ def cap_output(
     text = output.text
     note = _note(text, directory, session_id, tool_use_id)
     shown = _shortened(text, note, cap_chars)
-    images = (block for block in output.content if isinstance(block, ImageBlock))
-    return replace(output, content=(TextBlock(text=shown), *images))
+    shows = (block for block in output.content if not isinstance(block, TextBlock))
+    return replace(output, content=(TextBlock(text=shown), *shows))
 
 
 def cap_history(

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from caliban_common.event import ChildEvent, ToolProgress
-from caliban_common.message import ImageBlock, TextBlock
+from caliban_common.message import ResultPart, TextBlock
 
 ToolKind: TypeAlias = Literal["read", "edit", "execute", "network", "session", "other"]
 """What a call can do at most: `read` runs in plan mode, `edit` counts as progress on files, `session` changes
@@ -104,7 +104,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
 class ToolOutput(Struct, frozen=True, kw_only=True):
     """What a call gave: `content` for the model, `details` for a screen. Failure is a value."""
 
-    content: tuple[TextBlock | ImageBlock, ...]
+    content: tuple[ResultPart, ...]
     is_error: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)
 

@@ -8,19 +8,31 @@ from __future__ import annotations
 import codecs
 import json
 from collections import deque
-from typing import Final, Literal, Protocol, TypeAlias
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, assert_never
 
 import anyio
 from msgspec import Struct
 
 from caliban_common.decoding import decode_text
 from caliban_common.errors import DataError
-from caliban_common.message import Message, TextBlock
+from caliban_common.message import (
+    Base64Source,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    Source,
+    TextBlock,
+)
 from caliban_common.tagged import Tagged
 from caliban_common.text import one_line
 from caliban_common.typed import typed
 from caliban_headless.errors import BadInput, HeadlessError, InputTooLarge, MissingInput
 from caliban_headless.stdin import Stdin
+
+if TYPE_CHECKING:
+    from caliban_images import MediaLimits
 
 MAX_TEXT_BYTES = 10 * 1024 * 1024
 MAX_FRAME_BYTES = 10 * 1024 * 1024
@@ -82,10 +94,12 @@ class FrameSource:
     `pump` runs beside the runs and fills the queue. What is meant for the `run` at work reaches it at once:
     an `interrupt`, the end of one call by `stop_task`, a prompt with the priority `next`. A prompt with the
     priority `now` ends that run, and stands before those that wait. What is malformed ends the input: the
-    frames before it are still answered.
+    frames before it are still answered. Images and PDFs are made to fit `media`, what the model takes when
+    their prompt's turn has come; without it they stay as they came.
     """
 
-    def __init__(self, stdin: Stdin, run: RunAtWork) -> None:
+    def __init__(self, stdin: Stdin, run: RunAtWork, media: Callable[[], MediaLimits] | None = None) -> None:
+        self._media = media
         self._stdin = stdin
         self._run = run
         self._queue: deque[Message | Operation] = deque()
@@ -100,9 +114,9 @@ class FrameSource:
         try:
             while (chunk := await self._stdin.read()) is not None:
                 buffer += chunk
-                self._take_lines(buffer)
+                await self._take_lines(buffer)
             if buffer.strip():
-                self._take(bytes(buffer))
+                await self._take(bytes(buffer))
         except HeadlessError as error:
             self._error = error
         self._ended = True
@@ -123,7 +137,8 @@ class FrameSource:
             news = self._news
             await news.wait()
         self._given += 1
-        return self._queue.popleft()
+        asked = self._queue.popleft()
+        return await self._fitted(asked) if isinstance(asked, Message) else asked
 
     async def last(self) -> bool:
         """Whether the input has ended by now; an end that is about to be read counts."""
@@ -132,21 +147,28 @@ class FrameSource:
                 await self._news.wait()
         return self._ended
 
+    async def _fitted(self, message: Message) -> Message:
+        if self._media is None or not _holds_media(message):
+            return message
+        from caliban_headless.media import fitted
+
+        return await fitted(message, self._media())
+
     def _take_unread(self) -> bool:
         """Put what no run has read any more before what waits; whether anything waits."""
         self._queue.extendleft(reversed(self._run.unread()))
         return bool(self._queue)
 
-    def _take_lines(self, buffer: bytearray) -> None:
+    async def _take_lines(self, buffer: bytearray) -> None:
         start = 0
         while (end := buffer.find(b"\n", start)) >= 0:
-            self._take(bytes(buffer[start:end]))
+            await self._take(bytes(buffer[start:end]))
             start = end + 1
         del buffer[:start]
         if len(buffer) > MAX_FRAME_BYTES:
             raise InputTooLarge(f"an input frame has more than {MAX_FRAME_BYTES:,} bytes")
 
-    def _take(self, line: bytes) -> None:
+    async def _take(self, line: bytes) -> None:
         if not line.strip():
             return
         match parse_frame(line):
@@ -155,7 +177,7 @@ class FrameSource:
             case StopTask(task_id=task_id):
                 self._run.stop_call(task_id)
             case Prompt(message=message, priority="next"):
-                self._run.steer(message)
+                self._run.steer(await self._fitted(message))
                 self._tell()
             case Prompt(message=message, priority="now"):
                 self._run.interrupt()
@@ -212,10 +234,26 @@ Priority: TypeAlias = Literal["later", "next", "now"]
 """When a prompt is read: in its turn, with the next turn of the run at work, or at once, which ends that."""
 
 
+class ImagePart(Tagged, frozen=True, kw_only=True, tag="image", forbid_unknown_fields=True):
+    """An image of a prompt, in the frame or behind an address."""
+
+    source: Source
+
+
+class DocumentPart(Tagged, frozen=True, kw_only=True, tag="document", forbid_unknown_fields=True):
+    """A PDF of a prompt."""
+
+    source: Base64Source
+    title: str | None = None
+
+
+Part: TypeAlias = TextPart | ImagePart | DocumentPart
+
+
 class UserFrame(Tagged, frozen=True, kw_only=True, tag="user", forbid_unknown_fields=True):
     """A prompt."""
 
-    content: str | tuple[TextPart, ...]
+    content: str | tuple[Part, ...]
     priority: Priority = "later"
 
 
@@ -285,9 +323,25 @@ def _control(frame: ControlFrame) -> Operation | InterruptFrame | StopTask:
     return InterruptFrame() if frame.subtype == "interrupt" else Operation(name=frame.subtype)
 
 
-def _prompt_blocks(frame: UserFrame) -> tuple[TextBlock, ...]:
-    texts = [frame.content] if isinstance(frame.content, str) else [part.text for part in frame.content]
-    blocks = tuple(TextBlock(text=text) for text in texts if text.strip())
+def _holds_media(message: Message) -> bool:
+    return any(not isinstance(block, TextBlock) for block in message.content)
+
+
+def _prompt_blocks(frame: UserFrame) -> tuple[Block, ...]:
+    parts = (TextPart(text=frame.content),) if isinstance(frame.content, str) else frame.content
+    blocks = tuple(_block(part) for part in parts if not isinstance(part, TextPart) or part.text.strip())
     if not blocks:
         raise BadInput("a user frame's content is empty")
     return blocks
+
+
+def _block(part: Part) -> Block:
+    match part:
+        case TextPart():
+            return TextBlock(text=part.text)
+        case ImagePart():
+            return ImageBlock(source=part.source)
+        case DocumentPart():
+            return DocumentBlock(source=part.source, title=part.title)
+        case _:
+            assert_never(part)

@@ -288,6 +288,18 @@ SCHEMA: Final[tuple[Key, ...]] = (
         doc="Plugins; their package owns the form.",
         later="plugins are",
     ),
+    Key(
+        path="images.max_bytes",
+        form={"type": "integer", "minimum": 10_000},
+        default=5_242_880,
+        doc="Bytes of an image as it is sent, before base64, where the model does not take less.",
+    ),
+    Key(
+        path="images.downscale_target",
+        form={"type": "integer", "minimum": 64},
+        default=1568,
+        doc="Pixels of the longer side that an image is scaled down to, where that can be done here.",
+    ),
     # appearance
     Key(
         path="output_style",

@@ -22,6 +22,7 @@ from caliban_tools_builtin.specs import builtin_specs, needed_option
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
+    from caliban_images import MediaLimits
     from caliban_tools_builtin.fence import Fence
     from caliban_tools_builtin.fs.tracker import ReadTracker
     from caliban_tools_builtin.search.engine import SearchEngine
@@ -41,7 +42,8 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     without credentials, or with `strict_environment` only those that are known to be harmless; none of them
     gets a value that `masker` knows. Without a `board` the tools that change the session are left out;
     without an `asker` questions are declined. Commands in the background live in `tasks`; without it there
-    are none. `web` makes a client for each page, `search` says who searches. `permits` judges what a
+    are none. `web` makes a client for each page, `search` says who searches. `media` says what the
+    model takes of images and PDFs at the moment. `permits` judges what a
     call leads to, such as a redirect, as if it were a call of its own.
     """
 
@@ -59,6 +61,7 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     tasks: TaskGroup | None = None
     web: Callable[[], WebClient] | None = None
     search: Callable[[], SearchService] | None = None
+    media: Callable[[], MediaLimits] | None = None
     permits: Callable[[ToolSpec, Mapping[str, Any]], bool] = lambda spec, args: True
 
 
@@ -154,7 +157,7 @@ class _Parts:
             case "Read":
                 from caliban_tools_builtin.fs.read import Read
 
-                return Read(self.fence, self.ledger)
+                return Read(self.fence, self.ledger, self._options.media)
             case "Write":
                 from caliban_tools_builtin.fs.write import Write
 

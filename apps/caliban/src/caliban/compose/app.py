@@ -18,7 +18,7 @@ from caliban.compose.agent import Judges, agent_options, build_agent, build_judg
 from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
 from caliban.compose.ahead import load_while_asked
 from caliban.compose.board import Board
-from caliban.compose.choice import ModelInputs
+from caliban.compose.choice import ModelInputs, is_strict
 from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.host import Host, this_host
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error, masked_notice
@@ -48,6 +48,7 @@ from caliban_settings import Settings
 if TYPE_CHECKING:
     from caliban_agent_core.ports import Approver
     from caliban_drive.structured import AnswerSchema
+    from caliban_images import MediaLimits
 
 
 PLANNING = Notice(
@@ -77,6 +78,11 @@ class App(Struct, frozen=True, kw_only=True):
     sessions: Sessions
     reporter: Reporter
     masker: Masker
+    strict_media: bool = True
+
+    def media(self) -> MediaLimits:
+        """What the model takes of images and PDFs."""
+        return limits_of(self.model, self.settings)
 
     def session(self, *, schema: AnswerSchema | None = None, approver: Approver | None = None) -> Session:
         """The conversation that the flags name, open for writing; its answers are held to `schema`.
@@ -88,7 +94,7 @@ class App(Struct, frozen=True, kw_only=True):
         saved = self.sessions.open(provider=self.model.name, model=self.model.model)
         shape = schema.native if schema is not None else None
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
-        limits = replace(limits, masker=self.masker)
+        limits = replace(limits, masker=self.masker, strict_media=self.strict_media)
         judges = build_judges(self.permissions, self.hooks, approver)
         session = Session(
             build_agent(self.model, self._offered(judges), judges, limits),
@@ -153,13 +159,11 @@ async def open_app(
     workspace = build_workspace(options.workspace.workspace)
     settings = build_settings(options.settings, workspace)
     sessions = find_sessions(options.session, workspace)
-    in_vain = check_unbuilt(settings, options.extensions)
-    warnings = (*about_variables(host.environ), *settings.warnings, *in_vain, *sessions.saved.warnings)
-    _say_all(warnings, "warning", reporter)
+    warned = (*settings.warnings, *check_unbuilt(settings, options.extensions), *sessions.saved.warnings)
+    _say_all((*about_variables(host.environ), *warned), "warning", reporter)
     kinds = agent_kinds(options, settings, workspace, reporter)
     permissions = _permissions(options, settings, workspace, sessions.saved, kinds, reporter)
-    shows_costs = output_format(options.output.output_format).is_data or not options.output.quiet
-    costs = build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
+    costs = _costs(options, settings, host)
     inputs = _model_inputs(options, settings, host, workspace, sessions.saved)
     plain = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
     model = replace(plain, provider=load_while_asked(MaskedProvider(plain.provider, host.masker), tasks))
@@ -174,6 +178,7 @@ async def open_app(
             board=Board(permissions),
             tasks=tasks,
             report=reporter,
+            media=lambda: limits_of(model, settings),
         )
         shared = AgentInputs(
             definitions=kinds, model=plain, masker=host.masker, permissions=permissions, workspace=workspace
@@ -192,12 +197,25 @@ async def open_app(
             sessions=sessions,
             reporter=reporter,
             masker=host.masker,
+            strict_media=is_strict(host.environ),
         )
     except Exception as error:
         mask_error(error, host.masker)
         raise
     finally:
         await close_provider(model.provider, reporter)
+
+
+def _costs(options: Options, settings: Settings, host: Host) -> RunCosts:
+    are_shown = output_format(options.output.output_format).is_data or not options.output.quiet
+    return build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=are_shown)
+
+
+def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:
+    """What `model` takes of images and PDFs; looked at when there is one."""
+    from caliban.compose.media import media_limits
+
+    return media_limits(model, settings)
 
 
 def _model_inputs(

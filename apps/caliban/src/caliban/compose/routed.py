@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
+from caliban.compose.choice import is_strict
 from caliban.compose.costs import RunCosts
 from caliban.compose.resolved import ResolvedModel
 from caliban.compose.routes import FALLBACK_ID, SUB_AGENTS, SUMMARIES, Routing
@@ -25,10 +26,6 @@ from caliban_model_router import (
     Switch,
 )
 from caliban_provider.provider import Provider
-
-STRICT = "CALIBAN_STRICT_ROUTING"
-UNSET = ("0", "false", "no", "off")
-"""What the variable says to let a request with pictures go to a model that sees none."""
 
 
 class RouterContext(Struct, frozen=True, kw_only=True):
@@ -50,7 +47,7 @@ def routed_model(
             RouterOptions(
                 on_switch=lambda switch: context.on_warning(_warned(switch)),
                 budget=_budget(context.costs),
-                strict=context.environ.get(STRICT, "").lower() not in UNSET,
+                strict=is_strict(context.environ),
             ),
         )
     except RouterConfigError as error:

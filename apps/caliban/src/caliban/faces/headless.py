@@ -81,7 +81,7 @@ async def _drive(options: Options, target: CancelTarget, state: OutputState, tas
         gc.enable()
         if prompt is not None:
             return await driver.run(OnePrompt(prompt))
-        return await _answer_frames(driver, session)
+        return await _answer_frames(driver, app, session)
 
 
 async def _unless_cancelled(target: CancelTarget, work: Callable[[], Awaitable[T]], what: str) -> T:
@@ -104,13 +104,14 @@ async def _prompt(app: App) -> Message | None:
             fenced=app.options.workspace.restrict_paths,
             roots=roots_of(app.settings, app.workspace),
             report=app.reporter,
+            media=app.media,
         )
     )
 
 
-async def _answer_frames(driver: Driver, session: Session) -> int:
+async def _answer_frames(driver: Driver, app: App, session: Session) -> int:
     async with anyio.create_task_group() as group:
-        frames = FrameSource(Stdin(), session)
+        frames = FrameSource(Stdin(), session, app.media)
         group.start_soon(frames.pump)
         code = await driver.run(frames)
         group.cancel_scope.cancel()
