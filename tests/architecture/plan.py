@@ -43,6 +43,7 @@ FLOORS: Mapping[str, int] = {
     "caliban_checkpoint": 2,
     "caliban_supervisor": 2,
     "caliban_drive": 3,
+    "caliban_replay": 3,
     "caliban_commands": 3,
     "caliban_headless": 4,
     "caliban_tui": 4,
@@ -66,6 +67,7 @@ NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
     "caliban_checkpoint": (COMMON, "caliban_sessions"),
     "caliban_supervisor": (COMMON, PROCESS, "caliban_worktrees"),
     "caliban_commands": (COMMON, "caliban_drive"),
+    "caliban_replay": (COMMON, PROVIDER, "caliban_agent_core"),
 }
 """What a package may import where its floor alone says too much or too little. Floor 1: floor 0."""
 

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from caliban.cli.options import ModelOptions, WorkspaceOptions
-from caliban.compose.permissions import Permissions
 from caliban.compose.resolved import ResolvedModel
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.gate import Gate
 from caliban_agent_core.options import AgentOptions
+from caliban_agent_core.ports import Rules
 from caliban_common.hook import Hooks
+from caliban_common.message import NewId, new_id
 from caliban_common.paths import cache_dir
 from caliban_common.tool import ToolSource
 from caliban_settings import Settings
@@ -22,19 +23,22 @@ NO_EDIT_NUDGE_TURNS = 10
 def build_agent(
     resolved: ResolvedModel,
     tools: ToolSource,
-    permissions: Permissions,
+    rules: Rules,
     hooks: Hooks | None,
     options: AgentOptions,
+    *,
+    new_id: NewId = new_id,
 ) -> Agent:
     """The agent behind one session."""
     return Agent(
         resolved.provider,
         resolved.model,
         tools=tools,
-        gate=Gate(rules=permissions),
+        gate=Gate(rules=rules),
         hooks=hooks,
         options=options,
         compactor=resolved.compactor,
+        new_id=new_id,
     )
 
 

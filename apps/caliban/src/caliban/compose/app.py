@@ -22,15 +22,15 @@ from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.host import Host, this_host
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error, masked_notice
-from caliban.compose.model import resolve_model
 from caliban.compose.permissions import Permissions, build_permissions
 from caliban.compose.provider import close_provider
 from caliban.compose.resolved import ResolvedModel
-from caliban.compose.session import SavedSession, Sessions, find_sessions
+from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.settings import build_settings, check_unbuilt
 from caliban.compose.system import build_system, is_default
 from caliban.compose.toolnames import check_tool_names, unknown_of_agents
 from caliban.compose.tools import ToolInputs, build_tools
+from caliban.compose.wiring import USUAL, Wiring
 from caliban.compose.workspace import build_workspace
 from caliban_agent_core.subagent.definition import AgentDefinition
 from caliban_agent_core.subagent.spec import agent_spec
@@ -74,6 +74,8 @@ class App(Struct, frozen=True, kw_only=True):
     sessions: Sessions
     reporter: Reporter
     masker: Masker
+    kinds: tuple[AgentDefinition, ...] = ()
+    wiring: Wiring = USUAL
 
     def session(self, *, schema: AnswerSchema | None = None) -> Session:
         """The conversation that the flags name, open for writing; its answers are held to `schema`.
@@ -83,14 +85,20 @@ class App(Struct, frozen=True, kw_only=True):
         saved = self.sessions.open(provider=self.model.name, model=self.model.model)
         shape = schema.native if schema is not None else None
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
-        limits = replace(limits, masker=self.masker)
+        limits = self.wiring.options(replace(limits, masker=self.masker))
+        rules, new_id = self.wiring.rules(self.permissions), self.wiring.new_id
         session = Session(
-            build_agent(self.model, self.tools, self.permissions, self.hooks, limits),
+            build_agent(self.model, self.tools, rules, self.hooks, limits, new_id=new_id),
             id=saved.id,
             messages=saved.messages,
             store=None if saved.store is None else MaskedStore(saved.store, self.masker),
             prefix=saved.prefix,
-            parts=SessionParts(start=self._start(saved), costs=self.costs, reporter=self.reporter),
+            parts=SessionParts(
+                start=self._start(saved),
+                costs=self.wiring.costs(self.costs),
+                reporter=self.reporter,
+                new_id=new_id,
+            ),
         )
         self._install_system(session, schema)
         self.board.session = session
@@ -121,20 +129,26 @@ class App(Struct, frozen=True, kw_only=True):
 
 @asynccontextmanager
 async def open_app(
-    options: Options, report: Report, host: Host | None = None, *, tasks: TaskGroup | None = None
+    options: Options,
+    report: Report,
+    host: Host | None = None,
+    *,
+    tasks: TaskGroup | None = None,
+    wiring: Wiring = USUAL,
 ) -> AsyncIterator[App]:
     """The app that `options` ask for, its provider ready to be asked; `report` hears of it meanwhile.
 
     `host` is this process unless another one is given: its runner starts every program. Commands in the
-    background live in `tasks`, which the face ends after the app, and so does what is loaded ahead.
+    background live in `tasks`, which the face ends after the app, and so does what is loaded ahead. `wiring`
+    is another one where the run is recorded, or played again.
 
     Raises the errors of flags, settings, sessions, rules and keys, before anything is sent or written.
     """
     host = host or this_host()
-    reporter = Reporter(lambda notice: report(masked_notice(notice, host.masker)))
+    reporter = wiring.reporter(lambda notice: report(masked_notice(notice, host.masker)))
     workspace = build_workspace(options.workspace.workspace)
     settings = build_settings(options.settings, workspace)
-    sessions = find_sessions(options.session, workspace)
+    sessions = wiring.sessions(options.session, workspace)
     in_vain = check_unbuilt(settings, options.extensions)
     warnings = (*about_variables(host.environ), *settings.warnings, *in_vain, *sessions.saved.warnings)
     _say_all(warnings, "warning", reporter)
@@ -143,8 +157,9 @@ async def open_app(
     shows_costs = output_format(options.output.output_format).is_data or not options.output.quiet
     costs = build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
     inputs = _model_inputs(options, settings, host, workspace, sessions.saved)
-    plain = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
-    model = replace(plain, provider=load_while_asked(MaskedProvider(plain.provider, host.masker), tasks))
+    plain = wiring.resolve(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
+    model = wiring.model(replace(plain, provider=MaskedProvider(plain.provider, host.masker)))
+    model = replace(model, provider=load_while_asked(model.provider, tasks))
     try:
         await make_ready(model.provider)
         tools = ToolInputs(
@@ -158,9 +173,16 @@ async def open_app(
             report=reporter,
         )
         shared = AgentInputs(
-            definitions=kinds, model=plain, masker=host.masker, permissions=permissions, workspace=workspace
+            definitions=kinds,
+            model=plain,
+            masker=host.masker,
+            permissions=permissions,
+            workspace=workspace,
+            wiring=wiring,
         )
-        offered = with_agents(_usable(_offered(tools, kinds), model, reporter), shared, options, settings)
+        offered = with_agents(
+            wiring.tools(_usable(_offered(tools, kinds), model, reporter)), shared, options, settings
+        )
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
@@ -174,6 +196,8 @@ async def open_app(
             sessions=sessions,
             reporter=reporter,
             masker=host.masker,
+            kinds=kinds,
+            wiring=wiring,
         )
     except Exception as error:
         mask_error(error, host.masker)

@@ -1,0 +1,1 @@
+"""Recordings of runs: written, read, and played again through the same loop."""
