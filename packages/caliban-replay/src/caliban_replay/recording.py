@@ -47,7 +47,7 @@ from caliban_replay.lines import (
     ToolsLine,
 )
 from caliban_replay.pieces import event_from_data
-from caliban_replay.tape import read_home
+from caliban_replay.tape import START, read_home
 
 MAX_BYTES: Final = 1 << 30
 
@@ -132,8 +132,6 @@ class Recording:
                 self.tools[line.number] = line.specs
             case EndLine():
                 self.code = line.code
-            case _:
-                pass
 
     def _add_ordered(self, line: Line) -> None:
         place = len(self.ordered)
@@ -238,7 +236,9 @@ def load_recording(path: Path, *, home: str) -> Recording:
         raise kind(error.message, hint=error.hint) from error
     except CalibanError as error:
         raise RecordingBroken(error.message, hint=error.hint) from error
-    whole, _, _ = data.rpartition(b"\n")
+    whole, newline, _ = data.rpartition(b"\n")
+    if not newline and data.startswith(START):
+        raise RecordingBroken(f"{path} is no whole recording: it was cut off in its first line")
     lines = whole.split(b"\n")
     recording = Recording(_head(lines[0], path, home))
     for number, line in enumerate(lines[1:], 2):

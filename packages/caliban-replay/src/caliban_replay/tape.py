@@ -53,7 +53,7 @@ PART_EVENTS: Final = 256
 PART_S: Final = 0.25
 """How many events of a reply, and for how long, are gathered before they are written."""
 HEAD_BYTES: Final = 64
-_START: Final = b'{"type":"recording",'
+START: Final = b'{"type":"recording",'
 _OWN: Final = frozenset({"model", "messages", "max_tokens", "tools", "agent"})
 
 
@@ -212,14 +212,14 @@ class Tape:
         if self._descriptor is None or self.error is not None:
             return
         try:
-            if data.startswith(_START):
+            if data.startswith(START):
                 os.ftruncate(self._descriptor, 0)
             view = memoryview(data)
             while view:
                 view = view[os.write(self._descriptor, view) :]
         except OSError as error:
             self.error = failed("write", self._path, error)
-            if self.on_failure is not None and not data.startswith(_START):
+            if self.on_failure is not None and not data.startswith(START):
                 self.on_failure(self.error)
 
 
@@ -259,7 +259,7 @@ def _opened(path: Path) -> int:
         words = failed("write", path, error)
         raise RecordingUnwritable(f"nothing can be recorded: {words.message}", hint=words.hint) from error
     start = os.read(descriptor, HEAD_BYTES)
-    if start and not start.startswith(_START):
+    if start and not start.startswith(START):
         os.close(descriptor)
         raise RecordingUnwritable(f"{path} holds something that is no recording; it is left alone", hint=ways)
     if hasattr(os, "fchmod"):
