@@ -417,7 +417,7 @@ def test_a_run_that_was_killed_leaves_what_there_was(cli):
     process.communicate(timeout=HANG_S)
     again = replayed(cli)
     assert again.code == 1
-    assert [frame["tool_use_id"] for frame in again.of("tool_result")][0] == "t1"
+    assert again.of("tool_result")[0]["tool_use_id"] == "t1"
     assert "the recording was cut off after line" in again.err
     assert "the recording ends here" in again.frames[-1]["error"]
 

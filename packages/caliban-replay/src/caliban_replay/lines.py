@@ -69,29 +69,29 @@ class Head(Tagged, frozen=True, kw_only=True, tag="recording"):
     scene: Scene
 
 
-class Line(Tagged, frozen=True, kw_only=True):
+class RecordedLine(Tagged, frozen=True, kw_only=True):
     """Any other line; `at_s` counts from the beginning of the recording."""
 
     at_s: Seconds
 
 
-class PromptLine(Line, frozen=True, kw_only=True, tag="prompt"):
+class PromptLine(RecordedLine, frozen=True, kw_only=True, tag="prompt"):
     """A prompt comes in."""
 
     message: Message
 
 
-class OperationLine(Line, frozen=True, kw_only=True, tag="operation"):
+class OperationLine(RecordedLine, frozen=True, kw_only=True, tag="operation"):
     """Something else is asked for between two prompts."""
 
     name: str
 
 
-class InputEndLine(Line, frozen=True, kw_only=True, tag="input_end"):
+class InputEndLine(RecordedLine, frozen=True, kw_only=True, tag="input_end"):
     """There is no further prompt."""
 
 
-class InputErrorLine(Line, frozen=True, kw_only=True, tag="input_error"):
+class InputErrorLine(RecordedLine, frozen=True, kw_only=True, tag="input_error"):
     """What came in is no prompt; `kind` is the name of the error."""
 
     kind: str
@@ -99,27 +99,27 @@ class InputErrorLine(Line, frozen=True, kw_only=True, tag="input_error"):
     hint: str | None = None
 
 
-class LastLine(Line, frozen=True, kw_only=True, tag="last"):
+class LastLine(RecordedLine, frozen=True, kw_only=True, tag="last"):
     """Whether the input was known to have ended when that was asked."""
 
     value: bool
 
 
-class ToolsLine(Line, frozen=True, kw_only=True, tag="tools"):
+class ToolsLine(RecordedLine, frozen=True, kw_only=True, tag="tools"):
     """Tools as requests offer them, by the `number` that requests name."""
 
     number: Number
     specs: tuple[ToolSpec, ...]
 
 
-class CapabilitiesLine(Line, frozen=True, kw_only=True, tag="capabilities"):
+class CapabilitiesLine(RecordedLine, frozen=True, kw_only=True, tag="capabilities"):
     """What the provider says of a model."""
 
     model: str
     value: Capabilities
 
 
-class ChildLine(Line, frozen=True, kw_only=True, tag="child"):
+class ChildLine(RecordedLine, frozen=True, kw_only=True, tag="child"):
     """A sub-agent that asked for the model `wanted` asks `model`, on a lane of its own."""
 
     lane: Number
@@ -128,7 +128,7 @@ class ChildLine(Line, frozen=True, kw_only=True, tag="child"):
     has_summarizer: bool = False
 
 
-class RequestLine(Line, frozen=True, kw_only=True, tag="request"):
+class RequestLine(RecordedLine, frozen=True, kw_only=True, tag="request"):
     """A model is asked. Of the request before on this `lane` the first `keep` messages stay.
 
     Lane 0 is that of the main agent. `rest` are members of the request beside those that stand here.
@@ -144,7 +144,7 @@ class RequestLine(Line, frozen=True, kw_only=True, tag="request"):
     rest: Mapping[str, Any] = field(default_factory=dict)
 
 
-class ReplyLine(Line, frozen=True, kw_only=True, tag="reply"):
+class ReplyLine(RecordedLine, frozen=True, kw_only=True, tag="reply"):
     """What came since the line before; `ended` says that this was all of the reply."""
 
     call: Number
@@ -152,14 +152,14 @@ class ReplyLine(Line, frozen=True, kw_only=True, tag="reply"):
     ended: bool = False
 
 
-class ReplyErrorLine(Line, frozen=True, kw_only=True, tag="reply_error"):
+class ReplyErrorLine(RecordedLine, frozen=True, kw_only=True, tag="reply_error"):
     """The call failed; see `faults`."""
 
     call: Number
     error: Mapping[str, Any]
 
 
-class SummaryLine(Line, frozen=True, kw_only=True, tag="summary"):
+class SummaryLine(RecordedLine, frozen=True, kw_only=True, tag="summary"):
     """A model of its own has summarised for `lane`: the history after that, or why not."""
 
     lane: Number
@@ -169,7 +169,7 @@ class SummaryLine(Line, frozen=True, kw_only=True, tag="summary"):
     hint: str | None = None
 
 
-class CallLine(Line, frozen=True, kw_only=True, tag="call"):
+class CallLine(RecordedLine, frozen=True, kw_only=True, tag="call"):
     """A tool begins. `agent` is whose call it is, empty the main one's."""
 
     number: Number
@@ -187,7 +187,7 @@ class OutputData(Tagged, frozen=True, kw_only=True, tag="output"):
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-class ResultLine(Line, frozen=True, kw_only=True, tag="result"):
+class ResultLine(RecordedLine, frozen=True, kw_only=True, tag="result"):
     """A tool has ended; `invalid` is what it said of arguments that do not fit."""
 
     number: Number
@@ -195,21 +195,21 @@ class ResultLine(Line, frozen=True, kw_only=True, tag="result"):
     invalid: str = ""
 
 
-class BackgroundLine(Line, frozen=True, kw_only=True, tag="background"):
+class BackgroundLine(RecordedLine, frozen=True, kw_only=True, tag="background"):
     """The call `number` leaves work to the background."""
 
     number: Number
     title: str
 
 
-class BackgroundResultLine(Line, frozen=True, kw_only=True, tag="background_result"):
+class BackgroundResultLine(RecordedLine, frozen=True, kw_only=True, tag="background_result"):
     """What came of that."""
 
     number: Number
     output: OutputData
 
 
-class DecisionLine(Line, frozen=True, kw_only=True, tag="decision"):
+class DecisionLine(RecordedLine, frozen=True, kw_only=True, tag="decision"):
     """What the rules said to a call."""
 
     tool: str
@@ -217,7 +217,7 @@ class DecisionLine(Line, frozen=True, kw_only=True, tag="decision"):
     decision: Decision
 
 
-class NoticeLine(Line, frozen=True, kw_only=True, tag="notice"):
+class NoticeLine(RecordedLine, frozen=True, kw_only=True, tag="notice"):
     """What a person was told beside the answer."""
 
     subtype: str
@@ -227,7 +227,7 @@ class NoticeLine(Line, frozen=True, kw_only=True, tag="notice"):
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-class CostsLine(Line, frozen=True, kw_only=True, tag="costs"):
+class CostsLine(RecordedLine, frozen=True, kw_only=True, tag="costs"):
     """What was spent by now."""
 
     total_usd: float
@@ -235,14 +235,14 @@ class CostsLine(Line, frozen=True, kw_only=True, tag="costs"):
     by_agent: tuple[tuple[str, Usage, float | None], ...]
 
 
-class ActionLine(Line, frozen=True, kw_only=True, tag="action"):
+class ActionLine(RecordedLine, frozen=True, kw_only=True, tag="action"):
     """A person, or a program, did something to the run at work."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
-class EndLine(Line, frozen=True, kw_only=True, tag="end"):
+class EndLine(RecordedLine, frozen=True, kw_only=True, tag="end"):
     """The run is over, with this exit code."""
 
     code: int

@@ -13,7 +13,7 @@ from typing import Final
 import anyio
 import anyio.lowlevel
 
-from caliban_replay.lines import HAPPENING, Line
+from caliban_replay.lines import HAPPENING, RecordedLine
 
 SETTLE_STEPS: Final = 10
 """How often the event loop goes round between two lines: what the last one set going gets that far."""
@@ -29,9 +29,9 @@ class Playhead:
 
     def __init__(
         self,
-        lines: Sequence[Line],
+        lines: Sequence[RecordedLine],
         *,
-        happens: Callable[[Line], None],
+        happens: Callable[[RecordedLine], None],
         on_stuck: Callable[[int], None],
         patience_s: float = PATIENCE_S,
     ) -> None:
@@ -65,7 +65,7 @@ class Playhead:
         self._held = self._held and self._head != place
         self._news.set()
 
-    def upcoming(self) -> Iterator[Line]:
+    def upcoming(self) -> Iterator[RecordedLine]:
         """What happens before anything is waited for again."""
         is_taken = self._held or self._head in self._over
         for line in self._lines[self._head + is_taken :]:

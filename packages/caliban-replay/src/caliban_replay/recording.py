@@ -37,7 +37,7 @@ from caliban_replay.lines import (
     DecisionLine,
     EndLine,
     Head,
-    Line,
+    RecordedLine,
     ReplyErrorLine,
     ReplyLine,
     RequestLine,
@@ -77,7 +77,7 @@ class Recording:
 
     def __init__(self, head: Head) -> None:
         self.head = head
-        self.ordered: list[Line] = []
+        self.ordered: list[RecordedLine] = []
         self.asked: list[int] = []
         self.calls: dict[int, RecordedCall] = {}
         self.lanes: dict[int, list[RecordedCall]] = {}
@@ -133,7 +133,7 @@ class Recording:
             case EndLine():
                 self.code = line.code
 
-    def _add_ordered(self, line: Line) -> None:
+    def _add_ordered(self, line: RecordedLine) -> None:
         place = len(self.ordered)
         self.ordered.append(line)
         match line:

@@ -24,7 +24,7 @@ from caliban_provider.errors import ProviderError
 from caliban_replay.difference import Difference
 from caliban_replay.draws import Draws
 from caliban_replay.errors import RecordingEnded
-from caliban_replay.lines import ActionLine, CostsLine, Line, NoticeLine
+from caliban_replay.lines import ActionLine, CostsLine, RecordedLine, NoticeLine
 from caliban_replay.playhead import PATIENCE_S, Playhead
 from caliban_replay.recording import RecordedCall, RecordedToolCall, Recording
 from caliban_replay.tape import plain
@@ -136,7 +136,7 @@ class Replay:
         until = self.options.until
         return until is None or (call is not None and call.turn < until)
 
-    def _happens(self, line: Line) -> None:
+    def _happens(self, line: RecordedLine) -> None:
         match line:
             case NoticeLine():
                 self._show(line)

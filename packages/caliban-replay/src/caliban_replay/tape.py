@@ -37,7 +37,7 @@ from caliban_replay.lines import (
     VERSION,
     CapabilitiesLine,
     Head,
-    Line,
+    RecordedLine,
     ReplyErrorLine,
     ReplyLine,
     RequestLine,
@@ -104,7 +104,7 @@ class Tape:
                 f"the recording cannot be written: {self.error.message}", hint=self.error.hint
             )
 
-    def write(self, line: Line) -> None:
+    def write(self, line: RecordedLine) -> None:
         """Write `line` as it is, behind what has come of replies by now."""
         self.flush()
         self._put(line)

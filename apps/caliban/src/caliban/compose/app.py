@@ -158,31 +158,29 @@ async def open_app(
     costs = build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
     inputs = _model_inputs(options, settings, host, workspace, sessions.saved)
     plain = wiring.resolve(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
-    model = wiring.model(replace(plain, provider=MaskedProvider(plain.provider, host.masker)))
-    model = replace(model, provider=load_while_asked(model.provider, tasks))
+    model = _wired(plain, host, tasks, wiring)
+    shared = AgentInputs(
+        definitions=kinds,
+        model=plain,
+        masker=host.masker,
+        permissions=permissions,
+        workspace=workspace,
+        wiring=wiring,
+    )
+    tools = ToolInputs(
+        options=options,
+        settings=settings,
+        workspace=workspace,
+        permissions=permissions,
+        host=host,
+        board=Board(permissions),
+        tasks=tasks,
+        report=reporter,
+    )
     try:
         await make_ready(model.provider)
-        tools = ToolInputs(
-            options=options,
-            settings=settings,
-            workspace=workspace,
-            permissions=permissions,
-            host=host,
-            board=Board(permissions),
-            tasks=tasks,
-            report=reporter,
-        )
-        shared = AgentInputs(
-            definitions=kinds,
-            model=plain,
-            masker=host.masker,
-            permissions=permissions,
-            workspace=workspace,
-            wiring=wiring,
-        )
-        offered = with_agents(
-            wiring.tools(_usable(_offered(tools, kinds), model, reporter)), shared, options, settings
-        )
+        own = wiring.tools(_usable(_offered(tools, kinds), model, reporter))
+        offered = with_agents(own, shared, options, settings)
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
@@ -204,6 +202,12 @@ async def open_app(
         raise
     finally:
         await close_provider(model.provider, reporter)
+
+
+def _wired(plain: ResolvedModel, host: Host, tasks: TaskGroup | None, wiring: Wiring) -> ResolvedModel:
+    """The model as the agent of the run is given it."""
+    model = wiring.model(replace(plain, provider=MaskedProvider(plain.provider, host.masker)))
+    return replace(model, provider=load_while_asked(model.provider, tasks))
 
 
 def _model_inputs(
