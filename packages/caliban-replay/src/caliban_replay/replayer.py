@@ -24,7 +24,7 @@ from caliban_provider.errors import ProviderError
 from caliban_replay.difference import Difference
 from caliban_replay.draws import Draws
 from caliban_replay.errors import RecordingEnded
-from caliban_replay.lines import ActionLine, CostsLine, RecordedLine, NoticeLine
+from caliban_replay.lines import ActionLine, CostsLine, NoticeLine, RecordedLine
 from caliban_replay.playhead import PATIENCE_S, Playhead
 from caliban_replay.recording import RecordedCall, RecordedToolCall, Recording
 from caliban_replay.tape import plain

@@ -138,35 +138,22 @@ async def open_app(
 ) -> AsyncIterator[App]:
     """The app that `options` ask for, its provider ready to be asked; `report` hears of it meanwhile.
 
-    `host` is this process unless another one is given: its runner starts every program. Commands in the
-    background live in `tasks`, which the face ends after the app, and so does what is loaded ahead. `wiring`
-    is another one where the run is recorded, or played again.
-
-    Raises the errors of flags, settings, sessions, rules and keys, before anything is sent or written.
+    The runner of `host`, usually this process, starts every program. Commands in the background live in
+    `tasks`, which the face ends after the app, and so does what is loaded ahead. `wiring` is another one for
+    a recorded run. Raises the errors of flags, settings, sessions, rules and keys, before anything is sent.
     """
     host = host or this_host()
     reporter = wiring.reporter(lambda notice: report(masked_notice(notice, host.masker)))
     workspace = build_workspace(options.workspace.workspace)
     settings = build_settings(options.settings, workspace)
     sessions = wiring.sessions(options.session, workspace)
-    in_vain = check_unbuilt(settings, options.extensions)
-    warnings = (*about_variables(host.environ), *settings.warnings, *in_vain, *sessions.saved.warnings)
-    _say_all(warnings, "warning", reporter)
+    _say_warnings(options, settings, host, sessions.saved, reporter)
     kinds = agent_kinds(options, settings, workspace, reporter)
     permissions = _permissions(options, settings, workspace, sessions.saved, kinds, reporter)
-    shows_costs = output_format(options.output.output_format).is_data or not options.output.quiet
-    costs = build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
-    inputs = _model_inputs(options, settings, host, workspace, sessions.saved)
-    plain = wiring.resolve(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
+    costs = _costs(options, settings, host)
+    asked = _model_inputs(options, settings, host, workspace, sessions.saved)
+    plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
     model = _wired(plain, host, tasks, wiring)
-    shared = AgentInputs(
-        definitions=kinds,
-        model=plain,
-        masker=host.masker,
-        permissions=permissions,
-        workspace=workspace,
-        wiring=wiring,
-    )
     tools = ToolInputs(
         options=options,
         settings=settings,
@@ -179,8 +166,8 @@ async def open_app(
     )
     try:
         await make_ready(model.provider)
-        own = wiring.tools(_usable(_offered(tools, kinds), model, reporter))
-        offered = with_agents(own, shared, options, settings)
+        own = _usable(_offered(tools, kinds), model, reporter)
+        offered = _with_agents(wiring.tools(own), tools, kinds, plain, wiring)
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
@@ -202,6 +189,39 @@ async def open_app(
         raise
     finally:
         await close_provider(model.provider, reporter)
+
+
+def _say_warnings(
+    options: Options, settings: Settings, host: Host, saved: SavedSession, report: Report
+) -> None:
+    """Name what somebody asked for in vain. Raises `ConfigError` for what guards a run."""
+    in_vain = check_unbuilt(settings, options.extensions)
+    warnings = (*about_variables(host.environ), *settings.warnings, *in_vain, *saved.warnings)
+    _say_all(warnings, "warning", report)
+
+
+def _costs(options: Options, settings: Settings, host: Host) -> RunCosts:
+    shows_costs = output_format(options.output.output_format).is_data or not options.output.quiet
+    return build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
+
+
+def _with_agents(
+    own: ToolSource,
+    inputs: ToolInputs,
+    kinds: tuple[AgentDefinition, ...],
+    model: ResolvedModel,
+    wiring: Wiring,
+) -> ToolSource:
+    """The tools of the run, and the one that starts agents."""
+    shared = AgentInputs(
+        definitions=kinds,
+        model=model,
+        masker=inputs.host.masker,
+        permissions=inputs.permissions,
+        workspace=inputs.workspace,
+        wiring=wiring,
+    )
+    return with_agents(own, shared, inputs.options, inputs.settings)
 
 
 def _wired(plain: ResolvedModel, host: Host, tasks: TaskGroup | None, wiring: Wiring) -> ResolvedModel:
