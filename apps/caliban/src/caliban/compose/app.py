@@ -168,7 +168,6 @@ async def open_app(
         await make_ready(model.provider)
         own = _usable(_offered(tools, kinds), model, reporter)
         offered = _with_agents(wiring.tools(own), tools, kinds, plain, wiring)
-        _say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
             workspace=workspace,
@@ -212,7 +211,8 @@ def _with_agents(
     model: ResolvedModel,
     wiring: Wiring,
 ) -> ToolSource:
-    """The tools of the run, and the one that starts agents."""
+    """The tools of the run, and the one that starts agents; what the model cannot do is named."""
+    _say_what_is_left_out(inputs.options, inputs.settings, model, inputs.report)
     shared = AgentInputs(
         definitions=kinds,
         model=model,
