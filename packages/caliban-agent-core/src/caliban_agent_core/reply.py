@@ -155,6 +155,7 @@ class ModelCaller:
         self._call_ids.clear()
         clock = self._timing.clock
         started = clock()
+        ended: float | None = None
         first_token_ms: float | None = None
         thinking_left = self._thinking_cap_chars or None
         try:
@@ -168,12 +169,13 @@ class ModelCaller:
                         if thinking_left < 0:
                             raise ThinkingOverflow
                     await self._tell(event, request.model, turn)
+                ended = clock()  # what closing takes is not the model's
         except (ProviderError, ThinkingOverflow):
             raise
         except (Exception, SystemExit) as error:
             raise _fault(self._provider.name, error) from error
         finally:
-            self.api_ms += (clock() - started) * 1000
+            self.api_ms += ((clock() if ended is None else ended) - started) * 1000
             self._state.spend(assembler.usage)
         if assembler.stop_reason is None and not assembler.complete:
             raise StreamInterrupted(

@@ -242,6 +242,12 @@ class ActionLine(RecordedLine, frozen=True, kw_only=True, tag="action"):
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
+class ReadingLine(RecordedLine, frozen=True, kw_only=True, tag="reading"):
+    """The output read the time `value_s`: it does so by itself, a little behind what it shows."""
+
+    value_s: Seconds
+
+
 class EndLine(RecordedLine, frozen=True, kw_only=True, tag="end"):
     """The run is over, with this exit code."""
 
@@ -269,6 +275,7 @@ AnyLine: TypeAlias = (
     | NoticeLine
     | CostsLine
     | ActionLine
+    | ReadingLine
     | EndLine
 )
 

@@ -37,6 +37,7 @@ from caliban_replay.lines import (
     DecisionLine,
     EndLine,
     Head,
+    ReadingLine,
     RecordedLine,
     ReplyErrorLine,
     ReplyLine,
@@ -88,6 +89,7 @@ class Recording:
         self.capabilities: dict[str, Capabilities] = {}
         self.tools: dict[int, tuple[ToolSpec, ...]] = {}
         self.code: int | None = None
+        self.readings: list[float] = []
         self.line_count = 1
         self._heights: dict[int, int] = {}
         self._turns: dict[int, RecordedCall] = {}
@@ -130,6 +132,8 @@ class Recording:
                 self.capabilities[line.model] = line.value
             case ToolsLine():
                 self.tools[line.number] = line.specs
+            case ReadingLine():
+                self.readings.append(line.value_s)
             case EndLine():
                 self.code = line.code
 

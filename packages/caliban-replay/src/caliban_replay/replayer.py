@@ -83,6 +83,7 @@ class Replay:
         self.new_id: NewId = draws.new_id
         self.timing: Timing = Timing(clock=lambda: self.playhead.now_s, sleep=_go_on, jitter=draws.jitter)
         self.costs: ReplayedCosts = ReplayedCosts(self.playhead)
+        self._readings = deque(recording.readings)
         self._show = show
         self._act = act
         self._untaken = [lane for lane in sorted(recording.lanes) if lane]
@@ -92,6 +93,10 @@ class Replay:
             line = call.line
             self._by_id.setdefault((line.agent, line.id, line.tool), deque()).append(call)
             self._by_input.setdefault((line.tool, input_key(line.input)), deque()).append(call)
+
+    def read(self) -> float:
+        """The time for the output: what it read then."""
+        return self._readings.popleft() if self._readings else self.playhead.now_s
 
     def ended(self) -> ProviderError:
         """The error for a run that goes on where the recording does not."""

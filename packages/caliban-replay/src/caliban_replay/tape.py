@@ -37,6 +37,7 @@ from caliban_replay.lines import (
     VERSION,
     CapabilitiesLine,
     Head,
+    ReadingLine,
     RecordedLine,
     ReplyErrorLine,
     ReplyLine,
@@ -113,6 +114,12 @@ class Tape:
         """The time that it is now; from here on the run's clock says so, too."""
         self._now_s = max(self._now_s, round(perf_counter() - self._started, 6))
         return self._now_s
+
+    def read(self) -> float:
+        """The time for the output, which shows things in its own time."""
+        value_s = round(perf_counter() - self._started, 6)
+        self._put(ReadingLine(at_s=self._now_s, value_s=value_s))
+        return value_s
 
     def close(self) -> None:
         """Let go of the file; one that nothing was written to is as it was."""

@@ -82,8 +82,8 @@ class RunRecorder:
     def time(self, encoder: OutputEncoder) -> None:
         """Let `encoder` read the clock of the recording, if it reads any."""
         use_clock = getattr(encoder, "use_clock", None)
-        if use_clock is not None:
-            use_clock(self.tape.timing.clock)
+        if use_clock is not None and self._options.output.include_dispatch_events:
+            use_clock(self.tape.read)
 
     def source(self, inner: PromptSource) -> RecordingSource:
         """`inner`, with what it gives on the tape."""

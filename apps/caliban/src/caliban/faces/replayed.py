@@ -127,7 +127,7 @@ class Player:
             encoder = row.load()(output)
             use_clock = getattr(encoder, "use_clock", None)
             if use_clock is not None and other is None:
-                use_clock(self._replay.timing.clock)
+                use_clock(self._replay.read)
             init = self._scene.init
             if other is not None:
                 init = replace(init, model=f"{other.resolved.name}/{other.resolved.model}")
