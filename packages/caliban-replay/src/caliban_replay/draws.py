@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from hashlib import blake2b
 from random import Random
 
@@ -18,7 +19,7 @@ class Draws:
     def __init__(self, seed: str) -> None:
         self._seed = seed
         self._count = 0
-        self.jitter = Random(seed).random
+        self.jitter: Callable[[], float] = Random(seed).random
 
     def new_id(self) -> str:
         """The next id."""

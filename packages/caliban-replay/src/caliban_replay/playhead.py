@@ -35,7 +35,7 @@ class Playhead:
         on_stuck: Callable[[int], None],
         patience_s: float = PATIENCE_S,
     ) -> None:
-        self.now_s = 0.0
+        self.now_s: float = 0.0
         self._lines = lines
         self._happens = happens
         self._on_stuck = on_stuck

@@ -67,13 +67,13 @@ class Replay:
         show: Callable[[NoticeLine], None],
         act: Callable[[str, Mapping[str, Any]], None],
     ) -> None:
-        self.recording = recording
-        self.options = options
-        self.tell = tell
+        self.recording: Recording = recording
+        self.options: ReplayOptions = options
+        self.tell: Callable[[Told], None] = tell
         self.difference: Difference | None = None
-        self.is_over = False
-        self.is_swapped = False
-        self.playhead = Playhead(
+        self.is_over: bool = False
+        self.is_swapped: bool = False
+        self.playhead: Playhead = Playhead(
             recording.ordered,
             happens=self._happens,
             on_stuck=self._lose_order,

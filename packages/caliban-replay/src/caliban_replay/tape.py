@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import count, takewhile
 from operator import is_
@@ -73,7 +73,7 @@ class Tape:
     ) -> None:
         self.error: CalibanError | None = None
         self.on_failure: Callable[[CalibanError], None] | None = None
-        self.seed = new_seed()
+        self.seed: str = new_seed()
         self._path = path
         self._maskers = maskers
         self._home = _escaped(home) if len(home) >= MIN_HOME_CHARS else ""
@@ -89,7 +89,7 @@ class Tape:
         self._parts: dict[int, list[StreamEvent]] = {}
         self._part_began_s = 0.0
         self._models: set[str] = set()
-        self.tool_numbers = count()
+        self.tool_numbers: Iterator[int] = count()
         draws = Draws(self.seed)
         self.new_id: NewId = draws.new_id
         self.timing: Timing = Timing(clock=lambda: self._now_s, sleep=anyio.sleep, jitter=draws.jitter)
