@@ -21,6 +21,6 @@ class Timing:
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        self.clock = clock
-        self.sleep = sleep
-        self.jitter = jitter
+        self.clock: Callable[[], float] = clock
+        self.sleep: Callable[[float], Awaitable[None]] = sleep
+        self.jitter: Callable[[], float] = jitter
