@@ -43,6 +43,7 @@ FLOORS: Mapping[str, int] = {
     "caliban_checkpoint": 2,
     "caliban_supervisor": 2,
     "caliban_drive": 3,
+    "caliban_replay": 3,
     "caliban_commands": 3,
     "caliban_headless": 4,
     "caliban_tui": 4,
@@ -66,6 +67,7 @@ NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
     "caliban_checkpoint": (COMMON, "caliban_sessions"),
     "caliban_supervisor": (COMMON, PROCESS, "caliban_worktrees"),
     "caliban_commands": (COMMON, "caliban_drive"),
+    "caliban_replay": (COMMON, PROVIDER, "caliban_agent_core"),
 }
 """What a package may import where its floor alone says too much or too little. Floor 1: floor 0."""
 
@@ -124,7 +126,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.commands.readiness": "routes are read where there may be some only",
     "caliban.compose.toolnames": "tools are listed where somebody wrote a rule",
     "caliban.faces.encoders": "only the encoder of the format that was asked for is loaded",
-    "caliban.faces.headless": "schemas are loaded for --json-schema only",
+    "caliban.faces.headless": "schemas and recordings are loaded where a flag asks for them",
     "caliban.compose.app": "what holds tools back, and what a model takes of images, where there are any",
     "caliban.compose.host": "what hides the process is loaded with the first program that it starts",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
@@ -229,6 +231,8 @@ STRUCTS: Mapping[str, str] = {
     "caliban_agent_core.compaction:Compaction": "learns from one run's usage",
     "caliban_tools_builtin.search.matches:MatchCollector": "takes the lines of one search as they come",
     "caliban_drive.result:RunTotals": "sums up the events of a run",
+    "caliban_replay.recording:RecordedCall": "fills with the places of its replies",
+    "caliban_replay.recording:RecordedToolCall": "fills with the places of its results",
     "caliban_permissions.commands.destruction": "made for each word of a line that deletes",
     "caliban_permissions.commands.forms": "made for each command of a line",
     "caliban_permissions.commands.simple": "made for each rule that looks at a command",

@@ -268,3 +268,16 @@ def test_a_package_cannot_take_the_name_of_the_search(cli, desks, tmp_path):
     cli.script(DONE)
     done = cli.run("-p", "go", env=env)
     assert done.code == 0 and "'ToolSearch' already" in done.err
+
+
+@pytest.mark.parametrize("strict", [(), ("--strict",)], ids=["plain", "strict"])
+def test_a_run_that_searched_for_tools_plays_again(cli: Any, desks: Any, strict: tuple[str, ...]) -> None:
+    env = desks("FIND", "BILL", "PLAIN")
+    cli.configure(LAZY)
+    cli.script(search("customer"), call("crm_find", {"q": "Ada"}), call("crm_bill", {"q": "1"}), DONE)
+    done = cli.run(*STREAM, "--record", "run.jsonl", "--allow", "crm_bill", env=env)
+    assert done.code == 0, done.err
+    asked = len(cli.bodies())
+    again = cli.run("replay", "run.jsonl", *strict, env=env if strict else None)
+    assert (again.code, again.out) == (0, done.out), again.err
+    assert len(cli.bodies()) == asked

@@ -116,3 +116,31 @@ def test_a_priority_that_is_none_is_named(cli):
     assert done.code != 0
     assert "an input frame's priority must be later, next or now, not 'soon'" in done.out + done.err
     assert cli.server.requests == ()
+
+
+def test_what_was_said_to_a_run_at_work_is_said_again_in_a_replay(cli):
+    (cli.work / "note.txt").write_text("a note\n")
+    with played(cli, busy_until("enough")):
+        process = cli.start(*FRAMES, "--record", "run.jsonl", stdin=subprocess.PIPE)
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(frame("read on"))
+        process.stdin.flush()
+        shown = b""
+        while b'"tool_result"' not in shown:
+            shown += process.stdout.readline()
+        process.stdin.write(frame("that is enough", priority="next"))
+        process.stdin.close()
+        shown += process.stdout.read()
+        assert process.wait(HANG_S) == 0
+        asked = len(cli.bodies())
+        again = cli.run("replay", "run.jsonl", "--strict")
+        assert (again.code, again.out.encode()) == (0, shown), again.err
+        assert len(cli.bodies()) == asked
+
+
+def test_what_came_too_late_for_a_run_is_no_second_prompt_in_a_replay(cli):
+    with played(cli, lambda request: wire.exchange(wire.text("heard"))):
+        lines = frame("one") + frame("two", priority="next") + frame("three", priority="now")
+        done = cli.run(*FRAMES, "--no-save", "--record", "run.jsonl", stdin=lines)
+        again = cli.run("replay", "run.jsonl", "--strict")
+        assert (again.code, again.out) == (done.code, done.out), again.err

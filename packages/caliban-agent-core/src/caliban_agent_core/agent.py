@@ -207,7 +207,7 @@ class Agent:
         if setup.session_id is not None:
             options = replace(options, session_id=setup.session_id)
         channel: Channel[AgentEvent] = Channel(options.event_buffer)
-        watch = setup.prefix or PrefixWatch()
+        watch = setup.prefix or PrefixWatch(clock=options.timing.clock)
         output_type = None if setup.output_type is None else OutputType(setup.output_type)
         messages = self._led(messages, output_type)
         state = RunState(messages, channel, generation=watch.generation, new_id=self._new_id)
@@ -217,6 +217,7 @@ class Agent:
             retry=options.retry,
             thinking_cap_chars=options.thinking_cap_chars,
             learned=self._learned,
+            timing=options.timing,
         )
         hooks = HookCaller(self.hooks, state, options.session_id, agent=options.agent)
         tasks = RunTasks(state, options)

@@ -9,7 +9,6 @@ enter the history in the order the model made the calls.
 from __future__ import annotations
 
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import anyio
@@ -250,7 +249,8 @@ class Dispatcher:
             start_background=partial(self._tasks.start, item.call),
         )
         output, outcome = ToolOutput.of(STOPPED, is_error=True), INTERRUPTED_CALL
-        started = perf_counter()
+        clock = self._options.timing.clock
+        started = clock()
         try:
             with self._tasks.stoppable(item.call.id):
                 output, outcome = await walled(
@@ -258,7 +258,7 @@ class Dispatcher:
                 )
         finally:
             progress.close()
-        elapsed_ms = (perf_counter() - started) * 1000
+        elapsed_ms = (clock() - started) * 1000
         if not output.is_error:
             work.edited = work.edited or item.tool.spec.kind == "edit"
             work.changed = work.changed or item.tool.spec.kind != "read"
@@ -297,6 +297,7 @@ class Dispatcher:
             directory=options.overflow_dir,
             session_id=options.session_id,
             tool_use_id=call.id,
+            stores=options.keeps_overflow,
         )
         content: tuple[ResultPart, ...] = capped.content
         if context:

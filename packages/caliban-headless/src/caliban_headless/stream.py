@@ -64,6 +64,10 @@ class StreamEncoder:
         self._prompt = ""  # the id of the prompt at work, which has its echo
         self._told = Usage()
 
+    def use_clock(self, clock: Callable[[], float]) -> None:
+        """Read `clock` from here on, before anything is encoded."""
+        self._clock, self._started = clock, clock()
+
     def begin(self, init: Init) -> bytes:
         """The `system/init` frame."""
         return _line(frames.init_frame(init))

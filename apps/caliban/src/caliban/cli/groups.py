@@ -117,6 +117,12 @@ GROUPS: Final = (
                 metavar="DIR",
                 help="where sessions are kept",
             ),
+            flag(
+                "--record",
+                type=words,
+                metavar="FILE",
+                help="record the whole run, without secrets, for caliban replay FILE",
+            ),
         ),
     ),
     Group(

@@ -48,7 +48,7 @@ class OutputOptions(Struct, frozen=True, kw_only=True):
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
-    """Which conversation goes on, and where it is kept."""
+    """Which conversation goes on, where it is kept, and where the run is recorded."""
 
     continue_session: bool = False
     everywhere: bool = False
@@ -57,6 +57,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     fork_session: bool = False
     no_save: bool = False
     sessions_dir: str | None = None
+    record: str | None = None
 
 
 class ModelOptions(Struct, frozen=True, kw_only=True):

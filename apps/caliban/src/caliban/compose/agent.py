@@ -8,13 +8,13 @@ from typing import Any
 from msgspec import Struct
 
 from caliban.cli.options import ModelOptions, WorkspaceOptions
-from caliban.compose.permissions import Permissions
 from caliban.compose.resolved import ResolvedModel
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.gate import Gate
 from caliban_agent_core.options import AgentOptions
-from caliban_agent_core.ports import Approver
+from caliban_agent_core.ports import Approver, Rules
 from caliban_common.hook import Hooks
+from caliban_common.message import NewId, new_id
 from caliban_common.paths import cache_dir
 from caliban_common.tool import ToolSource
 from caliban_settings import Settings
@@ -29,13 +29,19 @@ class Judges(Struct, frozen=True, kw_only=True):
     hooks: Hooks | None = None
 
 
-def build_judges(permissions: Permissions, hooks: Hooks | None, approver: Approver | None) -> Judges:
-    """The judges of a session; with an `approver` what the rules leave to a person is asked, not denied."""
-    rules = permissions if approver is None else permissions.asking()
+def build_judges(rules: Rules, hooks: Hooks | None, approver: Approver | None) -> Judges:
+    """The judges of a session; what the `rules` leave to a person goes to the `approver`, if there is one."""
     return Judges(gate=Gate(rules=rules, approver=approver), hooks=hooks)
 
 
-def build_agent(resolved: ResolvedModel, tools: ToolSource, judges: Judges, options: AgentOptions) -> Agent:
+def build_agent(
+    resolved: ResolvedModel,
+    tools: ToolSource,
+    judges: Judges,
+    options: AgentOptions,
+    *,
+    new_id: NewId = new_id,
+) -> Agent:
     """The agent behind one session."""
     return Agent(
         resolved.provider,
@@ -45,6 +51,7 @@ def build_agent(resolved: ResolvedModel, tools: ToolSource, judges: Judges, opti
         hooks=judges.hooks,
         options=options,
         compactor=resolved.compactor,
+        new_id=new_id,
     )
 
 

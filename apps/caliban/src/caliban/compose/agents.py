@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from caliban.compose.masked import MaskedProvider
 from caliban.compose.permissions import Permissions
 from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import EPHEMERAL
+from caliban.compose.wiring import USUAL, Wiring
 from caliban_agent_core.subagent.definition import GENERAL, AgentDefinition
 from caliban_agent_core.subagent.parts import ChildModel, SubAgentParts
 from caliban_agent_core.subagent.tool import AgentTool, ToolsWithAgents
@@ -38,6 +39,7 @@ class AgentInputs(Struct, frozen=True, kw_only=True):
     masker: Masker
     permissions: Permissions
     workspace: Path
+    wiring: Wiring = USUAL
 
 
 def agent_kinds(
@@ -112,19 +114,28 @@ def with_agents(
     if not inputs.definitions:
         return tools
     limits = agent_options(options.model, options.workspace, settings, EPHEMERAL)
+    wiring = inputs.wiring
     parts = SubAgentParts(
-        model_for=child_models(inputs.model, inputs.masker),
+        model_for=wiring.children(child_models(inputs.model, inputs.masker)),
         tools=tools,
         gate=judges.gate,
         hooks=judges.hooks,
-        options=replace(limits, masker=inputs.masker),
+        options=wiring.options(replace(limits, masker=inputs.masker)),
         definitions=inputs.definitions,
-        place=f"Working directory: {inputs.workspace}",
-        max_depth=settings.get("agents.max_depth", 1),
-        max_at_once=settings.get("agents.max_at_once", 8),
+        **agent_limits(inputs.workspace, settings),
+        new_id=wiring.new_id,
     )
     tool = AgentTool(parts).called_with(active)
     return ToolsWithAgents(tools, tool) if inputs.permissions.offers(tool.spec) else tools
+
+
+def agent_limits(workspace: Path, settings: Settings) -> dict[str, Any]:
+    """What sub-agents are told of their place, and how many there may be; see `SubAgentParts`."""
+    return {
+        "place": f"Working directory: {workspace}",
+        "max_depth": settings.get("agents.max_depth", 1),
+        "max_at_once": settings.get("agents.max_at_once", 8),
+    }
 
 
 def child_models(model: ResolvedModel, masker: Masker) -> Callable[[str | None], ChildModel]:

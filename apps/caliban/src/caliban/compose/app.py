@@ -22,15 +22,15 @@ from caliban.compose.choice import ModelInputs, is_strict
 from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.host import Host, this_host
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error, masked_notice
-from caliban.compose.model import resolve_model
 from caliban.compose.permissions import Permissions, build_permissions
 from caliban.compose.provider import close_provider
 from caliban.compose.resolved import ResolvedModel
-from caliban.compose.session import SavedSession, Sessions, find_sessions
+from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.settings import build_settings, check_unbuilt
 from caliban.compose.system import build_system, is_default
 from caliban.compose.toolnames import check_tool_names, unknown_of_agents
 from caliban.compose.tools import ToolInputs, build_tools
+from caliban.compose.wiring import USUAL, Wiring
 from caliban.compose.workspace import build_workspace
 from caliban_agent_core.subagent.definition import AgentDefinition
 from caliban_agent_core.subagent.spec import agent_spec
@@ -47,6 +47,7 @@ from caliban_settings import Settings
 
 if TYPE_CHECKING:
     from caliban_agent_core.ports import Approver
+    from caliban_agent_core.toolsearch.active import ActiveTools
     from caliban_drive.structured import AnswerSchema
     from caliban_images import MediaLimits
 
@@ -79,6 +80,7 @@ class App(Struct, frozen=True, kw_only=True):
     reporter: Reporter
     masker: Masker
     strict_media: bool = True
+    wiring: Wiring = USUAL
 
     def media(self) -> MediaLimits:
         """What the model takes of images and PDFs."""
@@ -95,14 +97,21 @@ class App(Struct, frozen=True, kw_only=True):
         shape = schema.native if schema is not None else None
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
         limits = replace(limits, masker=self.masker, strict_media=self.strict_media)
-        judges = build_judges(self.permissions, self.hooks, approver)
+        rules = self.permissions if approver is None else self.permissions.asking()
+        judges = build_judges(self.wiring.rules(rules), self.hooks, approver)
+        limits, new_id = self.wiring.options(limits), self.wiring.new_id
         session = Session(
-            build_agent(self.model, self._offered(judges), judges, limits),
+            build_agent(self.model, self._offered(judges), judges, limits, new_id=new_id),
             id=saved.id,
             messages=saved.messages,
             store=None if saved.store is None else MaskedStore(saved.store, self.masker),
             prefix=saved.prefix,
-            parts=SessionParts(start=self._start(saved), costs=self.costs, reporter=self.reporter),
+            parts=SessionParts(
+                start=self._start(saved),
+                costs=self.wiring.costs(self.costs),
+                reporter=self.reporter,
+                new_id=new_id,
+            ),
         )
         self._install_system(session, schema)
         self.board.session = session
@@ -114,13 +123,21 @@ class App(Struct, frozen=True, kw_only=True):
         """The tools of a session. What it finds of deferred ones is its own, and ends with it."""
         if not _calls_tools(self.model):
             return self.tools
-        active = None
-        if any(tool.spec.deferred for tool in self.tools.tools()):
-            from caliban.compose.deferred import build_active, hold_back
-
-            active = build_active(self.permissions, self.model, self.settings)
+        active = self.active_tools()
         tools = with_agents(self.tools, self.agents, judges, self.options, self.settings, active)
-        return tools if active is None else hold_back(tools, active)
+        if active is None:
+            return tools
+        from caliban.compose.deferred import hold_back
+
+        return hold_back(tools, active)
+
+    def active_tools(self) -> ActiveTools | None:
+        """Where a session notes which deferred tools it is shown; `None` where none are held back."""
+        if not any(tool.spec.deferred for tool in self.tools.tools()):
+            return None
+        from caliban.compose.deferred import build_active
+
+        return build_active(self.permissions, self.model, self.settings)
 
     def _start(self, saved: SavedSession) -> SessionStart:
         """What hooks are told of the session."""
@@ -145,52 +162,52 @@ class App(Struct, frozen=True, kw_only=True):
 
 @asynccontextmanager
 async def open_app(
-    options: Options, report: Report, host: Host | None = None, *, tasks: TaskGroup | None = None
+    options: Options,
+    report: Report,
+    host: Host | None = None,
+    *,
+    tasks: TaskGroup | None = None,
+    wiring: Wiring = USUAL,
 ) -> AsyncIterator[App]:
     """The app that `options` ask for, its provider ready to be asked; `report` hears of it meanwhile.
 
-    `host` is this process unless another one is given: its runner starts every program. Commands in the
-    background live in `tasks`, which the face ends after the app, and so does what is loaded ahead.
-
-    Raises the errors of flags, settings, sessions, rules and keys, before anything is sent or written.
+    The runner of `host`, usually this process, starts every program. Commands in the background live in
+    `tasks`, which the face ends after the app, and so does what is loaded ahead. `wiring` is another one for
+    a recorded run. Raises the errors of flags, settings, sessions, rules and keys, before anything is sent.
     """
     host = host or this_host()
-    reporter = Reporter(lambda notice: report(masked_notice(notice, host.masker)))
+    reporter = wiring.reporter(lambda notice: report(masked_notice(notice, host.masker)))
     workspace = build_workspace(options.workspace.workspace)
     settings = build_settings(options.settings, workspace)
-    sessions = find_sessions(options.session, workspace)
-    warned = (*settings.warnings, *check_unbuilt(settings, options.extensions), *sessions.saved.warnings)
-    _say_all((*about_variables(host.environ), *warned), "warning", reporter)
+    sessions = wiring.sessions(options.session, workspace)
+    _say_warnings(options, settings, host, sessions.saved, reporter)
     kinds = agent_kinds(options, settings, workspace, reporter)
     permissions = _permissions(options, settings, workspace, sessions.saved, kinds, reporter)
     costs = _costs(options, settings, host)
-    inputs = _model_inputs(options, settings, host, workspace, sessions.saved)
-    plain = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
-    model = replace(plain, provider=load_while_asked(MaskedProvider(plain.provider, host.masker), tasks))
+    asked = _model_inputs(options, settings, host, workspace, sessions.saved)
+    plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
+    model = _wired(plain, host, tasks, wiring)
+    tools = ToolInputs(
+        options=options,
+        settings=settings,
+        workspace=workspace,
+        permissions=permissions,
+        host=host,
+        board=Board(permissions),
+        tasks=tasks,
+        report=reporter,
+        media=lambda: limits_of(model, settings),
+    )
     try:
         await make_ready(model.provider)
-        tools = ToolInputs(
-            options=options,
-            settings=settings,
-            workspace=workspace,
-            permissions=permissions,
-            host=host,
-            board=Board(permissions),
-            tasks=tasks,
-            report=reporter,
-            media=lambda: limits_of(model, settings),
-        )
-        shared = AgentInputs(
-            definitions=kinds, model=plain, masker=host.masker, permissions=permissions, workspace=workspace
-        )
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
             workspace=workspace,
             settings=settings,
             model=model,
-            tools=_usable(_offered(tools, kinds), model, reporter),
-            agents=shared,
+            tools=wiring.tools(_usable(_offered(tools, kinds), model, reporter)),
+            agents=_agents(kinds, plain, tools, wiring),
             board=tools.board,
             permissions=permissions,
             costs=costs,
@@ -198,6 +215,7 @@ async def open_app(
             reporter=reporter,
             masker=host.masker,
             strict_media=is_strict(host.environ),
+            wiring=wiring,
         )
     except Exception as error:
         mask_error(error, host.masker)
@@ -206,9 +224,38 @@ async def open_app(
         await close_provider(model.provider, reporter)
 
 
+def _say_warnings(
+    options: Options, settings: Settings, host: Host, saved: SavedSession, report: Report
+) -> None:
+    """Name what somebody asked for in vain. Raises `ConfigError` for what guards a run."""
+    in_vain = check_unbuilt(settings, options.extensions)
+    warnings = (*about_variables(host.environ), *settings.warnings, *in_vain, *saved.warnings)
+    _say_all(warnings, "warning", report)
+
+
 def _costs(options: Options, settings: Settings, host: Host) -> RunCosts:
-    are_shown = output_format(options.output.output_format).is_data or not options.output.quiet
-    return build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=are_shown)
+    shows_costs = output_format(options.output.output_format).is_data or not options.output.quiet
+    return build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
+
+
+def _agents(
+    kinds: tuple[AgentDefinition, ...], model: ResolvedModel, inputs: ToolInputs, wiring: Wiring
+) -> AgentInputs:
+    """What the sub-agents of the run have in common with it."""
+    return AgentInputs(
+        definitions=kinds,
+        model=model,
+        masker=inputs.host.masker,
+        permissions=inputs.permissions,
+        workspace=inputs.workspace,
+        wiring=wiring,
+    )
+
+
+def _wired(plain: ResolvedModel, host: Host, tasks: TaskGroup | None, wiring: Wiring) -> ResolvedModel:
+    """The model as the agent of the run is given it."""
+    model = wiring.model(replace(plain, provider=MaskedProvider(plain.provider, host.masker)))
+    return replace(model, provider=load_while_asked(model.provider, tasks))
 
 
 def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:

@@ -35,6 +35,7 @@ from caliban_headless.stdin import Stdin
 from caliban_telemetry.as_of import prices_as_of
 
 if TYPE_CHECKING:
+    from caliban.faces.recorded import RunRecorder
     from caliban_drive.structured import AnswerSchema
 
 T = TypeVar("T")
@@ -63,25 +64,36 @@ async def _answer(options: Options, signals: EarlySignals) -> int:
 async def _drive(options: Options, target: CancelTarget, state: OutputState, tasks: TaskGroup) -> int:
     schema = _load_schema(options.output.json_schema)
     async with AsyncExitStack() as stack:
-        opening = open_app(options, show_notice, tasks=tasks)
+        recorder = _recorder(options)
+        if recorder is None:
+            opening = open_app(options, show_notice, tasks=tasks)
+        else:
+            stack.callback(recorder.close)
+            opening = open_app(options, show_notice, recorder.host, tasks=tasks, wiring=recorder.wiring)
         app = await _unless_cancelled(target, lambda: stack.enter_async_context(opening), "a key")
         prompt = await _unless_cancelled(target, lambda: _prompt(app), "a prompt")
         session = app.session(schema=schema)
         row = output_format(options.output.output_format)
+        encoder, init = row.load()(options.output), _init(app, session, row)
+        if recorder is not None:
+            recorder.begin(app, session, init, schema)
+            recorder.time(encoder)
         driver = Driver(
             session,
-            WatchedEncoder(row.load()(options.output), state),
+            WatchedEncoder(encoder, state),
             Output(),
-            init=_init(app, session, row),
+            init=init,
             notices=_notices(app, row, session),
             schema=schema,
         )
-        target.stops(driver.cancel)
+        target.stops(driver.cancel if recorder is None else recorder.action("cancel", driver.cancel))
         gc.freeze()  # what is there now stays to the end
         gc.enable()
-        if prompt is not None:
+        if prompt is None:
+            return await _answer_frames(driver, app, session, recorder)
+        if recorder is None:
             return await driver.run(OnePrompt(prompt))
-        return await _answer_frames(driver, app, session)
+        return recorder.end(await driver.run(recorder.source(OnePrompt(prompt))))
 
 
 async def _unless_cancelled(target: CancelTarget, work: Callable[[], Awaitable[T]], what: str) -> T:
@@ -109,13 +121,25 @@ async def _prompt(app: App) -> Message | None:
     )
 
 
-async def _answer_frames(driver: Driver, app: App, session: Session) -> int:
+async def _answer_frames(driver: Driver, app: App, session: Session, recorder: RunRecorder | None) -> int:
     async with anyio.create_task_group() as group:
-        frames = FrameSource(Stdin(), session, app.media)
+        frames = FrameSource(Stdin(), session if recorder is None else recorder.run(session), app.media)
         group.start_soon(frames.pump)
-        code = await driver.run(frames)
+        if recorder is None:
+            code = await driver.run(frames)
+        else:
+            code = recorder.end(await driver.run(recorder.source(frames)))
         group.cancel_scope.cancel()
     return code
+
+
+def _recorder(options: Options) -> RunRecorder | None:
+    """What records the run, where that is asked for. Raises `RecordingUnwritable`."""
+    if options.session.record is None:
+        return None
+    from caliban.faces.recorded import RunRecorder
+
+    return RunRecorder(options)
 
 
 def _load_schema(argument: str | None) -> AnswerSchema | None:
