@@ -171,9 +171,8 @@ async def open_app(
 ) -> AsyncIterator[App]:
     """The app that `options` ask for, its provider ready to be asked; `report` hears of it meanwhile.
 
-    The runner of `host`, usually this process, starts every program. Commands in the background live in
-    `tasks`, which the face ends after the app, and so does what is loaded ahead. `wiring` is another one for
-    a recorded run. Raises the errors of flags, settings, sessions, rules and keys, before anything is sent.
+    The runner of `host`, usually this process, starts every program; what goes on beside the run lives in
+    `tasks`. Raises the errors of flags, settings, sessions, rules and keys, before anything is sent.
     """
     host = host or this_host()
     reporter = wiring.reporter(lambda notice: report(masked_notice(notice, host.masker)))
