@@ -3,8 +3,9 @@
     @notes.txt   @"a b.txt"   @a\\ b.txt   @src/x,y.txt.   (@main.py)   @main.py:10
 
 A reference begins a word, so an e-mail address is none; punctuation after it belongs to the sentence unless
-a file of that name is there, and so do numbers of lines, and words of a script without spaces between them. A name without a file stays text. Only words that a person typed are expanded:
-text that was piped in may come from anywhere.
+a file of that name is there, and so do numbers of lines, and words of a script that has no spaces between
+them. A name without a file stays text. Only words that a person typed are expanded: text that was piped in
+may come from anywhere.
 """
 
 from __future__ import annotations

@@ -90,7 +90,9 @@ class App(Struct, frozen=True, kw_only=True):
             messages=saved.messages,
             store=None if saved.store is None else MaskedStore(saved.store, self.masker),
             prefix=saved.prefix,
-            parts=SessionParts(start=self._start(saved), costs=self.costs, reporter=self.reporter),
+            parts=SessionParts(
+                start=self._start(saved), costs=self.costs, reporter=self.reporter, news=self.board.news
+            ),
         )
         self._install_system(session, schema)
         self.board.session = session

@@ -39,8 +39,8 @@ class Query(Struct, frozen=True, kw_only=True):
     Without a `pattern` files are listed, each name followed by NUL; with one, each matching line comes as
     `path NUL number:text LF`. `target` is a path relative to the working directory. `name` is a file name
     glob. `parents` says whether ignore files above the working directory count, `ignored` that none does.
-    `probe` lists the first file only. `lines_per_file` and `columns` bound the output. `legacy` reads files without a byte order mark as
-    windows-1252.
+    `probe` lists the first file only. `lines_per_file` and `columns` bound the output. `legacy` reads files
+    without a byte order mark as windows-1252.
     """
 
     target: str = "./"
@@ -117,6 +117,7 @@ class SearchEngine:
     async def _unstalled(self, command: Command, feed: Callable[[bytes], bool]) -> Completed | None:
         """Run ripgrep; `None` where an ignore file below the working directory held it up."""
         over, results = Event(), list[Completed | ProcessError]()
+        base = command.cwd or "."
 
         async def run() -> None:
             try:
@@ -130,7 +131,7 @@ class SearchEngine:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
             await anyio.sleep(STALL_S)
-            look = anyio.to_thread.run_sync(odd_rules_below, command.cwd, over, abandon_on_cancel=True)
+            look = anyio.to_thread.run_sync(odd_rules_below, base, over, abandon_on_cancel=True)
             if await look is not None and not over.is_set():
                 tasks.cancel_scope.cancel()
         if not results:

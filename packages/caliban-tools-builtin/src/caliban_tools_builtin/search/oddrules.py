@@ -1,7 +1,7 @@
 """Ignore files that are no files: a pipe or a device of such a name, which ripgrep would read without end.
 
-A repository can bring one along: `.ignore` as a link to `/dev/zero` fills the memory, and one that is a pipe is
-waited for. Where there is one, the search in Python answers, which opens no such thing.
+A repository can bring one along: `.ignore` as a link to `/dev/zero` fills the memory, and one that is a pipe
+is waited for. Where there is one, the search in Python answers, which opens no such thing.
 """
 
 from __future__ import annotations
@@ -54,9 +54,12 @@ def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
 def _is_odd(path: str) -> bool:
     """Whether something is there that is neither a file nor a directory, or only looks like a file."""
     try:
-        mode = os.stat(path).st_mode
-        if not stat.S_ISREG(mode):
+        mode = os.lstat(path).st_mode
+        if stat.S_ISREG(mode):
+            return False
+        if not stat.S_ISLNK(mode):
             return not stat.S_ISDIR(mode)
-        return os.path.islink(path) and os.path.realpath(path).startswith(_VIEWS)
-    except OSError:
+        place = Path(path).resolve(strict=True)
+        return not (place.is_file() or place.is_dir()) or str(place).startswith(_VIEWS)
+    except (OSError, RuntimeError):  # it leads nowhere, or in a circle
         return False
