@@ -11,14 +11,11 @@ import os
 import socket
 import stat
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_kit import needs_procfs
-from hang_guard import HANG_S, wait_until
 
 from caliban_common.testing import sample_image
 from caliban_provider_anthropic.testing import wire
