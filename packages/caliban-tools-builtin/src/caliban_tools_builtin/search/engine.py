@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from threading import Event
 
 import anyio
 import anyio.to_thread
@@ -116,7 +115,7 @@ class SearchEngine:
 
     async def _unstalled(self, command: Command, feed: Callable[[bytes], bool]) -> Completed | None:
         """Run ripgrep; `None` where an ignore file below the working directory held it up."""
-        over, results = Event(), list[Completed | ProcessError]()
+        over, results = anyio.Event(), list[Completed | ProcessError]()
         base = command.cwd or "."
 
         async def run() -> None:
@@ -131,7 +130,7 @@ class SearchEngine:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
             await anyio.sleep(STALL_S)
-            look = anyio.to_thread.run_sync(odd_rules_below, base, over, abandon_on_cancel=True)
+            look = anyio.to_thread.run_sync(odd_rules_below, base, over.is_set, abandon_on_cancel=True)
             if await look is not None and not over.is_set():
                 tasks.cancel_scope.cancel()
         if not results:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Event
 from typing import Final
 
 NAMES: Final = (".gitignore", ".ignore", ".rgignore")
@@ -28,10 +27,10 @@ def odd_rules_at(base: str, *, parents: bool) -> str | None:
     return None
 
 
-def odd_rules_below(base: str, over: Event) -> str | None:
-    """Likewise for all directories below `base`; gives up once `over` is set."""
+def odd_rules_below(base: str, is_over: Callable[[], bool]) -> str | None:
+    """Likewise for all directories below `base`; gives up once `is_over` says so."""
     folders = [base]
-    while folders and not over.is_set():
+    while folders and not is_over():
         folder = folders.pop()
         for entry in _entries(folder):
             if entry.is_dir(follow_symlinks=False):
