@@ -554,3 +554,13 @@ def test_a_recording_plays_on_another_machine(cli, tmp_path: Path):
     env = {**cli.env, **NOBODY, "HOME": str(elsewhere)}
     again = subprocess.run(command, cwd=elsewhere, env=env, capture_output=True, timeout=HANG_S)
     assert (again.returncode, again.stdout.decode()) == (0, done.out)
+
+
+def test_news_of_commands_in_the_background_come_again_where_they_came(cli):
+    (cli.work / "note.txt").write_text("a note\n")
+    calls = (("Bash", {"command": "true", "run_in_background": True}), *[("Read", {"path": "note.txt"})] * 6)
+    cli.script(*(use(name, args, id=f"c{n}") for n, (name, args) in enumerate(calls)), said("done"))
+    done = record(cli, "-p", "go", *STREAM, "--allow", "Bash:true")
+    assert done.code == 0, done.err
+    again = replayed(cli, "--strict")
+    assert (again.code, again.out) == (0, done.out), again.err

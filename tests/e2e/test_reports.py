@@ -23,6 +23,47 @@ E2E = Path(__file__).parent
 JSON = ("--output-format", "json")
 
 SHOWN: dict[str, tuple[str, ...]] = {
+    "b018": ("test_reports_tools.py::test_b018",),
+    "b020": ("test_reports_tools.py::test_b020",),
+    "b023": ("test_reports_tools.py::test_b023",),
+    "b024": ("test_reports_tools.py::test_b024",),
+    "b025": ("test_reports_tools.py::test_b025",),
+    "b028": ("test_reports_tools.py::test_b028",),
+    "b029": ("test_reports_tools.py::test_b029",),
+    "b030": ("test_reports_tools.py::test_b030_b031",),
+    "b031": ("test_reports_tools.py::test_b030_b031",),
+    "b033": ("test_reports_tools.py::test_b033",),
+    "b034": ("test_reports_tools.py::test_b034_b037",),
+    "b036": ("test_reports_tools.py::test_b036",),
+    "b037": ("test_reports_tools.py::test_b034_b037",),
+    "b039": ("test_reports_tools.py::test_b039",),
+    "b040": (
+        "test_reports_tools.py::test_b040",
+        "test_tool_loop.py::test_b040",
+    ),
+    "b042": ("test_reports_tools.py::test_b042",),
+    "b043": ("test_reports_tools.py::test_b043",),
+    "b044": ("test_reports_tools.py::test_b043_b044",),
+    "b047": ("test_reports_tools.py::test_b047",),
+    "b048": (
+        "test_reports_tools.py::test_b048",
+        "test_reports_tools.py::test_b043_b044_b048",
+    ),
+    "b049": ("test_reports_tools.py::test_b049",),
+    "b051": (
+        "test_reports_commands.py::test_b051",
+        "test_reports_commands.py::test_no_process_of_a_call_outlives_its_time_limit",
+        "test_tool_loop.py::test_b051",
+    ),
+    "b052": ("test_reports_commands.py::test_b052",),
+    "b053": (
+        "test_reports_commands.py::test_b053",
+        "test_tool_loop.py::test_b053",
+    ),
+    "b055": ("test_reports_commands.py::test_b052_b055",),
+    "b057": ("test_reports_commands.py::test_b057",),
+    "b059": ("test_reports_commands.py::test_b059",),
+    "b060": ("test_reports_commands.py::test_b059_b060",),
     "b061": ("test_reports_streams.py::test_b061",),
     "b062": (
         "test_reports_streams.py::test_b062",
@@ -61,6 +102,21 @@ SHOWN: dict[str, tuple[str, ...]] = {
     # No hook adds context yet: b086 is shown for tools, answers and summaries.
     "b086": ("test_reports_sessions.py::test_b086", "test_tool_loop.py::test_b086"),
     "b087": ("test_reports_sessions.py::test_b087", "test_tool_loop.py::test_b087"),
+    "b139": ("test_reports_agents.py::test_b139",),
+    "b140": ("test_reports_agents.py::test_b139_b140",),
+    "b141": ("test_reports_agents.py::test_b141",),
+    "b142": (
+        "test_reports_agents.py::test_b142",
+        "test_compaction.py::test_what_cannot_be_done_is_an_error_of_its_own",
+    ),
+    "b155": (
+        "test_reports_agents.py::test_b155",
+        "test_reports_agents.py::test_b155_a_kind",
+    ),
+    "b160": ("test_reports_agents.py::test_b160",),
+    "b161": ("test_reports_agents.py::test_b161",),
+    "b162": ("test_reports_agents.py::test_b162",),
+    "b167": ("test_reports_agents.py::test_b167",),
     "b170": ("test_reports.py::test_b170",),
     "b174": (
         "test_reports.py::test_b174",

@@ -14,7 +14,7 @@ from caliban_common.testing import sample_image
 from caliban_drive.errors import AttachmentRefused
 from caliban_drive.expand import ExpandOptions, expand, references
 
-FILES = ("foo?bar.txt", "a b.txt", "x,y.txt", "naïve.txt", "end.", "sub/deep.txt")
+FILES = ("foo?bar.txt", "a b.txt", "x,y.txt", "naïve.txt", "end.", "sub/deep.txt", "日本.md")
 
 
 @pytest.fixture
@@ -38,6 +38,12 @@ def workspace(tmp_path: Path) -> Path:
         ("@sub/deep.txt; @sub", ["sub/deep.txt"]),
         ('@nothing @ @@ @"', []),
         ("@./x,y.txt", ["./x,y.txt"]),
+        ("@'a b.txt' and `@x,y.txt`", ["a b.txt", "x,y.txt"]),
+        ("@x,y.txt:10, @sub/deep.txt#L3-L9", ["x,y.txt", "sub/deep.txt"]),
+        ("@nai\u0308ve.txt", ["nai\u0308ve.txt"]),
+        ("「@日本.md」と @x,y.txtを。", ["日本.md", "x,y.txt"]),
+        ("me@x,y.txt git:@x,y.txt @x,y.txtz", []),
+        ("@" + "x" * 5000 + ")" * 5000, []),
         ("@" + "\0" + " x", []),
     ],
 )

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from hang_guard import HANG_S
 
-from caliban_agent_core import Agent, AgentOptions
+from caliban_agent_core import Agent, AgentOptions, Tool, tool
 from caliban_common.errors import CalibanError
 from caliban_common.event import AssistantTextDelta, MessageAdded, ToolCallEnd, ToolCallReady, Warned
 from caliban_common.message import Message, TextBlock, ToolResultBlock, ToolUseBlock, system, user
@@ -255,3 +255,36 @@ async def test_nothing_is_summarised_while_a_prompt_is_at_work():
             await session.compact()
         with pytest.raises(RuntimeError):
             session.undo_compaction()
+
+
+async def test_what_goes_on_beside_the_turns_is_told_with_a_turn_or_a_prompt_and_holds_no_run_up():
+    lines: list[str] = ["before"]
+
+    def news() -> tuple[str, ...]:
+        told, lines[:] = tuple(lines), []
+        return told
+
+    @tool
+    def wait() -> str:
+        """Wait."""
+        lines.append("between")
+        return "waited"
+
+    provider = ScriptedProvider([reply(tool_call("wait", {})), reply("one"), reply("two")])
+    store = Memory()
+    tools: list[Tool] = [wait]
+    session = Session(Agent(provider, "m", tools=tools), id="s", store=store, parts=SessionParts(news=news))
+    injected = []
+    with anyio.fail_after(HANG_S):
+        async with session.submit(user("go")) as submission:
+            async for event in submission.events:
+                if isinstance(event, MessageAdded) and event.message.role == "user" and event.injected:
+                    injected.append(event.message.text)
+    lines.append("after")
+    await submit(session, "on")
+    told = [message.text for message in session.messages if message.role == "user" and message.text]
+    tag = '<background_result status="news">\n{}\n</background_result>'
+    assert told == [tag.format("before"), "go", tag.format("between"), tag.format("after"), "on"]
+    assert tag.format("before") in injected and tag.format("between") in injected
+    assert [message.text for message in store.messages if message.text in told] == told
+    assert len(provider.requests) == 3

@@ -22,3 +22,17 @@ def test_what_is_not_asked_for_gives_way_and_what_is_stays():
         assert memo.get(owners[0]) == 0
     assert memo.get(owners[1]) is None
     assert len(memo) < 10
+
+
+def test_what_a_shorter_history_does_not_use_is_forgotten_soon():
+    memo: Memo[int] = Memo(max_bytes=100 << 20)
+    owners = [[number] for number in range(40)]
+    for number, owner in enumerate(owners):
+        memo.put(owner, number, 1 << 20)
+    assert len(memo) == 40
+    memo.fit(1 << 20)
+    for _ in range(3):
+        for number, owner in enumerate(owners[:2]):
+            assert memo.get(owner) == number
+        memo.put([0], 0, 1 << 20)
+    assert len(memo) <= 6

@@ -12,6 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 from hang_guard import HANG_S, wait_until
+from msgspec.structs import replace
 
 from caliban_common.tool import ToolContext
 from caliban_process import Command, NotStarted, Runner
@@ -42,11 +43,13 @@ class Set:
     """The tools of a session whose background is `tasks`."""
 
     def __init__(self, workspace, tasks):
-        options = ToolOptions(workspace=workspace, tasks=tasks)
+        sources = []
+        options = ToolOptions(workspace=workspace, tasks=tasks, announce=sources.append)
+        self.news = lambda: [line for source in sources for line in source()]
         self.tools = {tool.spec.name: tool for tool in builtin_tools(options)}
 
-    async def __call__(self, name, **args):
-        return await self.tools[name].invoke(args, CONTEXT)
+    async def __call__(self, name, *, agent="", **args):
+        return await self.tools[name].invoke(args, replace(CONTEXT, agent=agent))
 
     async def start(self, command, **args):
         output = await self("Bash", command=command, background=True, **args)
@@ -230,3 +233,41 @@ def test_a_ring_numbers_its_bytes_and_cuts_no_character():
     ring.feed(b"0123456789")
     assert (ring.first, ring.total_bytes, ring.read(3, 9)) == (12, 16, (12, b"6789"))
     assert ring.read(99, 9) == (16, b"")
+
+
+@pytest.mark.anyio
+async def test_the_end_that_nobody_has_seen_is_news_once(ws):
+    async with anyio.create_task_group() as tasks:
+        call = Set(ws, tasks)
+        assert call.news() == []
+        long = "until [ -e go ]; do sleep 0.02; done; exit 3 # " + "x" * 200
+        seen, unseen = await call.start("exit 0"), await call.start(long)
+        await call.until(seen, "exited with")
+        assert call.news() == []
+        (ws / "go").touch()
+        news = []
+        with anyio.fail_after(HANG_S):
+            while not news:
+                news = call.news()
+                await anyio.sleep(0.02)
+        (line,) = news
+        assert line.startswith(f"shell_id {unseen}: exited with code 3 after ") and len(line) < 200
+        assert call.news() == []
+
+
+@pytest.mark.anyio
+async def test_what_an_agent_leaves_running_is_news_to_its_caller_until_somebody_looks(ws, unique):
+    async with anyio.create_task_group() as tasks:
+        call = Set(ws, tasks)
+        id = await call.start(f"sleep {unique}", agent="worker")
+        await call("BashOutput", shell_id=id, agent="worker")
+        (line,) = call.news()
+        assert line.startswith(f"shell_id {id} of the agent worker: running for ")
+        assert call.news() == []
+        other = await call.start(f"sleep {unique}", agent="worker")
+        await call("BashOutput", shell_id=other)
+        assert call.news() == []
+        await call("KillShell", shell_id=id, agent="worker")
+        await call("KillShell", shell_id=other)
+        assert call.news() == []
+        tasks.cancel_scope.cancel()

@@ -176,3 +176,34 @@ def test_a_directory_that_is_swapped_for_a_link_gives_nothing_away(search, ws, t
     finally:
         stop.set()
         thread.join()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "/dev/zero", "/proc/self/mem"])
+@pytest.mark.parametrize("name", [".gitignore", "sub/.ignore", ".git/info/exclude"])
+def test_an_ignore_file_that_is_none_is_left_out_and_the_others_count(search, ws, kind, name):
+    write(ws, **{"sub/.rgignore": "hidden\n", "sub/hidden": "x\n", "sub/a": "x\n"})
+    odd = ws / name
+    odd.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "pipe":
+        os.mkfifo(odd)
+    else:
+        odd.symlink_to(kind)
+    assert search("Grep", pattern="x") == ["→ Grep 'x': 1 match", "sub/a:1:x"]
+    assert search("Glob", pattern="**/*") == ["→ Glob '**/*' matched 1 file:", "  sub/a"]
+
+
+def test_what_ignore_files_hide_is_not_said_to_be_missing(search, ws):
+    write(ws, **{".gitignore": "*.log\ndist/\n", "a.log": "x\n", "dist/b.js": "x\n", ".env.log": "x\n"})
+
+    def readable(path: str) -> bool:
+        return not path.endswith(".js")
+
+    hidden = "[ignore files hide every file that matches: name the path of one to search it]"
+    assert search("Glob", pattern="**/*.log")[1:] == [hidden]
+    assert search("Glob", pattern="**/*.js")[1:] == [hidden]
+    assert search("Glob", pattern="**/*.js", readable=readable)[1:] == []
+    assert search("Glob", pattern="**/*.py")[1:] == []
+    hidden = "[ignore files hide every file that fits include '*.log': name the path of one to search it]"
+    assert search("Grep", pattern="x", include="*.log")[1:] == [hidden]
+    said = search("Grep", pattern="x", include="*.js", readable=readable)
+    assert said[1:] == ["[no file there fits include '*.js']"]

@@ -23,7 +23,7 @@ from caliban_agent_core.ports import Boundary, InputSource
 from caliban_agent_core.prefix import PrefixWatch
 from caliban_agent_core.reply import Reply, ThinkingOverflow
 from caliban_agent_core.state import RunState
-from caliban_agent_core.tasks import RunTasks
+from caliban_agent_core.tasks import RunTasks, is_background_result
 from caliban_agent_core.toolset import ToolSnapshot, ToolSnapshots
 from caliban_agent_core.turn import Turn, TurnOutcome, waiting_calls, waiting_for
 from caliban_common.event import TurnStart, Warned
@@ -286,7 +286,7 @@ class Loop(Struct, kw_only=True):
         """Take in what the user says at `boundary`; whether that was anything."""
         messages = await self.inputs.next(boundary) if self.inputs is not None else ()
         for message in messages:
-            await self.state.add(message)
+            await self.state.add(message, injected=is_background_result(message.text))
         return bool(messages)
 
     async def _awaits_results(self) -> bool:

@@ -142,6 +142,11 @@ class RunTasks:
         return user(f"{head}\n{words}\n</background_result>", id=self._state.new_id())
 
 
+def background_news(lines: tuple[str, ...], *, id: str) -> Message:
+    """The message that tells the model what became of commands that it did not wait for."""
+    return user("\n".join((f'{MARK}status="news">', *lines, "</background_result>")), id=id)
+
+
 def is_background_result(text: str) -> bool:
     """Whether `text` is what came of background work, and so not what a user asked for."""
     return text.startswith(MARK)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import anyio
@@ -12,6 +12,7 @@ from caliban_agent_core.agent import Agent
 from caliban_agent_core.hooks import ask_hooks, context_message, hook_fired, prompt_denied
 from caliban_agent_core.prefix import PrefixWatch
 from caliban_agent_core.run import Run
+from caliban_agent_core.tasks import background_news
 from caliban_common.event import AgentEvent
 from caliban_common.hook import HookEvent, SessionEnd, SessionStart, UserPromptSubmit
 from caliban_common.message import Message, NewId, new_id
@@ -30,13 +31,15 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     """What a session works with beside its agent.
 
     `start` is what hooks are told of it, `costs` who knows what was spent, `reporter` the road of its
-    notices, `new_id` names the messages that it writes itself.
+    notices, `new_id` names the messages that it writes itself. `news` gives, once, lines for the model about
+    what goes on beside its turns.
     """
 
     start: SessionStart | None = None
     costs: Costs | None = None
     reporter: Reporter = Reporter(drop)
     new_id: NewId = new_id
+    news: Callable[[], tuple[str, ...]] = tuple
 
 
 class PromptInProgress(Protocol):
@@ -75,7 +78,7 @@ class Conversation:
         self.agent = agent
         self.messages: tuple[Message, ...] = messages
         self.parts = parts
-        self.steering: SteeringQueue = SteeringQueue(self._admit_steering)
+        self.steering: SteeringQueue = SteeringQueue(self._admit_steering, self.news)
         self._start = start
         self._is_open = False
         self._context: tuple[Message, ...] = ()  # of the start, until a prompt is admitted
@@ -93,6 +96,11 @@ class Conversation:
     def run(self) -> Run:
         """The run that continues it; its prompt was judged here."""
         return self.agent.run(self.messages, prefix=self._watch, inputs=self.steering, judged=True)
+
+    def news(self) -> tuple[Message, ...]:
+        """What the model has not been told yet of what goes on beside its turns."""
+        lines = self.parts.news()
+        return (background_news(lines, id=self.parts.new_id()),) if lines else ()
 
     async def admit(self, prompt: Message) -> tuple[Message, ...] | Stop:
         """What enters the history for `prompt`: the hooks may add to it, or end it."""

@@ -1,10 +1,11 @@
 """`@path` in a prompt: the files that a person names, attached to what they say. Blocks: for a thread.
 
-    @notes.txt   @"a b.txt"   @a\\ b.txt   @src/x,y.txt.   (@main.py)
+    @notes.txt   @"a b.txt"   @a\\ b.txt   @src/x,y.txt.   (@main.py)   @main.py:10
 
 A reference begins a word, so an e-mail address is none; punctuation after it belongs to the sentence unless
-a file of that name is there. A name without a file stays text. Only words that a person typed are expanded:
-text that was piped in may come from anywhere.
+a file of that name is there, and so do numbers of lines, and words of a script that has no spaces between
+them. A name without a file stays text. Only words that a person typed are expanded: text that was piped in
+may come from anywhere.
 """
 
 from __future__ import annotations
@@ -23,13 +24,22 @@ from caliban_common.text import clean
 from caliban_drive.errors import AttachmentRefused
 from caliban_images import MediaLimits, MediaRefused, image_type, is_pdf, prepare_image, prepare_pdf
 
-REFERENCE = re.compile(r"""(?:^|(?<=[\s(\[{"'<]))@(?:"([^"\n]+)"|((?:\\.|[^\s\\"])+))""", re.S)
+_SCRIPTS = "\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af"
+REFERENCE = re.compile(
+    rf"""(?:^|(?<=[\s(\[{{"'<`“‘«„（［「『【《〈、。，：；！？{_SCRIPTS}]))@(?:"([^"\n]+)"|((?:\\.|[^\s\\"])+))""",
+    re.S,
+)
+QUOTED = re.compile(r"'([^'\n]+)'")
 ESCAPE = re.compile(r"\\(.)", re.S)
 PATH_LIKE = re.compile(r"[\w~. /\\-]*(?:\.[A-Za-z0-9]{1,8}|/[\w. -]+)")
-TRAILING = ".,;:!?)]}>'\""
+TRAILING = ".,;:!?)]}>'\"`…”’»“。、，．：；！？）］」』】》〉"
+LINES = re.compile(r"(?::\d+(?:[:-]\d+)*|#L\d+(?:-L?\d+)?)$")
+WIDE = re.compile(rf"(?<=[\x21-\x7e」』】》〉）])[{_SCRIPTS}]+$")
+"""Words that follow a name at once, in scripts that put no spaces between words."""
 MAX_REFERENCES = 100
 MAX_MEDIA_BYTES = 50_000_000
 """So large a file is looked at as an image or a PDF; what is sent of it is what its limits say."""
+MAX_NAME_CHARS = 4096
 
 
 class ExpandOptions(Struct, frozen=True, kw_only=True):
@@ -134,27 +144,41 @@ def references(prompt: str, workspace: Path) -> Iterator[tuple[str, Path]]:
 
 def _existing(match: re.Match[str], workspace: Path) -> tuple[str, Path] | None:
     quoted, word = match.groups()
-    if quoted is not None:
-        path = _path(quoted, workspace)
-        return (quoted, path) if path is not None else None
-    name = ESCAPE.sub(r"\1", word)
-    while name:
+    single = QUOTED.match(match.string, match.end() - len(word)) if word is not None else None
+    for name in (quoted,) if quoted is not None else (*_readings(word), *(single.groups() if single else ())):
         path = _path(name, workspace)
         if path is not None:
             return name, path
-        if name[-1] not in TRAILING:
-            return None
-        name = name[:-1]
     return None
 
 
+def _readings(word: str) -> Iterator[str]:
+    """What `word` may mean: all of it, then ever less of what is behind a name."""
+    name = ESCAPE.sub(r"\1", word)
+    while name and len(name) <= MAX_NAME_CHARS:
+        yield name
+        yield from (LINES.sub("", name),) if LINES.search(name) else ()
+        yield from (WIDE.sub("", name),) if WIDE.search(name) else ()
+        if name[-1] not in TRAILING:
+            return
+        name = name[:-1]
+
+
 def _path(name: str, workspace: Path) -> Path | None:
-    """The path of `name` if there is anything but a directory."""
-    path = workspace / expand_user(name)
-    try:
-        return path if path.exists() and not path.is_dir() else None
-    except (OSError, ValueError):
-        return None
+    """The path of `name` if there is anything but a directory, however its accents are written."""
+    spellings = [name]
+    if not name.isascii():
+        from unicodedata import normalize
+
+        spellings += (normalize("NFC", name), normalize("NFD", name))
+    for spelling in spellings:
+        path = workspace / expand_user(spelling)
+        try:
+            if path.exists() and not path.is_dir():
+                return path
+        except (OSError, ValueError):
+            continue
+    return None
 
 
 def _read(name: str, path: Path, options: ExpandOptions) -> bytes:

@@ -13,11 +13,16 @@ class SteeringQueue:
     """Messages that wait for the end of a turn; the agent's `InputSource`.
 
     `admit` asks the hooks: what of a message may enter the history. What comes after the last boundary of a
-    run waits for the next run.
+    run waits for the next run. `news` gives what became of work that nobody waits for: no run goes on for it.
     """
 
-    def __init__(self, admit: Callable[[Message], Awaitable[tuple[Message, ...]]]) -> None:
+    def __init__(
+        self,
+        admit: Callable[[Message], Awaitable[tuple[Message, ...]]],
+        news: Callable[[], tuple[Message, ...]] = tuple,
+    ) -> None:
         self._admit = admit
+        self._news = news
         self._messages: deque[Message] = deque()
 
     def put(self, message: Message) -> None:
@@ -36,4 +41,4 @@ class SteeringQueue:
         while self._messages:
             admitted += await self._admit(self._messages[0])
             self._messages.popleft()
-        return tuple(admitted)
+        return (*admitted, *(self._news() if boundary == "turn" else ()))

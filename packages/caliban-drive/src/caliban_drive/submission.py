@@ -192,6 +192,7 @@ class Submission:
         if isinstance(admitted, Stop):
             self._end_without_run(admitted)
             return admitted
+        admitted = (*self._conversation.news(), *admitted)
         for message in admitted:
             if message is not self._prompt:
                 self._pending.append(MessageAdded(message=message, injected=True))

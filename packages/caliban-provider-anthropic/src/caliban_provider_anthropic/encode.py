@@ -136,7 +136,9 @@ class Encoder:
             members.setdefault("system", _marked_list(system, self._mark if request.cache else b""))
         thinks = b'"type":"enabled"' in members.get("thinking", b"")
         prefill = row.prefill and not thinks
-        marks = request.cache and _bytes_of(groups) >= request.min_cache_tokens * CHARS_PER_TOKEN
+        size_bytes = sum(len(piece.whole) for group in groups for piece in group)
+        self._pieces.fit(size_bytes)
+        marks = request.cache and size_bytes >= request.min_cache_tokens * CHARS_PER_TOKEN
         messages = _history(groups, prefill=prefill, mark=self._mark if marks else b"")
         return Body(members=members, messages=messages, names=names)
 
@@ -241,10 +243,6 @@ def _may_budget(groups: list[list[_Piece]]) -> bool:
         elif not any(piece.has_results for piece in group):
             break
     return opening
-
-
-def _bytes_of(groups: list[list[_Piece]]) -> int:
-    return sum(len(piece.whole) for group in groups for piece in group)
 
 
 def _history(groups: list[list[_Piece]], *, prefill: bool, mark: bytes) -> list[bytes]:

@@ -92,6 +92,7 @@ class Encoder:
             raise InvalidRequest(
                 "there is no message to send", hint="every message is empty: say something to the model"
             )
+        self._pieces.fit(sum(map(len, contents)))
         members, names = self._members(request, row)
         system = self._system(request.messages[:leading])
         if system:

@@ -72,6 +72,7 @@ class Encoder:
             raise InvalidRequest(
                 "there is no message to send", hint="every message is empty: say something to the model"
             )
+        self._pieces.fit(sum(len(piece.data) for piece in messages))
         tools = self._tool_list(request, known)
         prompt_tokens = sum(piece.tokens for piece in messages) + (estimate_tokens(tools) if tools else 0)
         reckoned = self._windows.reckon(request.model, prompt_tokens)

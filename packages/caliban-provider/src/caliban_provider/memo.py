@@ -8,17 +8,20 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 V = TypeVar("V")
+FLOOR_BYTES = 1 << 20
 
 
 class Memo(Generic[V]):
     """Values by the identity of the objects they were made from, which are held so that it stays theirs.
 
     Two generations: when the young one has taken `max_bytes`, it becomes the old one, and what nobody asks
-    for until the next change is forgotten.
+    for until the next change is forgotten. `fit` makes that sooner: what a summary took the place of is not
+    held for long.
     """
 
     def __init__(self, *, max_bytes: int) -> None:
         self._max_bytes = max_bytes
+        self._bound_bytes = max_bytes
         self._young: dict[tuple[int, object], tuple[object, V, int]] = {}
         self._old: dict[tuple[int, object], tuple[object, V, int]] = {}
         self._size_bytes = 0
@@ -38,8 +41,12 @@ class Memo(Generic[V]):
         """Remember `value`, which takes about `size_bytes`, as `owner`'s for the hashable `variant`."""
         self._keep((id(owner), variant), (owner, value, size_bytes))
 
+    def fit(self, used_bytes: int) -> None:
+        """So much was in use just now: remember no more than twice that, or a mebibyte."""
+        self._bound_bytes = min(self._max_bytes, max(FLOOR_BYTES, 2 * used_bytes))
+
     def _keep(self, key: tuple[int, object], entry: tuple[object, V, int]) -> None:
-        if self._size_bytes > self._max_bytes:
+        if self._size_bytes > self._bound_bytes:
             self._old, self._young, self._size_bytes = self._young, {}, 0
         self._young[key] = entry
         self._size_bytes += entry[2]

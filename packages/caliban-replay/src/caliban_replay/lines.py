@@ -245,6 +245,13 @@ class ActionLine(RecordedLine, frozen=True, kw_only=True, tag="action"):
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
+class NewsLine(RecordedLine, frozen=True, kw_only=True, tag="news"):
+    """What the model was told of what goes on beside its turns, by the count of askings from 0."""
+
+    number: Number
+    lines: tuple[str, ...]
+
+
 class ReadingLine(RecordedLine, frozen=True, kw_only=True, tag="reading"):
     """The output read the time `value_s`: it does so by itself, a little behind what it shows."""
 
@@ -278,6 +285,7 @@ AnyLine: TypeAlias = (
     | NoticeLine
     | CostsLine
     | ActionLine
+    | NewsLine
     | ReadingLine
     | EndLine
 )

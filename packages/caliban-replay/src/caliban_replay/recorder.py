@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from inspect import isawaitable
+from itertools import count
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -33,6 +34,7 @@ from caliban_replay.lines import (
     ChildLine,
     CostsLine,
     DecisionLine,
+    NewsLine,
     OutputData,
     ResultLine,
     SummaryLine,
@@ -333,3 +335,16 @@ def recorded_children(
 
 def _data(output: ToolOutput) -> OutputData:
     return OutputData(content=output.content, is_error=output.is_error, details=plain(output.details))
+
+
+def recorded_news(news: Callable[[], tuple[str, ...]], tape: Tape) -> Callable[[], tuple[str, ...]]:
+    """`news`, with what it tells on `tape`."""
+    numbers = count()
+
+    def told() -> tuple[str, ...]:
+        number, lines = next(numbers), news()
+        if lines:
+            tape.write(NewsLine(at_s=tape.timing.clock(), number=number, lines=lines))
+        return lines
+
+    return told

@@ -37,6 +37,7 @@ from caliban_replay.lines import (
     DecisionLine,
     EndLine,
     Head,
+    NewsLine,
     ReadingLine,
     RecordedLine,
     ReplyErrorLine,
@@ -90,6 +91,7 @@ class Recording:
         self.tools: dict[int, tuple[ToolSpec, ...]] = {}
         self.code: int | None = None
         self.readings: list[float] = []
+        self.news: dict[int, tuple[str, ...]] = {}
         self.line_count = 1
         self._heights: dict[int, int] = {}
         self._turns: dict[int, RecordedCall] = {}
@@ -132,6 +134,8 @@ class Recording:
                 self.capabilities[line.model] = line.value
             case ToolsLine():
                 self.tools[line.number] = line.specs
+            case NewsLine():
+                self.news[line.number] = line.lines
             case ReadingLine():
                 self.readings.append(line.value_s)
             case EndLine():

@@ -84,6 +84,7 @@ class Replay:
         self.timing: Timing = Timing(clock=lambda: self.playhead.now_s, sleep=_go_on, jitter=draws.jitter)
         self.costs: ReplayedCosts = ReplayedCosts(self.playhead)
         self._readings = deque(recording.readings)
+        self._news_asked = 0
         self._show = show
         self._act = act
         self._untaken = [lane for lane in sorted(recording.lanes) if lane]
@@ -97,6 +98,11 @@ class Replay:
     def read(self) -> float:
         """The time for the output: what it read then."""
         return self._readings.popleft() if self._readings else self.playhead.now_s
+
+    def news(self) -> tuple[str, ...]:
+        """What the model was told then of what went on beside its turns."""
+        number, self._news_asked = self._news_asked, self._news_asked + 1
+        return self.recording.news.get(number, ())
 
     def ended(self) -> ProviderError:
         """The error for a run that goes on where the recording does not."""

@@ -42,9 +42,10 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     without credentials, or with `strict_environment` only those that are known to be harmless; none of them
     gets a value that `masker` knows. Without a `board` the tools that change the session are left out;
     without an `asker` questions are declined. Commands in the background live in `tasks`; without it there
-    are none. `web` makes a client for each page, `search` says who searches. `media` says what the
-    model takes of images and PDFs at the moment. `permits` judges what a
-    call leads to, such as a redirect, as if it were a call of its own.
+    are none, and `announce` is given, with the first of them, what tells of those that ended unseen, in lines
+    that come once. `web` makes a client for each page, `search` says who searches. `media` says what the
+    model takes of images and PDFs at the moment. `permits` judges what a call leads to, such as a redirect,
+    as if it were a call of its own.
     """
 
     workspace: Path
@@ -59,6 +60,7 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     board: SessionBoard | None = None
     asker: Asker | None = None
     tasks: TaskGroup | None = None
+    announce: Callable[[Callable[[], tuple[str, ...]]], None] | None = None
     web: Callable[[], WebClient] | None = None
     search: Callable[[], SearchService] | None = None
     media: Callable[[], MediaLimits] | None = None
@@ -137,8 +139,13 @@ class _Parts:
     def shells(self) -> BackgroundShells | None:
         from caliban_tools_builtin.shell.background import BackgroundShells
 
-        tasks = self._options.tasks
-        return None if tasks is None else BackgroundShells(self._options.runner, tasks)
+        options = self._options
+        if options.tasks is None:
+            return None
+        shells = BackgroundShells(options.runner, options.tasks)
+        if options.announce is not None:
+            options.announce(shells.news)
+        return shells
 
     def _shell_environment(self) -> dict[str, str]:
         from caliban_process.environ import shell_environment

@@ -7,6 +7,7 @@
         │   └── FileMissing there is no such file
         ├── EditRefused     the edit does not fit the file; nothing was written
         ├── SearchFailed    a pattern that cannot be searched for, or a search that could not run
+        │   └── SearchBlocked an ignore file holds the program up that searches
         ├── ShellFailed     a command that could not be started
         └── WebFailed       an address that gave nothing
 
@@ -44,6 +45,10 @@ class EditRefused(ToolFailed):
 
 class SearchFailed(ToolFailed):
     """A pattern that cannot be searched for, or a search that could not run."""
+
+
+class SearchBlocked(SearchFailed):
+    """An ignore file holds the program up that searches; the same search works when it is asked again."""
 
 
 class ShellFailed(ToolFailed):

@@ -111,6 +111,7 @@ class App(Struct, frozen=True, kw_only=True):
                 costs=self.wiring.costs(self.costs),
                 reporter=self.reporter,
                 new_id=new_id,
+                news=self.wiring.news(self.board.news),
             ),
         )
         self._install_system(session, schema)

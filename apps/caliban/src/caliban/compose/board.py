@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from caliban.compose.permissions import Permissions
@@ -15,6 +15,15 @@ class Board:
     def __init__(self, permissions: Permissions) -> None:
         self._permissions = permissions
         self.session: Session | None = None
+        self._sources: list[Callable[[], tuple[str, ...]]] = []
+
+    def announce(self, source: Callable[[], tuple[str, ...]]) -> None:
+        """Ask `source` too for what the model should be told."""
+        self._sources.append(source)
+
+    def news(self) -> tuple[str, ...]:
+        """See `SessionParts`."""
+        return tuple(line for source in self._sources for line in source())
 
     @property
     def plan_mode(self) -> bool:

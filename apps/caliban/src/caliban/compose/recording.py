@@ -29,6 +29,7 @@ from caliban_replay.recorder import (
     RecordingRules,
     RecordingTools,
     recorded_children,
+    recorded_news,
 )
 from caliban_replay.tape import Tape, plain
 
@@ -63,6 +64,7 @@ def recording_wiring(tape: Tape) -> Wiring:
         tools=lambda tools: RecordingTools(tools, tape),
         rules=lambda rules: RecordingRules(rules, tape),
         costs=lambda costs: RecordingCosts(costs, tape),
+        news=lambda news: recorded_news(news, tape),
         options=lambda options: replace(options, timing=tape.timing),
         reporter=lambda show: RecordingReporter(show, tape),
         new_id=tape.new_id,

@@ -116,7 +116,7 @@ def replayed_run(replay: Replay, reporter: Reporter, host: Host, other: OtherMod
         id=scene.session_id,
         messages=scene.messages,
         prefix=scene.prefix,
-        parts=SessionParts(costs=costs, reporter=reporter, new_id=replay.new_id),
+        parts=SessionParts(costs=costs, reporter=reporter, new_id=replay.new_id, news=replay.news),
     )
     return ReplayedRun(session=session, tools=tools)
 
@@ -150,6 +150,7 @@ def replay_wiring(replay: Replay) -> Wiring:
         tools=lambda tools: ReplayingTools(tools, replay),
         rules=lambda rules: ReplayedRules(replay.recording),
         costs=lambda costs: replay.costs,
+        news=lambda news: replay.news,
         options=lambda options: replace(options, timing=replay.timing, keeps_overflow=False),
         new_id=replay.new_id,
     )

@@ -62,6 +62,7 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             masker=host.masker,
             board=inputs.board,
             tasks=inputs.tasks,
+            announce=inputs.board.announce,
             web=lambda: _page_client(settings),
             search=lambda: _search_service(host),
             permits=inputs.permissions.permits,

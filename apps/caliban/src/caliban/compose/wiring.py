@@ -25,6 +25,7 @@ from caliban_drive.result import Costs
 
 T = TypeVar("T")
 Resolve: TypeAlias = Callable[[ModelInputs, RunCosts, Callable[[Warned], None], Report], ResolvedModel]
+News: TypeAlias = Callable[[], tuple[str, ...]]
 ModelFor: TypeAlias = Callable[[str | None], ChildModel]
 
 
@@ -42,6 +43,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
     tools: Callable[[ToolSource], ToolSource] = _as_it_is
     rules: Callable[[Rules], Rules] = _as_it_is
     costs: Callable[[Costs], Costs] = _as_it_is
+    news: Callable[[News], News] = _as_it_is
     options: Callable[[AgentOptions], AgentOptions] = _as_it_is
     reporter: Callable[[Report], Reporter] = Reporter
     new_id: NewId = new_id

@@ -70,6 +70,7 @@ class ChatEncoder:
             items += made
         if not items:
             raise nothing_to_send()
+        self._messages.fit(sum(map(len, items)))
         first = items[0]
         if system_text := instructions(request.messages[:leading]):
             items.insert(0, dumps({"role": self._quirks.system_role, "content": system_text}))

@@ -76,6 +76,7 @@ class ResponsesEncoder:
             items += self._items(message, request.model, issued)
         if not items:
             raise nothing_to_send()
+        self._messages.fit(sum(map(len, items)))
         small = _parameters(request, row)
         if request.cache and (self._takes_key or self._cache_key):
             small["prompt_cache_key"] = self._cache_key or conversation_key(items[0])

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
+import anyio
+import anyio.to_thread
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from caliban_common.tool import ToolOutput
 from caliban_process import Command, Completed, OutputLimit, ProcessError, Runner
-from caliban_tools_builtin.errors import SearchFailed
+from caliban_tools_builtin.errors import SearchBlocked, SearchFailed
+from caliban_tools_builtin.search.oddrules import odd_rules_at, odd_rules_below
 
 RIPGREP_DEADLINE_S = 20.0
 PYTHON_DEADLINE_S = 5.0
+STALL_S = 0.25
+"""After this long somebody looks whether ripgrep waits for an ignore file that never ends."""
 ERRORS = OutputLimit(head_bytes=4096, tail_bytes=0)
 PROGRAM = "rg.exe" if os.name == "nt" else "rg"
 ENVIRONMENT: Mapping[str, str] = (
@@ -31,9 +37,9 @@ class Query(Struct, frozen=True, kw_only=True):
 
     Without a `pattern` files are listed, each name followed by NUL; with one, each matching line comes as
     `path NUL number:text LF`. `target` is a path relative to the working directory. `name` is a file name
-    glob. `parents` says whether ignore files above the working directory count. `probe` lists the first file
-    only. `lines_per_file` and `columns` bound the output. `legacy` reads files without a byte order mark as
-    windows-1252.
+    glob. `parents` says whether ignore files above the working directory count, `ignored` that none does.
+    `probe` lists the first file only. `lines_per_file` and `columns` bound the output. `legacy` reads files
+    without a byte order mark as windows-1252.
     """
 
     target: str = "./"
@@ -42,6 +48,7 @@ class Query(Struct, frozen=True, kw_only=True):
     depth: int | None = None
     hidden: bool = False
     parents: bool = True
+    ignored: bool = False
     probe: bool = False
     lines_per_file: int = 500
     columns: int = 500
@@ -80,8 +87,12 @@ class SearchEngine:
     ) -> Completed:
         """Answer `query`, handing each piece of the answer to `feed` until that returns False.
 
-        Raises `SearchFailed` when there is no program for it, or when it cannot be started.
+        Raises `SearchFailed` when there is no program for it, or when it cannot be started, and
+        `SearchBlocked` when an ignore file holds ripgrep up: the same search then works, in Python.
         """
+        if self._found() and odd_rules_at(cwd, parents=query.parents) is not None:
+            self._program = ""
+            raise SearchBlocked("an ignore file there is no regular file")
         command = Command(
             argv=self.command(query),
             cwd=cwd,
@@ -92,14 +103,54 @@ class SearchEngine:
             output=ERRORS,
         )
         try:
-            return await self._runner.feed(command, feed)
+            if not self._found() or not query.target.endswith("/"):
+                return await self._runner.feed(command, feed)
+            completed = await self._unstalled(command, feed)
         except ProcessError as error:
             raise SearchFailed(error.message, hint=error.hint) from error
+        if completed is None:
+            self._program = ""
+            raise SearchBlocked("an ignore file below that is no regular file")
+        return completed
+
+    async def _unstalled(self, command: Command, feed: Callable[[bytes], bool]) -> Completed | None:
+        """Run ripgrep; `None` where an ignore file below the working directory held it up."""
+        over, results = anyio.Event(), list[Completed | ProcessError]()
+        base = command.cwd or "."
+
+        async def run() -> None:
+            try:
+                results.append(await self._runner.feed(command, feed))
+            except ProcessError as error:  # told as itself, not as one of a group
+                results.append(error)
+            finally:
+                over.set()
+            tasks.cancel_scope.cancel()
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run)
+            await anyio.sleep(STALL_S)
+            look = anyio.to_thread.run_sync(odd_rules_below, base, over.is_set, abandon_on_cancel=True)
+            if await look is not None and not over.is_set():
+                tasks.cancel_scope.cancel()
+        if not results:
+            return None
+        if isinstance(results[0], ProcessError):
+            raise results[0]
+        return results[0]
 
     def _found(self) -> str:
         if self._program is None:
             self._program = find_ripgrep(self._workspace) or ""
         return self._program
+
+
+async def unblocked(search: Callable[[], Awaitable[ToolOutput]]) -> ToolOutput:
+    """What `search` gives, done again from the start where an ignore file held it up."""
+    try:
+        return await search()
+    except SearchBlocked:
+        return await search()
 
 
 def ripgrep(program: str, query: Query) -> tuple[str, ...]:
@@ -112,6 +163,8 @@ def ripgrep(program: str, query: Query) -> tuple[str, ...]:
         argv += ["--hidden", "--glob=!.git"]
     if not query.parents:
         argv.append("--no-ignore-parent")
+    if query.ignored:
+        argv.append("--no-ignore")
     if query.name is not None:
         argv += [f"--type-add=cal:{query.name}", "--type=cal"]
     if query.depth is not None:

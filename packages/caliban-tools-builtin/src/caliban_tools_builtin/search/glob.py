@@ -20,7 +20,7 @@ from caliban_tools_builtin import handles
 from caliban_tools_builtin.answer import answered
 from caliban_tools_builtin.errors import FileRefused, SearchFailed
 from caliban_tools_builtin.fence import AdmittedPath, Fence
-from caliban_tools_builtin.search.engine import Query, SearchEngine
+from caliban_tools_builtin.search.engine import Query, SearchEngine, unblocked
 from caliban_tools_builtin.search.globs import GlobPlan, compiled, literals, plan
 from caliban_tools_builtin.search.inside import below, is_there
 from caliban_tools_builtin.search.links import links, not_ignored
@@ -28,6 +28,7 @@ from caliban_tools_builtin.search.links import links, not_ignored
 MAX_FILES = 200
 DEADLINE_S = 4.0
 MAX_LISTING_BYTES = 64_000_000
+NAME_IT = "name the path of one to search it"
 
 
 class Glob:
@@ -44,7 +45,7 @@ class Glob:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """List the files; see `Tool`."""
-        return await answered(lambda: self._glob(args))
+        return await answered(lambda: unblocked(lambda: self._glob(args)))
 
     async def _glob(self, args: Mapping[str, Any]) -> ToolOutput:
         given = Arguments(args, known=("pattern", "path"))
@@ -62,6 +63,8 @@ class Glob:
         if listing.is_empty and not order.hidden:
             listing = await self._files(path, replace(order, hidden=True))
             note = "" if listing.is_empty else "[only hidden files match]"
+        if listing.is_empty and await self._is_hidden_by_rules(path, order):
+            note = f"[ignore files hide every file that matches: {NAME_IT}]"
         return await anyio.to_thread.run_sync(self._report, pattern, listing, note)
 
     async def _files(self, path: str, order: GlobPlan) -> Listing:
@@ -80,6 +83,22 @@ class Glob:
             if found:
                 listing.add(await anyio.to_thread.run_sync(not_ignored, cwd, query, found, listing.paths))
         return listing
+
+    async def _is_hidden_by_rules(self, path: str, order: GlobPlan) -> bool:
+        """Whether files would match that ignore files hide."""
+        base = self._fence.admit(str(expand_user(path) / expand_user(order.base)))
+        listing = Listing(base, order, self._readable)
+        if base.path.is_dir():
+            query = Query(name=order.name, depth=order.depth, hidden=True, ignored=True)
+            with handles.directory(base) as handle:
+                cwd = handles.working_directory(base, handle)
+                await self._engine.search(
+                    query,
+                    cwd=cwd,
+                    deadline_s=DEADLINE_S,
+                    feed=lambda chunk: listing.feed(chunk) and not listing.paths,
+                )
+        return bool(listing.paths)
 
     def _report(self, pattern: str, listing: Listing, note: str) -> ToolOutput:
         """What the model reads; names that handles do not reach any more are left out."""

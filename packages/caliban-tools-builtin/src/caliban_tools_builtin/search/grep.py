@@ -19,8 +19,8 @@ from caliban_tools_builtin.answer import answered
 from caliban_tools_builtin.errors import FileMissing, SearchFailed
 from caliban_tools_builtin.fence import AdmittedPath, Fence
 from caliban_tools_builtin.fs.text import readable
-from caliban_tools_builtin.search.engine import Query, SearchEngine
-from caliban_tools_builtin.search.glob import all_ignored
+from caliban_tools_builtin.search.engine import Query, SearchEngine, unblocked
+from caliban_tools_builtin.search.glob import NAME_IT, all_ignored
 from caliban_tools_builtin.search.globs import checked, compiled, literals, name_for_rg
 from caliban_tools_builtin.search.inside import below, found_file, in_windows_1252
 from caliban_tools_builtin.search.matches import Fits, MatchCollector
@@ -44,7 +44,7 @@ class Grep:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Search; see `Tool`."""
-        return await answered(lambda: self._grep(args))
+        return await answered(lambda: unblocked(lambda: self._grep(args)))
 
     async def _grep(self, args: Mapping[str, Any]) -> ToolOutput:
         given = Arguments(args, known=("pattern", "path", "include", "max_matches"))
@@ -58,8 +58,11 @@ class Grep:
                 matches = await self._matches(place, pattern, literal, wanted)
         lines = _report(pattern, matches, wanted)
         if matches.is_empty and include is not None and not await self._fits_any(place, include):
-            hint = ": write {*.md,*.sh} for several" if "," in include or "|" in include else ""
-            lines.append(f"[no file there fits include {include!r}{hint}]")
+            if await self._fits_any(place, include, ignored=True):
+                lines.append(f"[ignore files hide every file that fits include {include!r}: {NAME_IT}]")
+            else:
+                hint = ": write {*.md,*.sh} for several" if "," in include or "|" in include else ""
+                lines.append(f"[no file there fits include {include!r}{hint}]")
         details = {
             "matches": min(len(matches.rows), wanted),
             "complete": matches.complete and not matches.has_more,
@@ -82,22 +85,27 @@ class Grep:
             return await self._within(place, query, fits, wanted)
         raise FileMissing(f"{place.shown} does not exist")
 
-    async def _fits_any(self, place: AdmittedPath, include: str) -> bool:
-        """Whether there is a file at all that `include` means."""
+    async def _fits_any(self, place: AdmittedPath, include: str, *, ignored: bool = False) -> bool:
+        """Whether there is a file at all that `include` means and rules let be read."""
         if not place.path.is_dir():
             return True
-        query, fits = _narrowed(Query(hidden=True), include)
-        paths: list[bytes] = []
+        query, fits = _narrowed(Query(hidden=True, ignored=ignored), include)
+        root = str(place.path).rstrip(os.sep) + os.sep
+        paths: list[str] = []
 
         def feed(chunk: bytes) -> bool:
-            listed = (path.removeprefix(b"./") for path in chunk.split(b"\0"))
-            paths.extend(path for path in listed if path and (fits is None or fits(os.fsdecode(path))))
+            listed = (path.removeprefix("./") for path in os.fsdecode(chunk).split("\0"))
+            fitting = (path for path in listed if path and (fits is None or fits(path)))
+            paths.extend(path for path in fitting if not ignored or self._may_show(root + path))
             return not paths
 
         with handles.directory(place) as handle:
             cwd = handles.working_directory(place, handle)
             await self._engine.search(query, cwd=cwd, deadline_s=self._engine.deadline_s, feed=feed)
         return bool(paths)
+
+    def _may_show(self, path: str) -> bool:
+        return self._readable is None or self._readable(path)
 
     async def _below(self, place: AdmittedPath, query: Query, fits: Fits, wanted: int) -> MatchCollector:
         with handles.directory(place) as handle:
@@ -121,7 +129,7 @@ class Grep:
         root = str(base.path).rstrip(os.sep) + os.sep
 
         def readable(path: str) -> bool:
-            return self._readable is None or self._readable(root + path)
+            return self._may_show(root + path)
 
         matches = MatchCollector(wanted=wanted, fits=fits, readable=readable)
         completed = await self._engine.search(

@@ -99,7 +99,7 @@ def _targets(arguments: dict[str, Any]) -> Iterator[str]:
     if not target.endswith("/"):
         return iter((target,))
     arguments = {**arguments, "here": str(Path.cwd())}
-    rules = tuple(_parent_rules()) if arguments["parents"] else ()
+    rules = tuple(_parent_rules()) if arguments["parents"] and not arguments["ignored"] else ()
     return _walk(".", rules, arguments, 1)
 
 
@@ -114,7 +114,8 @@ def _walk(
     except OSError:
         return
     here = arguments["here"]
-    rules = (*rules, ignore_rules(os.path.normpath(f"{here}/{directory}")))
+    if not arguments["ignored"]:
+        rules = (*rules, ignore_rules(os.path.normpath(f"{here}/{directory}")))
     below: list[str] = []
     for entry in entries:
         if entry.name == ".git" or (entry.name.startswith(".") and not arguments["hidden"]):

@@ -27,10 +27,17 @@ PIPE_GRACE_S: Final = 0.4
 
 
 class BackgroundShell:
-    """One command: what it prints, how it stands. `offset` is how far its output was read."""
+    """One command: what it prints, how it stands. `offset` is how far its output was read.
 
-    def __init__(self, id: str) -> None:
+    `title` shows the command, `agent` names the sub-agent that started it. With `is_known` nothing of it is
+    news to the session's model.
+    """
+
+    def __init__(self, id: str, *, title: str = "", agent: str = "") -> None:
         self.id = id
+        self.title = title
+        self.agent = agent
+        self.is_known = not agent
         self.output: OutputRing = OutputRing(RING_BYTES)
         self.offset = 0
         self.kill: anyio.Event = anyio.Event()
@@ -49,6 +56,7 @@ class BackgroundShell:
     def ended(self, how: str) -> None:
         """It is over."""
         self._end, self._seconds = how, monotonic() - self._started
+        self.is_known = False
         self.over.set()
 
 
@@ -61,15 +69,18 @@ class BackgroundShells:
         self._kill_grace_s = kill_grace_s
         self._shells: dict[str, BackgroundShell] = {}
 
-    async def start(self, command: Command) -> BackgroundShell:
-        """A shell that runs `command`. Raises `ShellFailed` for one too many, else what the runner does."""
+    async def start(self, command: Command, *, title: str = "", agent: str = "") -> BackgroundShell:
+        """A shell that runs `command` for `agent`.
+
+        Raises `ShellFailed` for one too many, else what the runner does.
+        """
         running = [shell for shell in self._shells.values() if not shell.over.is_set()]
         if len(running) >= MAX_RUNNING:
             ids = ", ".join(shell.id for shell in running)
             raise ShellFailed(
                 f"{len(running)} shells run in the background already", hint=f"end one of {ids}"
             )
-        shell = BackgroundShell(os.urandom(6).hex())
+        shell = BackgroundShell(os.urandom(6).hex(), title=title, agent=agent)
         await self._tasks.start(partial(self._serve, shell, self._runner.start(command), command))
         self._shells[shell.id] = shell
         self._forget()
@@ -81,6 +92,16 @@ class BackgroundShells:
             return self._shells[id]
         known = ", ".join(self._shells) or "none"
         raise ShellFailed(f"there is no background shell {id!r}", hint=f"known: {known}")
+
+    def news(self) -> tuple[str, ...]:
+        """A line for each shell that ended unseen, or that a sub-agent has started; each thing once."""
+        lines = []
+        for shell in self._shells.values():
+            if not shell.is_known:
+                shell.is_known = True
+                whose = f" of the agent {shell.agent}" if shell.agent else ""
+                lines.append(f"shell_id {shell.id}{whose}: {shell.state}: {shell.title}")
+        return tuple(lines)
 
     def _forget(self) -> None:
         ended = [id for id, shell in self._shells.items() if shell.over.is_set()]

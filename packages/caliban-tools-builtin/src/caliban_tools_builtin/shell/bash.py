@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from caliban_common.arguments import ArgumentError, Arguments
-from caliban_common.text import clean
+from caliban_common.text import clean, one_line
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_process import CapturedOutput, Command, Completed, NotStarted, OutputLimit, ProcessError, Runner
 from caliban_tools_builtin import handles
@@ -33,6 +33,7 @@ _SHELLS = (
     ("/bin/sh", ("-c", "--")),
 )
 _SHOWN_COMMAND_CHARS = 1000
+_SHOWN_TITLE_CHARS = 100
 
 
 class Bash:
@@ -56,9 +57,9 @@ class Bash:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Run the command; see `Tool`. On return or cancellation none is left that was not to stay."""
-        return await answered(lambda: self._run(args))
+        return await answered(lambda: self._run(args, context))
 
-    async def _run(self, args: Mapping[str, Any]) -> ToolOutput:
+    async def _run(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         if os.name != "posix":
             raise ShellFailed("Bash needs a POSIX system")
         given = Arguments(args, known=("command", "timeout_seconds", "cwd", "background"))
@@ -79,7 +80,7 @@ class Bash:
                     merged=background,
                 )
                 if background:
-                    return await self._start(prepared, command, note)
+                    return await self._start(prepared, command, note, context.agent)
                 completed = await self._runner.run(prepared)
         except FileRefused as error:
             raise ShellFailed(f"cwd {error.message}", hint="give a directory of the workspace") from error
@@ -87,11 +88,12 @@ class Bash:
             raise _not_run(error) from error
         return _report(command, timeout_s, completed, note)
 
-    async def _start(self, prepared: Command, command: str, note: str) -> ToolOutput:
+    async def _start(self, prepared: Command, command: str, note: str, agent: str) -> ToolOutput:
         shells = self._shells()
         if shells is None:
             raise ShellFailed("nothing can run in the background here", hint="leave `background` out")
-        started = await shells.start(prepared)
+        title = one_line(command, max_chars=_SHOWN_TITLE_CHARS)
+        started = await shells.start(prepared, title=title, agent=agent)
         parts = (f"→ Bash command: {_excerpt(command)}", f"→ Runs in the background as shell_id {started.id}")
         return ToolOutput.of(
             clean("\n".join((*parts, *filter(None, (note,))))), details={"shell_id": started.id}

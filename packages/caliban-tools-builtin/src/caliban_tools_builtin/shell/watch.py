@@ -28,13 +28,13 @@ class BashOutput:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Read on; see `Tool`."""
-        return await answered(lambda: self._read(args))
+        return await answered(lambda: self._read(args, context))
 
-    async def _read(self, args: Mapping[str, Any]) -> ToolOutput:
+    async def _read(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         given = Arguments(args, known=("shell_id", "since_offset"))
         shell = self._shells.find(given.string("shell_id"))
         since = given.integer("since_offset", shell.offset, low=0, high=1 << 62)
-        return _look(shell, since)
+        return _look(shell, since, context)
 
 
 class KillShell:
@@ -49,17 +49,18 @@ class KillShell:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """End it: SIGTERM, SIGKILL after five seconds; see `Tool`."""
-        return await answered(lambda: self._kill(args))
+        return await answered(lambda: self._kill(args, context))
 
-    async def _kill(self, args: Mapping[str, Any]) -> ToolOutput:
+    async def _kill(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         shell = self._shells.find(Arguments(args, known=("shell_id",)).string("shell_id"))
         shell.kill.set()
         await shell.over.wait()
-        return _look(shell, shell.offset)
+        return _look(shell, shell.offset, context)
 
 
-def _look(shell: BackgroundShell, since: int) -> ToolOutput:
-    """How the shell stands, and what it has printed from `since` on."""
+def _look(shell: BackgroundShell, since: int, context: ToolContext) -> ToolOutput:
+    """How the shell stands, and what it has printed from `since` on: no news any more to who looks."""
+    shell.is_known = shell.is_known or shell.over.is_set() or not context.agent
     start, data = shell.output.read(since, MAX_BYTES)
     shell.offset = end = start + len(data)
     total = shell.output.total_bytes
