@@ -13,10 +13,11 @@ import pytest
 from command_kit import is_idle, needs_procfs, takes_signals
 from hang_guard import HANG_S, wait_until
 
+from caliban_common.testing import sample_image
 from caliban_provider_anthropic.testing import wire
 
 OK = wire.exchange(wire.text("ok"))
-PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 16
+PNG = sample_image("image/png")
 
 
 def asked(cli) -> str:

@@ -106,3 +106,21 @@ def test_a_child_finds_neither_keys_nor_memory_of_its_host(cli):
     shown = cli.bodies()[1]["messages"][-1]["content"][0]["content"]
     text = shown if isinstance(shown, str) else shown[0]["text"]
     assert text.split("→ Stdout:\n")[1].splitlines()[:2] == ["0", "0"], text
+
+
+def test_who_writes_summaries_is_told_no_key_either(cli):
+    folder = cli.work / "old"  # a session that was written before anything was masked
+    folder.mkdir()
+    roles = ("user", "assistant") * 7
+    texts = [f"{n}. {KEY} " + "words " * 200 for n in range(14)]
+    messages = [{"id": f"m{n}", "role": roles[n], "content": text} for n, text in enumerate(texts)]
+    (folder / "s.json").write_text(json.dumps({"messages": messages}))
+    cli.script(wire.exchange(wire.text(f"They said {KEY}."), model="claude-haiku-4-5"))
+    overrides = '{"model_overrides": {"summarization": "claude-haiku-4-5"}}'
+    formats = ("--input-format", "stream-json", "--output-format", "stream-json")
+    flags = (*formats, "--no-tools", "-r", "s", "--sessions-dir", str(folder), "--settings", overrides)
+    frames = b'{"type":"control","subtype":"compact"}\n'
+    done = cli.run("-p", *flags, stdin=frames, env={"ANTHROPIC_API_KEY": KEY})
+    assert [body["model"] for body in cli.bodies()] == ["claude-haiku-4-5"], done.err
+    assert [f["subtype"] for f in done.of("system")][-1] == "compact_boundary"
+    assert_kept(cli, done)

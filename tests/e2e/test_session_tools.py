@@ -134,3 +134,34 @@ def test_no_background_command_outlives_its_run_however_that_ends(cli, is_gone, 
 def test_a_background_command_needs_the_same_leave_as_any_other(cli):
     say(cli, wire.tool_use("Bash", {"command": "touch made", "background": True}))
     assert results(cli)[0].startswith("Tool call denied:") and not (cli.work / "made").exists()
+
+
+def todo(content: str, status: str = "pending") -> dict[str, str]:
+    return {"content": content, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "line"),
+    [
+        (
+            "TodoWrite",
+            {"todos": [todo("look"), todo("mend\nit", "in_progress"), todo("test")]},
+            "3 todos: mend it",
+        ),
+        ("TodoWrite", {"tasks": [todo("look")]}, "1 todo"),
+        ("TodoWrite", {"todos": []}, "0 todos"),
+        ("TodoWrite", {"todos": 7}, ""),
+        ("TodoWrite", {"todos": [7, None, {"status": "in_progress", "content": 7}]}, "3 todos"),
+        (
+            "AskUser",
+            {"questions": [{"question": "Which one?"}, {"question": "Why?"}]},
+            "2 questions: Which one?",
+        ),
+        ("EnterPlanMode", {}, ""),
+    ],
+)
+def test_a_person_reads_in_a_line_what_a_call_is_about(cli, name, args, line):
+    cli.script(wire.exchange(wire.tool_use(name, args, id="t1")), wire.exchange(wire.text("Done.")))
+    done = cli.run("-p", "go")
+    assert done.code == 0, done.err
+    assert done.err.splitlines()[0] == f"[{f'{name} {line}'.strip()}]"

@@ -290,7 +290,7 @@ def test_standard_error_says_what_agents_do(cli):
     assert done.out == "done\n"
     lines = done.err.splitlines()
     assert lines[:3] == [
-        "[Agent general-purpose]",
+        "[Agent general-purpose: a look]",
         "[general-purpose: Read a.py]",
         "[general-purpose: Write b]",
     ]
@@ -382,3 +382,24 @@ def test_an_agent_that_only_plans_is_offered_what_reads(cli):
     cli.script(delegate(subagent_type="reviewer"), said("fine"), said("done"))
     cli.run(*STREAM)
     assert sorted(tool["name"] for tool in cli.bodies()[1]["tools"]) == ["Glob", "Grep", "Read"]
+
+
+def test_a_model_that_cannot_call_tools_is_offered_no_agents(cli):
+    cli.configure('[provider.anthropic.models."plain"]\ntools = false\n')
+    cli.script(said("done"))
+    done = cli.run(*STREAM, "--model", "plain")
+    assert (done.code, done.frames[0]["tools"]) == (0, [])
+    assert "tools" not in cli.bodies()[0]
+
+
+def test_a_person_reads_which_agent_has_which_task_and_what_it_calls(cli):
+    (cli.work / "a.py").write_text("x = 1\n")
+    scouts = cli.home / ".config" / "caliban" / "agents"
+    scouts.mkdir(parents=True)
+    (scouts / "scout.md").write_text("---\ndescription: looks around\n---\nLook.\n")
+    first = (delegate(subagent_type="scout"), use("Read", {"file_path": "a.py"}), said("1"))
+    cli.script(*first, delegate(id="d2"), said("2"), said("done"))
+    done = cli.run("-p", "go")
+    assert done.code == 0, done.err
+    lines = [line for line in done.err.splitlines() if line.startswith("[")]
+    assert lines == ["[Agent scout: a look]", "[scout: Read a.py]", "[Agent a look]"]

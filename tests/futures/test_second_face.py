@@ -9,12 +9,14 @@ import pytest
 from hang_guard import HANG_S
 from msgspec.structs import replace
 
-from caliban.cli.options import Options, SessionOptions
+from caliban.cli.options import Options, PermissionOptions, SessionOptions
 from caliban.compose.app import open_app
+from caliban_agent_core import ApprovalRequest, Decision
 from caliban_common.event import AssistantTextDelta
 from caliban_common.hook import HookEvent, HookVerdict
 from caliban_common.message import user
 from caliban_drive import Notice
+from caliban_provider.testing.exchange import Exchange
 from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.testing import wire
 
@@ -79,3 +81,104 @@ async def test_hooks_of_the_app_are_asked_in_every_face(server: LoopbackServer):
         await session.aclose()
     assert (submission.result.stop.kind, events[-1], server.requests) == ("hook_denied", "run_end", ())
     assert told == ["SessionStart", "UserPromptSubmit", "SessionEnd"]
+
+
+TASK = {"description": "a look", "prompt": "look"}
+WRITE = {"path": "made", "content": "x"}
+
+
+class Remembering:
+    """Hooks that object to nothing."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+
+    async def fire(self, event: HookEvent) -> HookVerdict:
+        self.told.append((event.type, getattr(event, "agent", "")))
+        return HookVerdict()
+
+
+class Desk:
+    """Somebody who is asked, and says the same to everything."""
+
+    def __init__(self, action: str) -> None:
+        self.action = action
+        self.asked: list[tuple[str, object]] = []
+
+    async def approve(self, request: ApprovalRequest) -> Decision:
+        self.asked.append((request.call.name, request.call.input))
+        return Decision(action=self.action, reason="says the desk")
+
+
+def call(name: str, args: dict[str, str], id: str) -> Exchange:
+    return wire.exchange(wire.tool_use(name, args, id=id))
+
+
+async def test_hooks_of_the_app_are_asked_about_what_its_sub_agents_do(server: LoopbackServer):
+    said = wire.exchange(wire.text("Done."))
+    server.extend(call("Agent", TASK, "d1"), call("Glob", {"pattern": "*"}, "g1"), said, said)
+    hooks = Remembering()
+    async with open_app(Options(), lambda notice: None) as app:
+        session = replace(app, hooks=hooks).session()
+        async with session.submit(user("hi")) as submission:
+            _ = [event async for event in submission.events]
+        await session.aclose()
+    assert submission.result.subtype == "success"
+    kinds = ("SubagentStart", "PreToolUse", "SubagentStop")
+    assert [told for told in hooks.told if told[0] in kinds] == [
+        ("PreToolUse", ""),
+        ("SubagentStart", "general-purpose"),
+        ("PreToolUse", "general-purpose"),
+        ("SubagentStop", "general-purpose"),
+    ]
+
+
+@pytest.mark.parametrize("by_agent", [False, True])
+@pytest.mark.parametrize("action", ["allow", "deny"])
+async def test_an_approver_is_asked_where_rules_leave_a_call_to_a_person(
+    server: LoopbackServer, tmp_path: Path, action: str, by_agent: bool
+):
+    said = wire.exchange(wire.text("Done."))
+    calls = (call("Write", WRITE, "w1"), said)
+    server.extend(*((call("Agent", TASK, "d1"), *calls, said) if by_agent else calls))
+    desk = Desk(action)
+    async with open_app(Options(), lambda notice: None) as app:
+        session = app.session(approver=desk)
+        async with session.submit(user("hi")) as submission:
+            _ = [event async for event in submission.events]
+        await session.aclose()
+    assert submission.result.subtype == "success"
+    assert desk.asked == [("Write", WRITE)]
+    assert (tmp_path / "made").exists() == (action == "allow")
+    (denied,) = submission.result.denials or (None,)
+    assert (denied is None) == (action == "allow")
+
+
+async def test_what_rules_deny_or_allow_is_asked_of_nobody(server: LoopbackServer, tmp_path: Path):
+    said = wire.exchange(wire.text("Done."))
+    server.extend(call("Write", WRITE, "w1"), call("Bash", {"command": "touch other"}, "b1"), said)
+    desk = Desk("deny")
+    rules = PermissionOptions(allow=("Write",), deny=("Bash(touch *)",))
+    async with open_app(Options(permissions=rules), lambda notice: None) as app:
+        session = app.session(approver=desk)
+        async with session.submit(user("hi")) as submission:
+            _ = [event async for event in submission.events]
+        await session.aclose()
+    assert (desk.asked, (tmp_path / "made").exists(), (tmp_path / "other").exists()) == ([], True, False)
+
+
+async def test_an_approver_who_answers_later_ends_the_prompt_and_the_conversation_may_go_on(
+    server: LoopbackServer, tmp_path: Path
+):
+    server.extend(call("Write", WRITE, "w1"), wire.exchange(wire.text("Then not.")))
+    ends = []
+    async with open_app(Options(), lambda notice: None) as app:
+        session = app.session(approver=Desk("ask"))
+        for prompt in ("write it", "leave it"):
+            async with session.submit(user(prompt)) as submission:
+                _ = [event async for event in submission.events]
+            ends.append(submission.result.stop.kind)
+        await session.aclose()
+    assert (ends, (tmp_path / "made").exists()) == (["approval", "end_of_turn"], False)
+    (result, _) = server.requests[1].json["messages"][-1]["content"]
+    assert (result["tool_use_id"], result["is_error"]) == ("w1", True)

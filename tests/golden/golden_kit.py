@@ -122,10 +122,17 @@ def part(title: str, text: str) -> str:
 
 def files(folder: Path, keep: Callable[[str], bool] = lambda name: True) -> str:
     """The files of `folder` by name, each with its text; of locks only that they are there."""
-    paths = sorted(path for path in folder.iterdir() if keep(path.name))
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and keep(path.name))
     return "".join(
-        part(path.name, path.read_text(encoding="utf-8")) or f"--- {path.name}\n" for path in paths
+        part(str(path.relative_to(folder)), _content(path)) or f"--- {path.relative_to(folder)}\n"
+        for path in paths
     )
+
+
+def _content(path: Path) -> str:
+    """A file as text; of one that is none how many bytes it has."""
+    data = path.read_bytes()
+    return f"({len(data)} bytes)" if path.suffix == ".bin" else data.decode("utf-8")
 
 
 def asked(request: Request) -> str:

@@ -23,6 +23,7 @@ LAST_LINES = {
     "first-agent 1": '{"name": "Prague", "people": 1300000} 10',
     "first-agent 2": "end_of_turn 1",
     "tools 1": '{"name": "Prague", "people": 1300000}',
+    "tools 2": '{"name": "Prague", "people": 1300000}',
     "memory 1": '{"name": "Prague", "people": 1300000} 4',
     "memory 2": "['user', 'assistant']",
     "structured 1": "Prague 1300000",

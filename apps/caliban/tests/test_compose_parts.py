@@ -11,6 +11,7 @@ from caliban.compose.tools import ToolInputs, build_tools
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
 from caliban_common.tool import FilteredTools
+from caliban_images import MediaLimits
 from caliban_process import Runner
 
 
@@ -60,6 +61,7 @@ def test_a_tool_that_rules_deny_altogether_is_not_offered(settings, work, notice
                 board=Board(permissions),
                 tasks=None,
                 report=notices.append,
+                media=MediaLimits,
             )
         )
         return {tool.spec.name for tool in FilteredTools(source, permissions.offers).tools()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,7 +81,9 @@ def cut(text: str = "half", tokens: int = 1024) -> Reply:
     return reply(text, stop_reason="max_tokens", usage=Usage(input_tokens=1, output_tokens=tokens))
 
 
-async def play(agent: Agent, prompt: str = "go") -> tuple[list[AgentEvent], Any]:
+async def play(
+    agent: Agent, prompt: str | Message | Sequence[Message] = "go"
+) -> tuple[list[AgentEvent], Any]:
     events: list[AgentEvent] = []
     with anyio.fail_after(HANG_S):
         async with agent.run(prompt) as run:

@@ -7,9 +7,20 @@ from loop_kit import DONE, QUICK, Stub, of, play, user_texts
 
 from caliban_agent_core import Agent, AgentOptions
 from caliban_common.event import HistoryReplaced, ReplyDiscarded, ToolCallEnd, Warned
-from caliban_common.message import ImageBlock, Message, TextBlock, ToolResultBlock, assistant, user
+from caliban_common.message import (
+    Base64Source,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    TextBlock,
+    ToolResultBlock,
+    assistant,
+    user,
+)
+from caliban_common.remedy import Remedy
 from caliban_common.tool import ToolContext, ToolOutput, ToolSpec
 from caliban_common.usage import Usage
+from caliban_provider.capabilities import Capabilities
 from caliban_provider.errors import ContextTooLong, InvalidRequest
 from caliban_provider.testing.scripted import Reply, ScriptedProvider, failure, reply, thinking, tool_call
 
@@ -183,6 +194,62 @@ async def test_an_image_that_the_provider_refuses_gives_way_to_words() -> None:
     assert isinstance(part, TextBlock)
     assert "Could not process image" in part.text
     assert provider.requests[-1].messages[2] == outcome.messages[2]
+
+
+async def test_a_document_that_the_provider_refuses_gives_way_to_words() -> None:
+    paper = DocumentBlock(source=Base64Source(media_type="application/pdf", data="AA=="))
+    provider = ScriptedProvider([failure(InvalidRequest("The PDF specified was not valid")), reply(DONE)])
+    prompt = Message(role="user", content=(TextBlock(text="read"), paper))
+    events, outcome = await play(Agent(provider, "m"), prompt)
+    assert outcome.stop.ok
+    assert [e.subtype for e in of(events, Warned)] == ["image_refused"]
+    assert "a document was left out" in provider.requests[-1].messages[0].text
+
+
+class Blind(ScriptedProvider):
+    def capabilities(self, model: str) -> Capabilities:
+        return Capabilities(vision=False, documents=False)
+
+
+SHOWN = Message(
+    role="user",
+    content=(TextBlock(text="look"), ImageBlock.of(media_type="image/png", data="AA==")),
+)
+
+
+async def test_a_prompt_that_the_model_cannot_see_is_refused_before_anything_is_sent() -> None:
+    provider = Blind([])
+    _, outcome = await play(Agent(provider, "m"), SHOWN)
+    assert outcome.stop.message == "m cannot see images, and the prompt comes with one: nothing was sent"
+    assert outcome.stop.remedy == Remedy(kind="seeing_model", name="m")
+    assert provider.requests == []
+
+
+async def test_what_is_older_or_comes_from_a_tool_becomes_words_and_is_told_once() -> None:
+    provider = Blind([reply(DONE), reply(tool_call("Look", id="t")), reply(DONE)])
+
+    class Look(Stub):
+        async def invoke(self, args: object, context: ToolContext) -> ToolOutput:
+            return ToolOutput(content=(ImageBlock.of(media_type="image/png", data="AAAA"),))
+
+    agent = Agent(provider, "m", tools=[Look("Look")])
+    events, outcome = await play(agent, (SHOWN, user("and?")))
+    more, _ = await play(agent, (*outcome.messages, user("go on")))
+    assert [e.subtype for e in of((*events, *more), Warned)] == ["media_unseen"]
+    words = "[an image of type image/png, 3 bytes: this model cannot see it]"
+    assert words in provider.requests[0].messages[0].text
+    last = provider.requests[-1].messages
+    assert [part.text for message in last for block in message.tool_results for part in block.content] == [
+        words
+    ]
+    assert SHOWN in outcome.messages  # the history keeps what it had, for a model that sees
+
+
+async def test_words_stand_for_a_prompt_where_that_is_wanted() -> None:
+    provider = Blind([reply(DONE)])
+    _, outcome = await play(Agent(provider, "m", options=AgentOptions(strict_media=False)), SHOWN)
+    assert outcome.stop.ok
+    assert "this model cannot see it" in provider.requests[0].messages[0].text
 
 
 async def test_a_refusal_that_names_an_image_where_there_is_none_ends_the_run() -> None:

@@ -34,7 +34,9 @@ from caliban_common.history import (
     repair,
 )
 from caliban_common.message import (
+    Base64Source,
     Block,
+    DocumentBlock,
     ImageBlock,
     Message,
     OpaqueBlock,
@@ -43,6 +45,7 @@ from caliban_common.message import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UrlSource,
 )
 
 READER = TargetModel(family="anthropic", model="m", max_images=2)
@@ -304,9 +307,10 @@ def test_a_call_that_cannot_be_written_as_json_or_has_no_name_poisons_nothing() 
 def test_the_oldest_images_give_way_to_a_note() -> None:
     image = ImageBlock.of(media_type="image/png", data="AA")
     note = TextBlock(text="[an older image was left out]")
-    shown = ToolResultBlock(tool_use_id="t1", content=(image, image))
+    other = ImageBlock.of(media_type="image/png", data="BB")
+    shown = ToolResultBlock(tool_use_id="t1", content=(image, other))
     history = (results(image), reply(call("t1")), results(shown))
-    shown = replace(shown, content=(note, image))
+    shown = replace(shown, content=(note, other))
     left = (results(note), history[1], results(shown))
     assert repair(history, TargetModel(family="anthropic", model="m", max_images=1)) == left
     assert repair(history, TargetModel(family="anthropic", model="m", max_images=3)) is history
@@ -351,3 +355,41 @@ def test_an_interrupted_call_says_so() -> None:
 def test_words_alone_are_left_as_they_are(words: list[str]) -> None:
     history = tuple(user(text) if n % 2 == 0 else assistant(text) for n, text in enumerate(words))
     assert repair(history, READER) is history
+
+
+PAPER = DocumentBlock(source=Base64Source(media_type="application/pdf", data="AAAA"), title="a.pdf")
+LETTER = DocumentBlock(source=Base64Source(media_type="text/plain", data="AAAA"))
+
+
+def test_what_the_reader_does_not_take_becomes_words_wherever_it_stands() -> None:
+    image = ImageBlock.of(media_type="image/png", data="AAAA")
+    far = ImageBlock(source=UrlSource(url="https://x.test/a.png"))
+    shown = ToolResultBlock(tool_use_id="t1", content=(image, PAPER))
+    history = (Message(role="user", content=(far, LETTER), id="m"), reply(call("t1")), results(shown))
+    blind = TargetModel(family="anthropic", model="m", sees_images=False, reads_pdf=False)
+    repaired = repair(history, blind)
+    assert repaired[0].content == (
+        TextBlock(text="[an image at https://x.test/a.png: this model cannot see it]"),
+        LETTER,
+    )
+    assert repaired[2].tool_results[0].content == (
+        TextBlock(text="[an image of type image/png, 3 bytes: this model cannot see it]"),
+        TextBlock(text="[a PDF document 'a.pdf', 3 bytes: this model cannot read it]"),
+    )
+    assert repair(repaired, blind) == repaired
+    seeing = TargetModel(family="anthropic", model="m")
+    assert repair(history, seeing) is history
+
+
+def test_a_message_shows_the_same_thing_once() -> None:
+    image = ImageBlock.of(media_type="image/png", data="AAAA")
+    shown = ToolResultBlock(tool_use_id="t1", content=(image, PAPER))
+    history = (reply(call("t1")), Message(role="user", content=(shown, image, PAPER), id="m"))
+    reader = TargetModel(family="anthropic", model="m")
+    repaired = repair(history, reader)
+    assert repaired[1].content == (
+        shown,
+        TextBlock(text="[the same image as above]"),
+        TextBlock(text="[the same document as above]"),
+    )
+    assert repair(repaired, reader) is repaired

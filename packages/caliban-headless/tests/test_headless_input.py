@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caliban_common.message import Message, TextBlock
+from caliban_common.message import TextBlock
 from caliban_headless.errors import BadInput
-from caliban_headless.input import InterruptFrame, Operation, StopTask, parse_frame
+from caliban_headless.input import InterruptFrame, Operation, Prompt, StopTask, parse_frame
 
 WORDS = st.sampled_from(["type", "user", "control", "content", "subtype", "interrupt", "text", "extra"])
 VALUES = st.recursive(
@@ -33,9 +33,10 @@ VALUES = st.recursive(
     ],
 )
 def test_a_user_frame_is_a_prompt(frame: object, texts: list[str]) -> None:
-    message = parse_frame(json.dumps(frame).encode())
-    assert isinstance(message, Message)
-    assert message.role == "user"
+    prompt = parse_frame(json.dumps(frame).encode())
+    assert isinstance(prompt, Prompt)
+    message = prompt.message
+    assert (message.role, prompt.priority) == ("user", "later")
     assert message.content == tuple(TextBlock(text=text) for text in texts)
 
 
@@ -65,7 +66,7 @@ def test_a_control_frame_says_what_is_to_happen(frame: object, meaning: object) 
         ('{"type": "user", "content": " "}', "a user frame's content is empty"),
         (
             '{"type": "user", "content": [{"type": "text", "text": "a"}, {"type": "image"}]}',
-            "an input frame's content[1].type must be text, not 'image'",
+            "an input frame's content[1] has no 'source'",
         ),
         (
             '{"type": "user", "content": [{"type": "text", "text": "a", "x": 1}]}',
@@ -73,7 +74,11 @@ def test_a_control_frame_says_what_is_to_happen(frame: object, meaning: object) 
         ),
         (
             '{"type": "user", "message": {"role": "user"}}',
-            "an input frame has the unknown member 'message' (known: type, content)",
+            "an input frame has the unknown member 'message' (known: type, content, priority)",
+        ),
+        (
+            '{"type": "user", "content": "a", "priority": "soon"}',
+            "an input frame's priority must be later, next or now, not 'soon'",
         ),
         (
             '{"type": "control", "subtype": "dance"}',
@@ -95,7 +100,7 @@ def test_a_frame_of_another_form_is_named_with_its_place_and_what_was_expected(l
 @given(st.binary(max_size=40) | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_line_is_a_prompt_an_interrupt_or_bad_input(line: bytes) -> None:
     try:
-        message = parse_frame(line)
+        asked = parse_frame(line)
     except BadInput:
         return
-    assert message is None or message.text.strip()
+    assert not isinstance(asked, Prompt) or asked.message.text.strip()

@@ -76,6 +76,11 @@ class TestADeny:
     def test_meets_a_program_glued_to_an_option(self, project: Any) -> None:
         asked(project, NO_RM, ["tar -Irm -xf x", "git grep -Orm x", "tar -Frm -cf x a.txt"])
 
+    def test_may_meet_what_a_loop_goes_through(self, project: Any) -> None:
+        words = ("<(rm x)", "a `rm x`", "${y:=`rm x`}", "a >(rm x) b", '"`rm x`"')
+        asked(project, NO_RM, [f"for y in {word}; do \u00b2; done" for word in words])
+        asked(project, NO_RM, [f"for y in {word}\ndo true\ndone | cat" for word in words])
+
     def test_may_meet_what_an_interpreter_is_fed(self, project: Any) -> None:
         interpreters = (
             "python3 | python3 - | python3 -u | perl | ruby | node | ed | psql | crontab - | make -f-"

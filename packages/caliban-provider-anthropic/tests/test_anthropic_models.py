@@ -48,6 +48,7 @@ def test_the_default_model_can_do_what_the_harness_needs() -> None:
         max_output_tokens=128_000,
         vision=True,
         documents=True,
+        document_pages=600,
         thinking=True,
         efforts=("low", "medium", "high", "max"),
         prompt_cache=True,

@@ -155,7 +155,7 @@ async def test_a_bad_model_is_refused_before_any_thread_starts(wire: Any, tmp_pa
         with pytest.raises(expected):
             await collect(provider, ask(model))
         assert provider.capabilities(model) == Capabilities(
-            tools=False, parallel_tools=False, structured_output=True
+            tools=False, parallel_tools=False, vision=False, documents=False, structured_output=True
         )
     assert threads() == []
     await provider.aclose()

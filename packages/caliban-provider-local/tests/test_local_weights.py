@@ -51,6 +51,8 @@ def test_a_small_model_gets_a_small_window_and_no_tools(small_model: str) -> Non
         max_output_tokens=512,
         tools=False,
         parallel_tools=False,
+        vision=False,
+        documents=False,
         structured_output=True,
     )
 

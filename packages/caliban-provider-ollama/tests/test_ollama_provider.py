@@ -100,7 +100,7 @@ async def test_a_reply_arrives_with_the_model_asked_once_what_it_can_do() -> Non
         )
         assert await text(provider) == "ok"
         assert provider.capabilities(wire.MODEL) == Capabilities(
-            context_tokens=131_072, tools=True, structured_output=True
+            context_tokens=131_072, tools=True, vision=False, documents=False, structured_output=True
         )
         await provider.aclose()
         assert [request.path for request in server.requests] == ["/api/show", "/api/chat", "/api/chat"]
@@ -337,15 +337,23 @@ async def test_models_are_listed_with_what_they_can_do_as_far_as_the_server_says
         ModelInfo(
             id="llama3.1",
             display_name="llama3.1 (8B)",
-            capabilities=Capabilities(context_tokens=window, structured_output=True),
+            capabilities=Capabilities(
+                context_tokens=window, vision=False, documents=False, structured_output=True
+            ),
         ),
-        ModelInfo(id="llava", display_name="llava (8B)", capabilities=Capabilities(structured_output=True)),
+        ModelInfo(
+            id="llava",
+            display_name="llava (8B)",
+            capabilities=Capabilities(documents=False, structured_output=True),
+        ),
         ModelInfo(
             id="gpt-oss:20b",
             display_name="gpt-oss:20b (8B)",
             capabilities=Capabilities(
                 context_tokens=window,
                 tools=False,
+                vision=False,
+                documents=False,
                 thinking=True,
                 efforts=("low", "medium", "high"),
                 structured_output=True,

@@ -368,7 +368,14 @@ async def test_models_are_listed_with_the_windows_that_a_server_tells() -> None:
         ModelInfo(
             id="m",
             capabilities=Capabilities(
-                context_tokens=8192, efforts=(), prompt_cache=True, structured_output=True
+                context_tokens=8192,
+                documents=False,
+                image_bytes=15_000_000,
+                stills_only=True,
+                document_bytes=24_000_000,
+                efforts=(),
+                prompt_cache=True,
+                structured_output=True,
             ),
         ),
     )

@@ -238,7 +238,7 @@ def test_a_file_of_the_original_loads_and_keeps_what_we_do_not_know(store: Sessi
     assert state.plan_mode is True
     assert texts(state)[:2] == ["be kind", "hello"]
     assert texts(state)[2].endswith("look")
-    assert "cannot read" in texts(state)[2]
+    assert "[the image ab of this session is lost]" in texts(state)[2]
     assert [warning.rpartition("message 3")[1] for warning in state.warnings] == ["message 3"]
 
     with store.open("old") as session:

@@ -9,6 +9,7 @@ from caliban_drive.result import Subtype
 from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError
 from caliban_provider.errors import AuthenticationError, UnknownProvider
+from caliban_replay.errors import RecordingBroken, RecordingMissing, RecordingUnwritable
 from caliban_sessions import InvalidSessionName, SessionExists, SessionNotFound, SessionWriteError
 from caliban_settings import SettingsError
 from caliban_telemetry import BudgetError, RatesError
@@ -25,6 +26,9 @@ CODES: tuple[tuple[type[CalibanError], int], ...] = (
     (KeyFailed, exit_codes.CONFIG),
     (RatesError, exit_codes.CONFIG),
     (BudgetError, exit_codes.USAGE),
+    (RecordingMissing, exit_codes.NO_INPUT),
+    (RecordingBroken, exit_codes.USAGE),
+    (RecordingUnwritable, exit_codes.CONFIG),
 )
 
 

@@ -16,6 +16,7 @@ from caliban_agent_core.compaction import Compaction
 from caliban_agent_core.dispatch import Dispatcher
 from caliban_agent_core.gate import Gate
 from caliban_agent_core.hooks import HookCaller
+from caliban_agent_core.images import target_of
 from caliban_agent_core.learned import Learned
 from caliban_agent_core.loop import Loop
 from caliban_agent_core.nudge import Nudges
@@ -29,7 +30,7 @@ from caliban_agent_core.tasks import RunTasks
 from caliban_agent_core.toolset import ToolSnapshots, source_of
 from caliban_agent_core.turn import Turn
 from caliban_common.event import AgentEvent, OutputT, RunEnd
-from caliban_common.history import Repairer, TargetModel
+from caliban_common.history import Repairer
 from caliban_common.hook import Hooks
 from caliban_common.message import Message, NewId, new_id, user
 from caliban_common.message import system as system_message
@@ -103,6 +104,11 @@ class Agent:
     async def aclose(self) -> None:
         """Close the provider."""
         await self.provider.aclose()
+
+    @property
+    def tools(self) -> ToolSource:
+        """Where its tools come from."""
+        return self._tools.source
 
     @overload
     def run(
@@ -201,7 +207,7 @@ class Agent:
         if setup.session_id is not None:
             options = replace(options, session_id=setup.session_id)
         channel: Channel[AgentEvent] = Channel(options.event_buffer)
-        watch = setup.prefix or PrefixWatch()
+        watch = setup.prefix or PrefixWatch(clock=options.timing.clock)
         output_type = None if setup.output_type is None else OutputType(setup.output_type)
         messages = self._led(messages, output_type)
         state = RunState(messages, channel, generation=watch.generation, new_id=self._new_id)
@@ -211,6 +217,7 @@ class Agent:
             retry=options.retry,
             thinking_cap_chars=options.thinking_cap_chars,
             learned=self._learned,
+            timing=options.timing,
         )
         hooks = HookCaller(self.hooks, state, options.session_id, agent=options.agent)
         tasks = RunTasks(state, options)
@@ -223,7 +230,7 @@ class Agent:
             turn=Turn(caller, dispatcher, state, options),
             hooks=hooks,
             tasks=tasks,
-            repairer=Repairer(TargetModel(family=self.provider.family, model=self.model)),
+            repairer=Repairer(target_of(self.provider, self.model)),
             compaction=self._compaction(hooks),
             nudges=Nudges(),
             prefix=watch,

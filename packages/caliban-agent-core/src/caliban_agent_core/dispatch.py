@@ -9,7 +9,6 @@ enter the history in the order the model made the calls.
 from __future__ import annotations
 
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import anyio
@@ -30,7 +29,7 @@ from caliban_common.canonical import canonical_arguments
 from caliban_common.event import ApprovalAsked, ApprovalGiven, ToolCallEnd, ToolCallReady
 from caliban_common.history import INTERRUPTED, interrupted
 from caliban_common.masked import masked_output
-from caliban_common.message import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from caliban_common.message import ResultPart, TextBlock, ToolResultBlock, ToolUseBlock
 from caliban_common.text import one_line
 from caliban_common.tool import Tool, ToolContext, ToolOutput
 
@@ -250,7 +249,8 @@ class Dispatcher:
             start_background=partial(self._tasks.start, item.call),
         )
         output, outcome = ToolOutput.of(STOPPED, is_error=True), INTERRUPTED_CALL
-        started = perf_counter()
+        clock = self._options.timing.clock
+        started = clock()
         try:
             with self._tasks.stoppable(item.call.id):
                 output, outcome = await walled(
@@ -258,7 +258,7 @@ class Dispatcher:
                 )
         finally:
             progress.close()
-        elapsed_ms = (perf_counter() - started) * 1000
+        elapsed_ms = (clock() - started) * 1000
         if not output.is_error:
             work.edited = work.edited or item.tool.spec.kind == "edit"
             work.changed = work.changed or item.tool.spec.kind != "read"
@@ -297,8 +297,9 @@ class Dispatcher:
             directory=options.overflow_dir,
             session_id=options.session_id,
             tool_use_id=call.id,
+            stores=options.keeps_overflow,
         )
-        content: tuple[TextBlock | ImageBlock, ...] = capped.content
+        content: tuple[ResultPart, ...] = capped.content
         if context:
             content = (*content, TextBlock(text=context))
         return ToolResultBlock(tool_use_id=call.id, content=content, is_error=output.is_error)

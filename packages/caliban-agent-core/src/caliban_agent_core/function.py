@@ -153,9 +153,10 @@ def tool(
     kind: ToolKind = "other",
     main_argument: str | None = None,
     roles: Mapping[str, ArgumentRole] | None = None,
+    deferred: bool = False,
     conflict_key: ConflictKey | None = None,
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
-def tool(
+def tool(  # noqa: PLR0913 - keyword-only: what a function cannot say of itself
     function: Callable[..., Any] | None = None,
     /,
     *,
@@ -163,6 +164,7 @@ def tool(
     kind: ToolKind = "other",
     main_argument: str | None = None,
     roles: Mapping[str, ArgumentRole] | None = None,
+    deferred: bool = False,
     conflict_key: ConflictKey | None = None,
 ) -> Any:
     """Make a tool of a typed function, `async` or plain.
@@ -171,10 +173,11 @@ def tool(
     Google, NumPy or Sphinx) describe these. Its annotations are the schema (pydantic's `Field` in `Annotated`
     adds bounds, and descriptions that go before those of the docstring), a parameter of type `ToolContext` is
     filled by the loop. It returns a string, a `ToolOutput`, or anything that has a JSON form. `kind`,
-    `main_argument` and `roles` are those of `ToolSpec`; `conflict_key` is given the validated arguments.
+    `main_argument`, `roles` and `deferred` are those of `ToolSpec`; `conflict_key` is given the validated
+    arguments.
     Raises `ToolDefinitionError` for a function that no model could be offered.
     """
-    facts = {"kind": kind, "main_argument": main_argument, "roles": roles or {}}
+    facts = {"kind": kind, "main_argument": main_argument, "roles": roles or {}, "deferred": deferred}
     if function is None:
         return partial(_tool, name=name, facts=facts, conflict_key=conflict_key)
     return _tool(function, name=name, facts=facts, conflict_key=conflict_key)

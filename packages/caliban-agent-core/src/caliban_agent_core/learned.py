@@ -9,11 +9,13 @@ class Learned:
     `mismatches` are the pairs of requested and answering model that were told of, `hidden_tools` the names of
     tools that another of that name hides. `holds_schema` is false
     once the provider has turned out not to take the schema of the answer. `windows` are those that refusals
-    stated, in estimated tokens per model.
+    stated, in estimated tokens per model. `told_unseen` says that
+    it was told that the model does not take what words stand for.
     """
 
     def __init__(self) -> None:
         self.mismatches: set[tuple[str, str]] = set()
         self.hidden_tools: set[str] = set()
         self.holds_schema = True
+        self.told_unseen = False
         self.windows: dict[str, int] = {}

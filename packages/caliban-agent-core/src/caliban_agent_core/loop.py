@@ -15,7 +15,7 @@ from caliban_agent_core.dispatch import ToolBatch
 from caliban_agent_core.doom import STOP_AFTER, Repeats, advice, after_calls
 from caliban_agent_core.errors import AnswerMismatch
 from caliban_agent_core.hooks import HookCaller
-from caliban_agent_core.images import names_image, without_images
+from caliban_agent_core.images import check_prompt, names_image, unseen_warning, without_images
 from caliban_agent_core.learned import Learned
 from caliban_agent_core.nudge import Nudges, TurnFacts, after_turn
 from caliban_agent_core.options import DEFAULT_MAX_TOKENS, AgentOptions
@@ -139,6 +139,7 @@ class Loop(Struct, kw_only=True):
     async def _ask(self, number: int) -> TurnOutcome | None:
         """One turn, with an eye on the beginning of its prompt; `None` where it is to be played again."""
         tools = self.offered = await self._offer()
+        await self._look()
         request = self._request(tools)
         await self._tell(self.prefix.ask(request, self.state.generation))
         try:
@@ -176,6 +177,16 @@ class Loop(Struct, kw_only=True):
         await self._tell(Warned(subtype="image_refused", message=text))
         await self.state.rewrite(messages, "an image that the provider refused was left out")
         return True
+
+    async def _look(self) -> None:
+        """Refuse a prompt that the model cannot see, and tell once of what it is told in words."""
+        messages, target = self.state.messages, self.repairer.reader
+        if self.options.strict_media and messages:
+            check_prompt(messages[-1], target)
+        if not self.learned.told_unseen:
+            warning = unseen_warning(tuple(messages), target)
+            self.learned.told_unseen = warning is not None
+            await self._tell(warning)
 
     async def _tell(self, warning: Warned | None) -> None:
         if warning is not None:

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from caliban_agent_core.recovery import RecoveryLimits
+from caliban_agent_core.timing import Timing
 from caliban_common.mask import Masker
 from caliban_provider.request import Effort
 from caliban_provider.retry import RetryPolicy
@@ -25,10 +26,13 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     rest gets an error. `parallel_limit` bounds tools that run at once; 1 is
     serial. A cap, threshold or nudge of 0 is off; `auto_compact_threshold` is a share of the window, `None`
     is off. `no_edit_nudge_turns` counts only where a tool of kind `edit` is offered. `overflow_dir` receives
-    results longer than `tool_result_cap_chars`. A conversation shorter than `min_cache_tokens` gets no marker
+    results longer than `tool_result_cap_chars`, unless `keeps_overflow` is false: then they are named by
+    their place and not written. A conversation shorter than `min_cache_tokens` gets no marker
     of the prompt cache of its own. `agent` is the name under which tools speak of this agent; empty is the
-    main one. What `masker` knows is taken out of what tools and hooks say, before anything else is done with
-    it.
+    main one. With `strict_media` a prompt with images or PDFs that the model is known not to take ends the
+    run before anything is sent; without it, and always for older ones and those of tools, words take their
+    place. What `masker` knows is taken out of what tools and hooks say, before anything else is done with
+    it. By `timing` everything is measured and waited for.
     """
 
     session_id: str = "ephemeral"
@@ -48,9 +52,12 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     thinking_cap_chars: int = 262_144
     tool_result_cap_chars: int = 50_000
     overflow_dir: Path | None = None
+    keeps_overflow: bool = True
     auto_compact_threshold: float | None = 0.75
     micro_compact: bool = True
     max_empty_nudges: int = 2
     no_edit_nudge_turns: int = 0
     event_buffer: int = 1024
     masker: Masker | None = None
+    strict_media: bool = True
+    timing: Timing = field(default_factory=Timing)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, write_atomic
-from caliban_common.message import Block, ImageBlock, Message, TextBlock, ToolResultBlock
+from caliban_common.message import Block, Message, TextBlock, ToolResultBlock
 from caliban_common.text import clean, one_line
 from caliban_common.tool import ToolOutput
 
@@ -23,22 +23,29 @@ DEVICES = r"(?i)(con|prn|aux|nul|com\d|lpt\d)"
 
 
 def cap_output(
-    output: ToolOutput, *, cap_chars: int, directory: Path | None, session_id: str, tool_use_id: str
+    output: ToolOutput,
+    *,
+    cap_chars: int,
+    directory: Path | None,
+    session_id: str,
+    tool_use_id: str,
+    stores: bool = True,
 ) -> ToolOutput:
-    """`output` with at most about `cap_chars` characters of text; 0 is no cap. Images stay as they are.
+    """`output` with at most about `cap_chars` characters of text; 0 is no cap. Images and documents stay.
 
     What is longer becomes a note and, as far as the cap leaves room, the first and last `KEPT_CHARS`
     characters. The whole text goes to `<directory>/<session_id>/<tool_use_id>.txt`, for its owner only; that
-    it cannot be written is told in the note and is no error. The result is never longer than `cap_chars` or
-    the note alone, whichever is more. Blocks while it writes.
+    it cannot be written is told in the note and is no error. With `stores` false it is named and not written.
+    The result is never longer than `cap_chars` or the note alone, whichever is more. Blocks while it writes.
     """
     if cap_chars <= 0 or sum(len(b.text) for b in output.content if isinstance(b, TextBlock)) <= cap_chars:
         return output
     text = output.text
-    note = _note(text, directory, session_id, tool_use_id)
+    path = None if directory is None else directory / file_name(session_id) / f"{file_name(tool_use_id)}.txt"
+    note = _note(text, path, stores=stores)
     shown = _shortened(text, note, cap_chars)
-    images = (block for block in output.content if isinstance(block, ImageBlock))
-    return replace(output, content=(TextBlock(text=shown), *images))
+    shows = (block for block in output.content if not isinstance(block, TextBlock))
+    return replace(output, content=(TextBlock(text=shown), *shows))
 
 
 def cap_history(
@@ -79,14 +86,14 @@ def file_name(wanted: str) -> str:
     return f"{plain[: NAME_CHARS - len(checksum) - 1] or 'unnamed'}-{checksum}"
 
 
-def _note(text: str, directory: Path | None, session_id: str, tool_use_id: str) -> str:
+def _note(text: str, path: Path | None, *, stores: bool) -> str:
     head = f"[truncated: {len(text)} chars"
-    if directory is None:
+    if path is None:
         return f"{head} in all]"
-    path = directory / file_name(session_id) / f"{file_name(tool_use_id)}.txt"
     try:
-        ensure_private_dir(path.parent)
-        write_atomic(path, clean(text).encode("utf-8"), mode=0o600, durable=False)
+        if stores:
+            ensure_private_dir(path.parent)
+            write_atomic(path, clean(text).encode("utf-8"), mode=0o600, durable=False)
     except CalibanError as error:
         return f"{head} in all; the whole text could not be stored: {one_line(error.message, max_chars=300)}]"
     return f"{head} in all; the whole text is in {path}]"

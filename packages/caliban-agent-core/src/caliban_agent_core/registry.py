@@ -21,6 +21,9 @@ from caliban_agent_core.function import NAME
 from caliban_common.tool import Tool, ToolSpec
 
 ENTRY_POINT_GROUP = "caliban.tools"
+SEARCH_NAME = "ToolSearch"
+"""Our own tool that finds deferred ones: no package has one of this name."""
+
 MAX_METADATA_BYTES = 1 << 20
 """Of one package's list of entry points: what is longer is not read to its end."""
 
@@ -37,7 +40,7 @@ def installed_tools(taken: Collection[str] = (), *, folders: Iterable[str] | Non
 
     A tool of a name in `taken`, or of one before it, is left out and named.
     """
-    names = set(taken)
+    names = {SEARCH_NAME, *taken}
     tools: list[Tool] = []
     problems: list[ToolDefinitionError] = []
     for entry, reference in sorted(_references(_searched() if folders is None else folders).items()):

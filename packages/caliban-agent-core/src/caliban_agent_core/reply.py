@@ -6,15 +6,12 @@ of a reply among it. What was shown of the reply is then taken back by an event.
 
 from __future__ import annotations
 
-import random
-from time import perf_counter
-
-import anyio
 from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_agent_core.learned import Learned
 from caliban_agent_core.state import RunState
+from caliban_agent_core.timing import Timing
 from caliban_common.estimate import text_tokens, tokens, tool_tokens
 from caliban_common.event import (
     ApiRetry,
@@ -88,12 +85,14 @@ class ModelCaller:
         retry: RetryPolicy,
         thinking_cap_chars: int,
         learned: Learned,
+        timing: Timing,
     ) -> None:
         self._provider = provider
         self._state = state
         self._retry = retry
         self._thinking_cap_chars = thinking_cap_chars
         self._learned = learned
+        self._timing = timing
         self._call_ids: dict[int, str] = {}
         self._turn = -1
         self._attempts = Attempts()
@@ -118,13 +117,13 @@ class ModelCaller:
             except ProviderError as error:
                 shown = self.assembler is not None and self.assembler.has_content
                 failed, told = self._attempts.failed + 1, self._attempts.told
-                delay_s = self._retry.delay(failed, error, random.random(), told=told)
+                delay_s = self._retry.delay(failed, error, self._timing.jitter(), told=told)
                 if delay_s is None:
                     raise
                 told += names_wait(error)
                 self._attempts = replace(self._attempts, failed=failed, told=told)
                 await self._announce(error, turn, failed, delay_s, shown=shown)
-                await anyio.sleep(delay_s)
+                await self._timing.sleep(delay_s)
 
     async def _retract(self, turn: int, malformed: int) -> None:
         """Take back a reply whose tool call its own provider could not read; raise when it does not stop."""
@@ -154,7 +153,9 @@ class ModelCaller:
     async def _stream(self, request: CompletionRequest, turn: int) -> Reply:
         assembler = self.assembler = Assembler()
         self._call_ids.clear()
-        started = perf_counter()
+        clock = self._timing.clock
+        started = clock()
+        ended: float | None = None
         first_token_ms: float | None = None
         thinking_left = self._thinking_cap_chars or None
         try:
@@ -162,18 +163,19 @@ class ModelCaller:
                 async for event in events:
                     assembler.add(event)
                     if first_token_ms is None and not isinstance(event, MessageStart):
-                        first_token_ms = (perf_counter() - started) * 1000
+                        first_token_ms = (clock() - started) * 1000
                     if thinking_left is not None and type(event) is ThinkingDelta:
                         thinking_left -= len(event.text)
                         if thinking_left < 0:
                             raise ThinkingOverflow
                     await self._tell(event, request.model, turn)
+                ended = clock()  # what closing takes is not the model's
         except (ProviderError, ThinkingOverflow):
             raise
         except (Exception, SystemExit) as error:
             raise _fault(self._provider.name, error) from error
         finally:
-            self.api_ms += (perf_counter() - started) * 1000
+            self.api_ms += ((clock() if ended is None else ended) - started) * 1000
             self._state.spend(assembler.usage)
         if assembler.stop_reason is None and not assembler.complete:
             raise StreamInterrupted(

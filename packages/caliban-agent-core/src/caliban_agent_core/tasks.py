@@ -135,6 +135,7 @@ class RunTasks:
             directory=options.overflow_dir,
             session_id=options.session_id,
             tool_use_id=f"{task.call.id}-background",
+            stores=options.keeps_overflow,
         )
         words = "".join(block.text for block in capped.content if isinstance(block, TextBlock))
         head = f'{MARK}tool_use_id="{task.call.id}" status="{status}" title="{_attribute(task.title)}">'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -10,10 +11,20 @@ from caliban_agent_core.errors import ToolDefinitionError
 from caliban_common.tool import FixedTools, Tool, ToolSource, ToolSpec
 
 
-class ToolSnapshot(Struct, frozen=True, kw_only=True):
-    """What a source had at one moment; `specs` are in the order of the prompt.
+@runtime_checkable
+class HoldingSource(Protocol):
+    """A source of tools that shows the model fewer than it may call."""
 
-    `hidden` are the names that more than one tool has: the first one counts.
+    def held_back(self) -> tuple[Tool, ...]:
+        """Those that can be called and are not shown; the same object while nothing has changed."""
+        ...
+
+
+class ToolSnapshot(Struct, frozen=True, kw_only=True):
+    """What a source had at one moment; `specs` are those of the tools that are shown, in the prompt's order.
+
+    `by_name` has those that are held back, too. `hidden` are the names that more than one tool has: the first
+    one counts.
     """
 
     specs: tuple[ToolSpec, ...]
@@ -25,21 +36,24 @@ class ToolSnapshots:
     """Looks at a source again and again; the same snapshot comes back while the source has not changed."""
 
     def __init__(self, source: ToolSource) -> None:
-        self._source = source
+        self.source = source
+        self._holding = source if isinstance(source, HoldingSource) else None
         self._tools: tuple[Tool, ...] | None = None
+        self._held: tuple[Tool, ...] = ()
         self._snapshot = ToolSnapshot(specs=(), by_name={})
 
     def take(self) -> ToolSnapshot:
         """The tools of the source now."""
-        tools = self._source.tools()
-        if tools is not self._tools:
-            self._tools = tools
-            self._snapshot = snapshot_of(tools)
+        tools = self.source.tools()
+        held = self._holding.held_back() if self._holding is not None else ()
+        if tools is not self._tools or held is not self._held:
+            self._tools, self._held = tools, held
+            self._snapshot = snapshot_of(tools, held)
         return self._snapshot
 
 
-def snapshot_of(tools: Sequence[Tool]) -> ToolSnapshot:
-    """`tools` by name."""
+def snapshot_of(tools: Sequence[Tool], held: Sequence[Tool] = ()) -> ToolSnapshot:
+    """`tools` by name, and those that are `held` back."""
     by_name: dict[str, Tool] = {}
     specs: list[ToolSpec] = []
     hidden: list[str] = []
@@ -50,6 +64,8 @@ def snapshot_of(tools: Sequence[Tool]) -> ToolSnapshot:
             continue
         by_name[spec.name] = tool
         specs.append(spec)
+    for tool in held:
+        by_name.setdefault(tool.spec.name, tool)
     return ToolSnapshot(specs=tuple(specs), by_name=by_name, hidden=tuple(dict.fromkeys(hidden)))
 
 

@@ -16,6 +16,7 @@ from caliban_common.message import (
     Message,
     OpaqueBlock,
     RedactedThinkingBlock,
+    ResultPart,
     Role,
     TextBlock,
     ThinkingBlock,
@@ -87,7 +88,7 @@ def _plain_call(block: ToolUseBlock) -> ToolUseBlock:
 
 def _plain_result(block: ToolResultBlock) -> ToolResultBlock:
     id = clean(block.tool_use_id)
-    parts: list[TextBlock | ImageBlock] = []
+    parts: list[ResultPart] = []
     for part in block.content:
         kept = _kept_text(part) if isinstance(part, TextBlock) else part
         if kept is not None:

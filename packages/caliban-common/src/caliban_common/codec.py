@@ -145,7 +145,7 @@ def _result_parts(content: object) -> object:
     return [
         _block(part) if isinstance(part, dict) else part
         for part in content
-        if not isinstance(part, dict) or part.get("type") in ("text", "image")
+        if not isinstance(part, dict) or part.get("type") in ("text", "image", "document")
     ]
 
 

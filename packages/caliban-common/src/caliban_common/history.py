@@ -4,6 +4,7 @@
              → signed and opaque blocks only for the model that wrote them
              → every tool call answered exactly once, in the next message, results first
              → ids of calls are unique
+             → no image or PDF for who cannot take it, and none twice in one message
              → no empty block, no lone surrogate, no empty message
 
 `repair` is pure and idempotent; a history that needs nothing comes back as the same object. A `Repairer` does
@@ -23,9 +24,12 @@ from msgspec.structs import replace
 from caliban_common.cleaning import cleaned
 from caliban_common.message import (
     Block,
+    DocumentBlock,
     ImageBlock,
     Message,
     NewId,
+    ResultPart,
+    Source,
     TextBlock,
     ToolResultBlock,
     ToolUseBlock,
@@ -34,6 +38,7 @@ from caliban_common.message import (
 
 _AnyBlock = TypeVar("_AnyBlock", bound=Block)
 
+PDF = "application/pdf"
 INTERRUPTED = "[interrupted: this tool call has no result]"
 
 
@@ -42,12 +47,15 @@ class TargetModel(Struct, frozen=True, kw_only=True):
 
     An empty `family` is one who passes the history on: what anybody signed is kept for those who can read it.
     `max_images` bounds the images that are sent: the oldest give way to a note, a fifth of the bound at a
-    time, so that the beginning of a long history keeps its bytes for the prompt cache.
+    time, so that the beginning of a long history keeps its bytes for the prompt cache. Words take the place
+    of images where it does not see any, and of PDFs where it reads none.
     """
 
     family: str
     model: str
     max_images: int = 100
+    sees_images: bool = True
+    reads_pdf: bool = True
 
 
 def repair(messages: Sequence[Message], reader: TargetModel) -> tuple[Message, ...]:
@@ -63,7 +71,7 @@ class Repairer:
     """
 
     def __init__(self, reader: TargetModel) -> None:
-        self._reader = reader
+        self.reader = reader
         self._forget()
 
     def view(self, messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -74,9 +82,9 @@ class Repairer:
             self._take(message)
         tail, _ = _close(self._open, self._ids)
         view = (*self._done, *tail)
-        excess = self._images + sum(map(_count_images, tail)) - self._reader.max_images
+        excess = self._images + sum(map(_count_images, tail)) - self.reader.max_images
         if excess > 0:
-            view = _drop_images(view, excess, step=max(1, self._reader.max_images // 5))
+            view = _drop_images(view, excess, step=max(1, self.reader.max_images // 5))
         return messages if isinstance(messages, tuple) and _same(view, messages) else view
 
     def _forget(self) -> None:
@@ -93,7 +101,8 @@ class Repairer:
         self._leading = self._leading and message.role == "system"
         if message.role == "system" and not self._leading:
             message = replace(message, role="user")
-        message = cleaned(message, own=self._owns(message), family=self._reader.family)
+        message = cleaned(message, own=self._owns(message), family=self.reader.family)
+        message = _shown_once(message, self.reader)
         if not message.content:
             return
         if self._open and message.role == "user":
@@ -114,13 +123,13 @@ class Repairer:
 
     def _owns(self, message: Message) -> bool:
         """Whether the reader wrote `message`, and so understands what is signed in it."""
-        if not self._reader.family:
+        if not self.reader.family:
             return message.role == "assistant"
         return (
             message.role == "assistant"
-            and message.family == self._reader.family
+            and message.family == self.reader.family
             and message.model is not None
-            and is_same_model(message.model, self._reader.model)
+            and is_same_model(message.model, self.reader.model)
         )
 
 
@@ -233,6 +242,70 @@ def _answer(message: Message, followers: list[Message]) -> list[Message]:
     content = (*results, *rest)
     answered = first if _same(content, first.content) else replace(first, content=content)
     return [answered, *_without_results(followers[1:])]
+
+
+def is_unseen(block: Block, reader: TargetModel) -> bool:
+    """Whether `block` itself is an image or a PDF that `reader` does not take."""
+    if isinstance(block, ImageBlock):
+        return not reader.sees_images
+    return isinstance(block, DocumentBlock) and block.media_type == PDF and not reader.reads_pdf
+
+
+def has_unseen(message: Message, reader: TargetModel) -> bool:
+    """Whether anything in `message`, the results of tools included, is not taken by `reader`."""
+    return any(
+        is_unseen(part, reader)
+        for block in message.content
+        for part in (block.content if isinstance(block, ToolResultBlock) else (block,))
+    )
+
+
+def _shown_once(message: Message, reader: TargetModel) -> Message:
+    """`message` with words for what `reader` does not take, and for what it holds a second time."""
+    if not any(map(_holds_media, message.content)):
+        return message
+    seen: set[tuple[type, Source]] = set()
+
+    def shown(block: _AnyBlock) -> _AnyBlock | TextBlock:
+        if not isinstance(block, ImageBlock | DocumentBlock):
+            return block
+        if is_unseen(block, reader):
+            return TextBlock(text=_unseen_words(block))
+        key = (type(block), block.source)
+        if key in seen:
+            what = "image" if isinstance(block, ImageBlock) else "document"
+            return TextBlock(text=f"[the same {what} as above]")
+        seen.add(key)
+        return block
+
+    content = tuple(
+        _with_parts(block, tuple(map(shown, block.content)))
+        if isinstance(block, ToolResultBlock)
+        else shown(block)
+        for block in message.content
+    )
+    return message if _same(content, message.content) else replace(message, content=content)
+
+
+def _with_parts(block: ToolResultBlock, parts: tuple[ResultPart, ...]) -> ToolResultBlock:
+    return block if _same(parts, block.content) else replace(block, content=parts)
+
+
+def _holds_media(block: Block) -> bool:
+    if isinstance(block, ToolResultBlock):
+        return any(not isinstance(part, TextBlock) for part in block.content)
+    return isinstance(block, ImageBlock | DocumentBlock)
+
+
+def _unseen_words(block: ImageBlock | DocumentBlock) -> str:
+    """What stands for a block that is not shown."""
+    if isinstance(block, ImageBlock) and block.url is not None:
+        return f"[an image at {block.url}: this model cannot see it]"
+    size = f"{len(block.data or '') * 3 // 4:,} bytes"
+    if isinstance(block, ImageBlock):
+        return f"[an image of type {block.media_type}, {size}: this model cannot see it]"
+    title = f" {block.title!r}" if block.title else ""
+    return f"[a PDF document{title}, {size}: this model cannot read it]"
 
 
 def _count_images(message: Message) -> int:

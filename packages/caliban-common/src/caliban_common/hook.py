@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from caliban_common.message import ImageBlock, TextBlock, ToolResultBlock, ToolUseBlock
+from caliban_common.message import ResultPart, ToolResultBlock, ToolUseBlock
 from caliban_common.tagged import Tagged
 
 HookDecision: TypeAlias = Literal["continue", "ask", "deny"]
@@ -148,7 +148,7 @@ class HookVerdict(Struct, frozen=True, kw_only=True):
     decision: HookDecision = "continue"
     reason: str = ""
     updated_input: Mapping[str, Any] | None = None
-    updated_output: tuple[TextBlock | ImageBlock, ...] | None = None
+    updated_output: tuple[ResultPart, ...] | None = None
     added_context: str = ""
     stop: bool = False
 

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from caliban_common.mask import Masker
-from caliban_common.message import Block, ImageBlock, Message, TextBlock, ToolResultBlock, ToolUseBlock
+from caliban_common.message import Block, Message, ResultPart, TextBlock, ToolResultBlock, ToolUseBlock
 from caliban_common.tool import ToolOutput
 
 T = TypeVar("T", bound=Block)
-Parts = tuple[TextBlock | ImageBlock, ...]
+Parts = tuple[ResultPart, ...]
 
 
 def masked_message(message: Message, masker: Masker) -> Message:

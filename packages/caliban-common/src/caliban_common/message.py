@@ -117,11 +117,15 @@ class ToolUseBlock(Tagged, frozen=True, kw_only=True, tag="tool_use", omit_defau
     raw_input: str | None = None
 
 
+ResultPart: TypeAlias = TextBlock | ImageBlock | DocumentBlock
+"""What a tool's result is made of."""
+
+
 class ToolResultBlock(Tagged, frozen=True, kw_only=True, tag="tool_result"):
     """The answer to the tool call `tool_use_id`."""
 
     tool_use_id: str
-    content: tuple[TextBlock | ImageBlock, ...]
+    content: tuple[ResultPart, ...]
     is_error: bool = False
 
 

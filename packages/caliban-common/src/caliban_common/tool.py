@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from caliban_common.event import ChildEvent, ToolProgress
-from caliban_common.message import ImageBlock, TextBlock
+from caliban_common.message import ResultPart, TextBlock
 
 ToolKind: TypeAlias = Literal["read", "edit", "execute", "network", "session", "other"]
 """What a call can do at most: `read` runs in plan mode, `edit` counts as progress on files, `session` changes
@@ -25,6 +25,18 @@ RepeatKey: TypeAlias = tuple[str, ...] | Literal["all"]
 """The arguments in which two calls that ask the same agree; the first of them names the question."""
 
 
+class ShownArgument(Struct, frozen=True, kw_only=True):
+    """An argument that tells a person, in a line, what a call is about.
+
+    Of a list of objects that is their number, and the text `of` of the first one. With `where`, a member and
+    its value, it is the first that has it; where none has, the number alone.
+    """
+
+    name: str
+    of: str = ""
+    where: tuple[str, str] | None = None
+
+
 class ToolSpec(Struct, frozen=True, kw_only=True):
     """What the model, the gate and the screens know of a tool; only the first three fields go to the model.
 
@@ -35,8 +47,9 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     `ends_plan` leaves plan mode. What a call says to a tool that `lasts` holds until the next one, as a list
     of tasks does: it outlives a summary of the conversation. `aliases` are names that models give to its
     arguments, and the right ones (also `timeout`, in milliseconds, for `timeout_seconds`); `extras` are
-    arguments that change nothing. What a tool says of itself opens nothing unless somebody vouches for it
-    (ADR 0024).
+    arguments that change nothing. `shows` are the arguments in the line that a person reads of a call, in
+    place of the main one. The schema of a `deferred` tool may be held back until a search finds it (ADR
+    0038). What a tool says of itself opens nothing unless somebody vouches for it (ADR 0024).
     """
 
     name: str
@@ -50,6 +63,8 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     lasts: bool = False
     aliases: Mapping[str, str] = field(default_factory=dict)
     extras: tuple[str, ...] = ()
+    shows: tuple[ShownArgument, ...] = ()
+    deferred: bool = False
 
 
 Emit: TypeAlias = Callable[[ToolProgress | ChildEvent], Awaitable[None]]
@@ -89,7 +104,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
 class ToolOutput(Struct, frozen=True, kw_only=True):
     """What a call gave: `content` for the model, `details` for a screen. Failure is a value."""
 
-    content: tuple[TextBlock | ImageBlock, ...]
+    content: tuple[ResultPart, ...]
     is_error: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)
 

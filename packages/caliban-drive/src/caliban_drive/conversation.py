@@ -82,11 +82,16 @@ class Conversation:
         self._start = start
         self._is_open = False
         self._context: tuple[Message, ...] = ()  # of the start, until a prompt is admitted
-        self._watch = PrefixWatch(prefix)
+        self._watch = PrefixWatch(prefix, clock=agent.options.timing.clock)
         self.recorder: Recorder = Recorder(store, self._watch)
         self._failures: list[Notice] = []
         self._current: PromptInProgress | None = None
         self._interrupts_next = False
+
+    @property
+    def fingerprint(self) -> Mapping[str, str]:
+        """What is known of the beginning of its prompts."""
+        return self._watch.fingerprint
 
     def run(self) -> Run:
         """The run that continues it; its prompt was judged here."""

@@ -1,4 +1,4 @@
-"""`@path` in a prompt: the files that a person names, attached to what they say.
+"""`@path` in a prompt: the files that a person names, attached to what they say. Blocks: for a thread.
 
     @notes.txt   @"a b.txt"   @a\\ b.txt   @src/x,y.txt.   (@main.py)   @main.py:10
 
@@ -10,20 +10,19 @@ may come from anywhere.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
-from caliban_common.errors import CalibanError, DataError, TooLarge
+from caliban_common.errors import CalibanError, TooLarge
 from caliban_common.files import read_regular
-from caliban_common.images import check_image, image_type
-from caliban_common.message import Block, ImageBlock, Message, TextBlock
+from caliban_common.message import Block, DocumentBlock, ImageBlock, Message, TextBlock
 from caliban_common.paths import expand_user
 from caliban_common.text import clean
 from caliban_drive.errors import AttachmentRefused
+from caliban_images import MediaLimits, MediaRefused, image_type, is_pdf, prepare_image, prepare_pdf
 
 _SCRIPTS = "\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af"
 REFERENCE = re.compile(
@@ -39,17 +38,25 @@ WIDE = re.compile(rf"(?<=[\x21-\x7e」』】》〉）])[{_SCRIPTS}]+$")
 """Words that follow a name at once, in scripts that put no spaces between words."""
 MAX_REFERENCES = 100
 MAX_NAME_CHARS = 4096
+MAX_MEDIA_BYTES = 50_000_000
+"""So large a file is looked at as an image or a PDF; what is sent of it is what its limits say."""
 
 
 class ExpandOptions(Struct, frozen=True, kw_only=True):
     """Where relative names start, and how much may be attached: bytes of one file, bytes of all.
 
-    `objection` says why a file may not be attached; `left_out` is told of each name that stays text.
+    Images and PDFs have bounds of their own: what the file may have, what all of them have as they are sent,
+    and what the model takes (`media`). `objection` says why a file may not be attached; `left_out` is told of
+    each name that stays text, `changed` of each image that is sent in another form.
     """
 
     workspace: Path
     max_file_bytes: int = 262_144
     budget_bytes: int = 1_048_576
+    max_media_bytes: int = MAX_MEDIA_BYTES
+    media_budget_bytes: int = 20_000_000
+    media: MediaLimits = MediaLimits()
+    changed: Callable[[str], None] | None = None
     objection: Callable[[Path], str | None] | None = None
     left_out: Callable[[str], None] | None = None
 
@@ -60,39 +67,46 @@ def expand(prompt: str, options: ExpandOptions) -> Message:
     Raises `AttachmentRefused` for a file above a bound, and for what is no file to read.
     """
     blocks: list[Block] = [TextBlock(text=prompt)]
-    left = options.budget_bytes
+    left, media_left = options.budget_bytes, options.media_budget_bytes
     for name, path in references(prompt, options.workspace):
         objection = options.objection(path) if options.objection is not None else None
         if objection is not None:
             _tell(options, f"@{name} is not attached: {objection}")
             continue
-        data = _read(name, path, options.max_file_bytes)
-        left -= len(data)
-        if left < 0:
-            raise AttachmentRefused(
-                f"the attached files have more than {options.budget_bytes:,} bytes together",
-                hint="name fewer files, or raise `budget_bytes`",
-            ).with_remedy("attachment_budget")
-        blocks.append(_block(name, data))
+        data = _read(name, path, options)
+        if image_type(data) is not None or is_pdf(data):
+            block, size_bytes = _shown(f"@{name}", name, data, options)
+            media_left -= size_bytes
+            _check_budget(media_left, options.media_budget_bytes)
+        else:
+            block = _written(name, data)
+            left -= len(data)
+            _check_budget(left, options.budget_bytes)
+        blocks.append(block)
     for name in _missing(prompt, options.workspace):
         _tell(options, f"@{name} is not attached: there is no such file")
     return Message(role="user", content=tuple(blocks))
 
 
-def image_block(name: str, path: Path, max_bytes: int) -> ImageBlock:
+def image_block(name: str, path: Path, options: ExpandOptions) -> ImageBlock:
     """The image at `path`; messages begin with `name`. Raises `AttachmentRefused`."""
     try:
-        data = read_regular(path, max_bytes=max_bytes)
+        data = read_regular(path, max_bytes=options.max_media_bytes)
     except TooLarge as error:
         raise AttachmentRefused(
             f"{name}: {error.message}", hint="a larger one needs a larger `max_bytes`"
         ).with_remedy("image_size") from error
     except CalibanError as error:
         raise AttachmentRefused(f"{name}: {error.message}", hint=error.hint) from error
-    media_type = image_type(data)
-    if media_type is None:
-        raise AttachmentRefused(f"{name}: it is no PNG, JPEG, GIF or WebP image")
-    return ImageBlock.of(media_type=media_type, data=base64.b64encode(data).decode("ascii"))
+    return _pictured(name, data, options)[0]
+
+
+def _check_budget(left: int, budget_bytes: int) -> None:
+    if left < 0:
+        raise AttachmentRefused(
+            f"the attached files have more than {budget_bytes:,} bytes together",
+            hint="name fewer files, or raise `budget_bytes`",
+        ).with_remedy("attachment_budget")
 
 
 def _tell(options: ExpandOptions, message: str) -> None:
@@ -167,9 +181,16 @@ def _path(name: str, workspace: Path) -> Path | None:
     return None
 
 
-def _read(name: str, path: Path, max_bytes: int) -> bytes:
+def _read(name: str, path: Path, options: ExpandOptions) -> bytes:
+    """The file within its bound: that of images and PDFs for what is one."""
     try:
-        return read_regular(path, max_bytes=max_bytes)
+        data = read_regular(path, max_bytes=max(options.max_file_bytes, options.max_media_bytes))
+        if len(data) <= options.max_file_bytes:
+            return data
+        if (image_type(data) is not None or is_pdf(data)) and len(data) <= options.max_media_bytes:
+            return data
+        size = f"{path} has {len(data):,} bytes; at most {options.max_file_bytes:,} are read"
+        raise TooLarge(size)
     except TooLarge as error:
         hint = "raise `max_file_bytes`, or let the model read the part it needs"
         refused = AttachmentRefused(f"@{name}: {error.message}", hint=hint)
@@ -178,17 +199,44 @@ def _read(name: str, path: Path, max_bytes: int) -> bytes:
         raise AttachmentRefused(f"@{name}: {error.message}", hint=error.hint) from error
 
 
-def _block(name: str, data: bytes) -> Block:
-    media_type = image_type(data)
-    if media_type is not None:
-        try:
-            check_image(data)
-        except DataError as error:
-            raise AttachmentRefused(f"@{name}: {error.message}") from error
-        return ImageBlock.of(media_type=media_type, data=base64.b64encode(data).decode("ascii"))
+def _shown(
+    given: str, name: str, data: bytes, options: ExpandOptions
+) -> tuple[ImageBlock | DocumentBlock | TextBlock, int]:
+    """An image or a PDF as the model takes it, and how many bytes that are; messages begin with `given`."""
+    if image_type(data) is not None:
+        return _pictured(given, data, options)
+    try:
+        prepared = prepare_pdf(data, options.media, title=Path(name).name)
+    except MediaRefused as error:
+        raise _refused(given, error) from error
+    block = prepared.block
+    if isinstance(block, TextBlock):
+        block = _quoted(name, f"[{prepared.shown}]\n\n{block.text}")
+    return block, prepared.size_bytes
+
+
+def _pictured(given: str, data: bytes, options: ExpandOptions) -> tuple[ImageBlock, int]:
+    try:
+        prepared = prepare_image(data, options.media)
+    except MediaRefused as error:
+        raise _refused(given, error) from error
+    if prepared.note and options.changed is not None:
+        options.changed(f"{given} is {prepared.note}")
+    return prepared.block, prepared.size_bytes
+
+
+def _refused(given: str, error: MediaRefused) -> AttachmentRefused:
+    refused = AttachmentRefused(f"{given}: {error.message}", hint=error.hint)
+    return refused if error.remedy is None else refused.with_remedy(error.remedy.kind, error.remedy.name)
+
+
+def _written(name: str, data: bytes) -> TextBlock:
     if b"\0" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise AttachmentRefused(f"@{name} is neither text nor a PNG, JPEG, GIF or WebP image")
+        raise AttachmentRefused(f"@{name} is neither text nor a PDF, nor a PNG, JPEG, GIF or WebP image")
     encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-    text = clean(data.decode(encoding, "replace"))
+    return _quoted(name, clean(data.decode(encoding, "replace")))
+
+
+def _quoted(name: str, text: str) -> TextBlock:
     shown = name.replace('"', "'")
     return TextBlock(text=f'<file path="{shown}">\n{text}\n</file>')

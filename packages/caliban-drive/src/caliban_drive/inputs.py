@@ -29,6 +29,12 @@ class SteeringQueue:
         """Let `message` follow the turn that is at work."""
         self._messages.append(message)
 
+    def unread(self) -> tuple[Message, ...]:
+        """What was said after the last boundary of a run, taken out."""
+        left = tuple(self._messages)
+        self._messages.clear()
+        return left
+
     async def next(self, boundary: Boundary) -> tuple[Message, ...]:
         """What was said since it was asked last, as far as it is admitted; also at the end of a run."""
         admitted: list[Message] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any, Final, Literal, Protocol, TypeAlias, assert_never
@@ -136,6 +136,7 @@ class RunTotals(Struct, kw_only=True):
     turns_without_edit: int = 0
     no_edit_nudge_emitted: bool = False
     started_s: float = field(default_factory=perf_counter)
+    clock: Callable[[], float] = perf_counter
 
     def add(self, event: AgentEvent) -> None:
         """Fold `event` in."""
@@ -233,7 +234,7 @@ class RunTotals(Struct, kw_only=True):
             cost_usd=self.costs.total_usd() if self.costs is not None else 0.0,
             model_usage=model_usage,
             is_answer=self.is_answer,
-            duration_ms=(perf_counter() - self.started_s) * 1000,
+            duration_ms=(self.clock() - self.started_s) * 1000,
             api_ms=self.api_ms,
             tool_calls_seen=self.calls_seen,
             denials=tuple(self.denials),

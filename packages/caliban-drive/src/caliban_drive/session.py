@@ -72,6 +72,11 @@ class Session:
         return self._conversation.messages
 
     @property
+    def prefix(self) -> Mapping[str, str]:
+        """Digests of what its prompts begin with, by part; empty before the first one."""
+        return self._conversation.fingerprint
+
+    @property
     def store_error(self) -> CalibanError | None:
         """Why the store is not written to any more."""
         return self._conversation.recorder.error
@@ -104,8 +109,15 @@ class Session:
         costs = self._conversation.parts.costs
         before = costs.by_model() if costs is not None else ()
         agents = costs.by_agent() if costs is not None else ()
+        clock = self.agent.options.timing.clock
         return RunTotals(
-            model=self.agent.model, session_id=self.id, costs=costs, before=before, agents_before=agents
+            model=self.agent.model,
+            session_id=self.id,
+            costs=costs,
+            before=before,
+            agents_before=agents,
+            started_s=clock(),
+            clock=clock,
         )
 
     def interrupt(self, *, waiting: bool = False) -> None:
@@ -122,6 +134,13 @@ class Session:
     def steer(self, message: Message) -> None:
         """Say `message` to the run at work: the model reads it with its next turn."""
         self._conversation.steering.put(message)
+
+    def unread(self) -> tuple[Message, ...]:
+        """What was said by `steer` too late for a run to read it, taken out: prompts for `submit`.
+
+        What stays in is read by the next run.
+        """
+        return self._conversation.steering.unread()
 
     def note(
         self, *, todos: tuple[Mapping[str, Any], ...] | None = None, plan_mode: bool | None = None

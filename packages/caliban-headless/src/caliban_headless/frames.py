@@ -18,7 +18,7 @@ from caliban_common.event import (
     ToolCallReady,
     Warned,
 )
-from caliban_common.message import Block, ImageBlock, Message, ThinkingBlock
+from caliban_common.message import Block, DocumentBlock, ImageBlock, Message, ThinkingBlock
 from caliban_common.usage import Usage
 from caliban_drive.result import ModelUsage, PromptResult
 from caliban_headless.remedies import result_advice
@@ -183,12 +183,14 @@ def full_usage(usage: Usage) -> dict[str, float]:
 
 
 def shown_block(block: Block) -> dict[str, Any]:
-    """A block as a frame shows it: no signatures, no image data."""
+    """A block as a frame shows it: no signatures, no data of images and documents."""
     match block:
         case ThinkingBlock():
             return {"type": "thinking", "thinking": block.text}
         case ImageBlock():
             return {"type": "image"}
+        case DocumentBlock():
+            return {"type": "document", **({} if block.title is None else {"title": block.title})}
         case _:
             return block_to_json(block)
 

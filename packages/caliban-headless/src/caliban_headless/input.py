@@ -9,19 +9,30 @@ import codecs
 import json
 from collections import deque
 from collections.abc import Callable
-from typing import Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, assert_never
 
 import anyio
 from msgspec import Struct
 
 from caliban_common.decoding import decode_text
 from caliban_common.errors import DataError
-from caliban_common.message import Message, TextBlock
+from caliban_common.message import (
+    Base64Source,
+    Block,
+    DocumentBlock,
+    ImageBlock,
+    Message,
+    Source,
+    TextBlock,
+)
 from caliban_common.tagged import Tagged
 from caliban_common.text import one_line
 from caliban_common.typed import typed
 from caliban_headless.errors import BadInput, HeadlessError, InputTooLarge, MissingInput
 from caliban_headless.stdin import Stdin
+
+if TYPE_CHECKING:
+    from caliban_images import MediaLimits
 
 MAX_TEXT_BYTES = 10 * 1024 * 1024
 MAX_FRAME_BYTES = 10 * 1024 * 1024
@@ -41,10 +52,24 @@ class PromptSource(Protocol):
         ...
 
 
-class Interrupt(Protocol):
-    """Ends the run in progress, or the next one if a prompt for it is `waiting`."""
+class RunAtWork(Protocol):
+    """Whom frames reach at once, between two prompts or in the midst of one: the session."""
 
-    def __call__(self, *, waiting: bool) -> None: ...
+    def interrupt(self, *, waiting: bool = False) -> None:
+        """End the run in progress, or the next one if a prompt for it is `waiting`."""
+        ...
+
+    def stop_call(self, tool_use_id: str) -> object:
+        """End one call of the run."""
+        ...
+
+    def steer(self, message: Message) -> None:
+        """Let the run read `message` with its next turn."""
+        ...
+
+    def unread(self) -> tuple[Message, ...]:
+        """What came too late for that, taken out."""
+        ...
 
 
 class OnePrompt:
@@ -66,15 +91,17 @@ class OnePrompt:
 class FrameSource:
     """Prompts out of stream-json frames, read as they arrive.
 
-    `pump` runs beside the runs and fills the queue; an `interrupt` frame calls `on_interrupt` at once and
-    says whether a prompt waits, a `stop_task` frame calls `on_stop` with the id of a call. What is malformed
-    ends the input: the frames before it are still answered.
+    `pump` runs beside the runs and fills the queue. What is meant for the `run` at work reaches it at once:
+    an `interrupt`, the end of one call by `stop_task`, a prompt with the priority `next`. A prompt with the
+    priority `now` ends that run, and stands before those that wait. What is malformed ends the input: the
+    frames before it are still answered. Images and PDFs are made to fit `media`, what the model takes when
+    their prompt's turn has come; without it they stay as they came.
     """
 
-    def __init__(self, stdin: Stdin, on_interrupt: Interrupt, on_stop: Callable[[str], object]) -> None:
+    def __init__(self, stdin: Stdin, run: RunAtWork, media: Callable[[], MediaLimits] | None = None) -> None:
+        self._media = media
         self._stdin = stdin
-        self._on_interrupt = on_interrupt
-        self._on_stop = on_stop
+        self._run = run
         self._queue: deque[Message | Operation] = deque()
         self._error: HeadlessError | None = None
         self._given = 0
@@ -87,9 +114,9 @@ class FrameSource:
         try:
             while (chunk := await self._stdin.read()) is not None:
                 buffer += chunk
-                self._take_lines(buffer)
+                await self._take_lines(buffer)
             if buffer.strip():
-                self._take(bytes(buffer))
+                await self._take(bytes(buffer))
         except HeadlessError as error:
             self._error = error
         self._ended = True
@@ -100,7 +127,7 @@ class FrameSource:
 
         Raises the input's error once everything before it was given.
         """
-        while not self._queue:
+        while not self._take_unread():
             if self._error is not None:
                 raise self._error
             if self._ended:
@@ -110,33 +137,56 @@ class FrameSource:
             news = self._news
             await news.wait()
         self._given += 1
-        return self._queue.popleft()
+        asked = self._queue.popleft()
+        return await self._fitted(asked) if isinstance(asked, Message) else asked
 
     async def last(self) -> bool:
         """Whether the input has ended by now; an end that is about to be read counts."""
         with anyio.move_on_after(SETTLE_S):
-            while not self._ended and not self._queue:
+            while not self._ended and not self._take_unread():
                 await self._news.wait()
         return self._ended
 
-    def _take_lines(self, buffer: bytearray) -> None:
+    async def _fitted(self, message: Message) -> Message:
+        if self._media is None or not _holds_media(message):
+            return message
+        from caliban_headless.media import fitted
+
+        return await fitted(message, self._media())
+
+    def _take_unread(self) -> bool:
+        """Put what no run has read any more before what waits; whether anything waits."""
+        self._queue.extendleft(reversed(self._run.unread()))
+        return bool(self._queue)
+
+    async def _take_lines(self, buffer: bytearray) -> None:
         start = 0
         while (end := buffer.find(b"\n", start)) >= 0:
-            self._take(bytes(buffer[start:end]))
+            await self._take(bytes(buffer[start:end]))
             start = end + 1
         del buffer[:start]
         if len(buffer) > MAX_FRAME_BYTES:
             raise InputTooLarge(f"an input frame has more than {MAX_FRAME_BYTES:,} bytes")
 
-    def _take(self, line: bytes) -> None:
+    async def _take(self, line: bytes) -> None:
         if not line.strip():
             return
         match parse_frame(line):
             case InterruptFrame():
-                self._on_interrupt(waiting=bool(self._queue))
+                self._run.interrupt(waiting=bool(self._queue))
             case StopTask(task_id=task_id):
-                self._on_stop(task_id)
-            case (Message() | Operation()) as asked:
+                self._run.stop_call(task_id)
+            case Prompt(message=message, priority="next"):
+                self._run.steer(await self._fitted(message))
+                self._tell()
+            case Prompt(message=message, priority="now"):
+                self._run.interrupt()
+                self._queue.appendleft(message)
+                self._tell()
+            case Prompt(message=message):
+                self._queue.append(message)
+                self._tell()
+            case Operation() as asked:
                 self._queue.append(asked)
                 self._tell()
 
@@ -180,10 +230,31 @@ class TextPart(Tagged, frozen=True, kw_only=True, tag="text", forbid_unknown_fie
     text: str
 
 
+Priority: TypeAlias = Literal["later", "next", "now"]
+"""When a prompt is read: in its turn, with the next turn of the run at work, or at once, which ends that."""
+
+
+class ImagePart(Tagged, frozen=True, kw_only=True, tag="image", forbid_unknown_fields=True):
+    """An image of a prompt, in the frame or behind an address."""
+
+    source: Source
+
+
+class DocumentPart(Tagged, frozen=True, kw_only=True, tag="document", forbid_unknown_fields=True):
+    """A PDF of a prompt."""
+
+    source: Base64Source
+    title: str | None = None
+
+
+Part: TypeAlias = TextPart | ImagePart | DocumentPart
+
+
 class UserFrame(Tagged, frozen=True, kw_only=True, tag="user", forbid_unknown_fields=True):
     """A prompt."""
 
-    content: str | tuple[TextPart, ...]
+    content: str | tuple[Part, ...]
+    priority: Priority = "later"
 
 
 class ControlFrame(Tagged, frozen=True, kw_only=True, tag="control", forbid_unknown_fields=True):
@@ -191,6 +262,13 @@ class ControlFrame(Tagged, frozen=True, kw_only=True, tag="control", forbid_unkn
 
     subtype: Literal["interrupt", "stop_task", "compact", "undo_compaction"]
     task_id: str | None = None
+
+
+class Prompt(Struct, frozen=True, kw_only=True):
+    """What a person says, and when it is to be read."""
+
+    message: Message
+    priority: Priority
 
 
 class Operation(Struct, frozen=True, kw_only=True):
@@ -209,7 +287,7 @@ class StopTask(Struct, frozen=True, kw_only=True):
     task_id: str
 
 
-def parse_frame(line: bytes) -> Message | Operation | InterruptFrame | StopTask:
+def parse_frame(line: bytes) -> Prompt | Operation | InterruptFrame | StopTask:
     """The prompt of a `user` frame, or what a `control` frame asks for. Raises `BadInput` for anything else.
 
     Unknown members are errors: a wrong envelope must never run the agent with a blank prompt (ADR 0025 of
@@ -230,7 +308,8 @@ def parse_frame(line: bytes) -> Message | Operation | InterruptFrame | StopTask:
     except DataError as error:
         raise BadInput(error.message, hint=_FORM) from error
     if isinstance(frame, UserFrame):
-        return Message(role="user", content=_prompt_blocks(frame))
+        message = Message(role="user", content=_prompt_blocks(frame))
+        return Prompt(message=message, priority=frame.priority)
     return _control(frame)
 
 
@@ -244,9 +323,25 @@ def _control(frame: ControlFrame) -> Operation | InterruptFrame | StopTask:
     return InterruptFrame() if frame.subtype == "interrupt" else Operation(name=frame.subtype)
 
 
-def _prompt_blocks(frame: UserFrame) -> tuple[TextBlock, ...]:
-    texts = [frame.content] if isinstance(frame.content, str) else [part.text for part in frame.content]
-    blocks = tuple(TextBlock(text=text) for text in texts if text.strip())
+def _holds_media(message: Message) -> bool:
+    return any(not isinstance(block, TextBlock) for block in message.content)
+
+
+def _prompt_blocks(frame: UserFrame) -> tuple[Block, ...]:
+    parts = (TextPart(text=frame.content),) if isinstance(frame.content, str) else frame.content
+    blocks = tuple(_block(part) for part in parts if not isinstance(part, TextPart) or part.text.strip())
     if not blocks:
         raise BadInput("a user frame's content is empty")
     return blocks
+
+
+def _block(part: Part) -> Block:
+    match part:
+        case TextPart():
+            return TextBlock(text=part.text)
+        case ImagePart():
+            return ImageBlock(source=part.source)
+        case DocumentPart():
+            return DocumentBlock(source=part.source, title=part.title)
+        case _:
+            assert_never(part)

@@ -15,6 +15,7 @@ REMEDIES: Final[Mapping[RemedyKind, str]] = MappingProxyType(
         "attachment_size": "raise --max-attach-bytes, or let the model read the part it needs",
         "budget_limit": "raise --max-budget-usd to go on",
         "image_size": "a larger one needs --max-attach-bytes",
+        "images_extra": "`pip install 'caliban-cli[images]'` scales it down and converts it",
         "local_models": "it has {name!r}, or name a GGUF file: --model path/to/model.gguf",
         "local_weights": "{hint} with --model",
         "local_window": "shorten the prompt or leave tools out (--bare, --no-tools), give the model a larger "
@@ -23,7 +24,10 @@ REMEDIES: Final[Mapping[RemedyKind, str]] = MappingProxyType(
         "other_provider": "this is a fault of the package {name}; choose another --provider",
         "other_route": "`caliban router debug` shows the routes; another one for this purpose would bridge "
         "this",
+        "pdf_extra": "`pip install 'caliban-cli[pdf]'` takes PDFs apart and reads their text",
         "route_for_purpose": "`caliban router debug` shows the routes and what their models can do",
+        "seeing_model": "choose another --model; or CALIBAN_STRICT_ROUTING=false puts words in its place; "
+        "that {name} can after all is said by provider.NAME.models in the settings",
         "session_directory": "use --sessions-dir DIR with a directory you can write, or --no-save",
         "session_fork": "-r {name} --fork-session goes on from here in a session of its own; "
         "else use another --session name, or --no-save",

@@ -61,7 +61,12 @@ class StreamEncoder:
         self._clock = clock
         self._started = clock()
         self._open: Message | None = None  # a reply whose turn has not ended
+        self._prompt = ""  # the id of the prompt at work, which has its echo
         self._told = Usage()
+
+    def use_clock(self, clock: Callable[[], float]) -> None:
+        """Read `clock` from here on, before anything is encoded."""
+        self._clock, self._started = clock, clock()
 
     def begin(self, init: Init) -> bytes:
         """The `system/init` frame."""
@@ -69,6 +74,7 @@ class StreamEncoder:
 
     def prompt(self, message: Message) -> bytes:
         """The echo of a prompt, if asked for."""
+        self._prompt = message.id
         return _line(frames.user_frame(message)) if self._options.replay_user else b""
 
     def event(self, event: AgentEvent) -> bytes:
@@ -93,7 +99,7 @@ class StreamEncoder:
             case MessageAdded():
                 if event.message.role == "assistant":
                     self._open = event.message
-                return None
+                return self._echo(event)
             case TurnEnd():
                 self._open = None
                 self._told += event.usage
@@ -136,6 +142,13 @@ class StreamEncoder:
                 return None if frame is None else frames.of_child(frame, child)
             case _:
                 return None
+
+    def _echo(self, event: MessageAdded) -> dict[str, Any] | None:
+        """The echo of what was said to the run at work, if asked for."""
+        message = event.message
+        said = message.role == "user" and not event.injected and not message.tool_results
+        is_new = said and self._options.replay_user and message.id != self._prompt
+        return frames.user_frame(message) if is_new else None
 
     def _cut_message(self, event: RunEnd) -> dict[str, Any] | None:
         """The message of a turn that was cut off, which is in the history all the same."""

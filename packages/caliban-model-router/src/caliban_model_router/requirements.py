@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from caliban_common.estimate import Estimator, tool_tokens
-from caliban_common.message import Block, DocumentBlock, ImageBlock, TextBlock, ToolResultBlock
+from caliban_common.message import Block, DocumentBlock, ImageBlock, ResultPart, ToolResultBlock
 from caliban_provider.capabilities import Capabilities
 from caliban_provider.request import CompletionRequest
 
@@ -71,5 +71,5 @@ def fits(required: Requirements, capabilities: Capabilities) -> bool:
     return limit is None or required.context_tokens < limit
 
 
-def _parts(block: Block) -> tuple[TextBlock | ImageBlock, ...]:
+def _parts(block: Block) -> tuple[ResultPart, ...]:
     return block.content if isinstance(block, ToolResultBlock) else ()

@@ -80,14 +80,15 @@ class RouterView:
     def capabilities(self, model: str) -> Capabilities:
         """What the first route's model can do, and what some route can: see pictures, read documents.
 
-        Structured output counts only where every route has it; `model` is not looked at.
+        Where none can, that is not known here: each request is judged for itself. Structured output counts
+        only where every route has it; `model` is not looked at.
         """
         routes = self._config.routes_for(self._purpose)
         able = [self._shared.capabilities_of(route) for route in routes]
         return replace(
             able[0],
-            vision=any(each.vision for each in able),
-            documents=any(each.documents for each in able),
+            vision=any(each.vision for each in able) or None,
+            documents=any(each.documents for each in able) or None,
             structured_output=all(each.structured_output for each in able),
         )
 
@@ -154,7 +155,15 @@ class RouterView:
 
     def _translator(self, route: Route, provider: Provider) -> Translator:
         if route.id not in self._translators:
-            self._translators[route.id] = Translator(TargetModel(family=provider.family, model=route.model))
+            able = self._shared.capabilities_of(route)
+            self._translators[route.id] = Translator(
+                TargetModel(
+                    family=provider.family,
+                    model=route.model,
+                    sees_images=able.vision is not False,
+                    reads_pdf=able.documents is not False,
+                )
+            )
         return self._translators[route.id]
 
     def _ended(self, attempt: Attempt, outcome: Outcome) -> None:

@@ -89,6 +89,12 @@ class Engine:
         other._plan_is_own = own
         return other
 
+    def asking(self) -> Engine:
+        """The same engine for a face with a person: its decisions may be "ask"."""
+        other = copy(self)
+        other.interactive = True
+        return other
+
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
         """The final verdict for this face; without a person an ask is a deny that says what would help."""
         judged = self._judged(tool)

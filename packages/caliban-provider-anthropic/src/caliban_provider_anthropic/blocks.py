@@ -58,14 +58,18 @@ def encode_block(block: Block, *, role: str, own: bool) -> bytes | None:
 
 
 def displaced(block: Block) -> list[bytes]:
-    """The images of a failed result, which the wire takes beside the result and not in it."""
+    """The images and documents of a failed result, which the wire takes beside the result and not in it."""
     if not isinstance(block, ToolResultBlock) or not block.is_error:
         return []
-    return [dumps(_image(part)) for part in block.content if isinstance(part, ImageBlock)]
+    return [dumps(_shown(part)) for part in block.content if not isinstance(part, TextBlock)]
 
 
 def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
+
+
+def _shown(block: ImageBlock | DocumentBlock) -> dict[str, Any]:
+    return _image(block) if isinstance(block, ImageBlock) else _document(block)
 
 
 def _image(block: ImageBlock) -> dict[str, Any]:
@@ -108,7 +112,7 @@ def _tool_use(block: ToolUseBlock) -> bytes:
 
 def _tool_result(block: ToolResultBlock) -> dict[str, Any]:
     content = [
-        _text(part.text) if isinstance(part, TextBlock) else _image(part)
+        _text(part.text) if isinstance(part, TextBlock) else _shown(part)
         for part in block.content
         if (part.text.strip() if isinstance(part, TextBlock) else not block.is_error)
     ]

@@ -51,7 +51,7 @@ class ModelFacts(Struct, frozen=True, kw_only=True):
     efforts: tuple[Effort, ...] = EFFORTS
     min_cache_tokens: int = 1024
     structured_output: bool = True
-    documents: bool = True
+    documents: bool | None = True
 
 
 _BUDGET = ModelFacts(
@@ -71,7 +71,7 @@ _ALWAYS = ModelFacts(prefix="", display_name="", thinking="always", forced_tools
 
 _UNKNOWN_CLAUDE = replace(_GEN_5, prefix="claude-", thinking_off=None)
 _UNKNOWN = replace(
-    _BUDGET, context_tokens=None, max_output_tokens=None, structured_output=False, documents=False
+    _BUDGET, context_tokens=None, max_output_tokens=None, structured_output=False, documents=None
 )
 
 TABLE: tuple[ModelFacts, ...] = (
@@ -182,6 +182,7 @@ def capabilities(model: str) -> Capabilities:
         max_output_tokens=row.max_output_tokens,
         vision=True,
         documents=row.documents,
+        document_pages=600 if (row.context_tokens or 0) >= 1_000_000 else 100,
         thinking=row.thinking != "none",
         efforts=row.efforts,
         prompt_cache=True,

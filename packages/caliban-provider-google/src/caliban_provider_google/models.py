@@ -127,6 +127,10 @@ def answers_as(asked: str, answered: str) -> str:
     return answered
 
 
+INLINE_BYTES = 14_000_000
+"""Encoded as base64 this is below the 20 MB that the vendor takes of a request with data in it."""
+
+
 def capabilities(model: str) -> Capabilities:
     """What `model` can do, from its row."""
     row = facts(model)
@@ -135,6 +139,10 @@ def capabilities(model: str) -> Capabilities:
         max_output_tokens=row.max_output_tokens,
         vision=True,
         documents=True,
+        image_types=("image/png", "image/jpeg", "image/webp"),
+        image_bytes=INLINE_BYTES,
+        document_bytes=INLINE_BYTES,
+        document_pages=1000,
         thinking=bool(row.budget or row.levels),
         efforts=tuple(level for level in EFFORTS if level.upper() in row.levels) if row.levels else None,
         prompt_cache=True,

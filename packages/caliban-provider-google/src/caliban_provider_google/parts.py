@@ -125,14 +125,14 @@ def reply_parts(blocks: Iterable[Block], *, own: bool, signs: bool) -> tuple[lis
 
 
 def user_parts(blocks: Iterable[Block], calls: Mapping[str, Called]) -> tuple[list[bytes], list[bytes]]:
-    """The parts of a user message as JSON: results, then everything else, the images of results included."""
+    """The parts of a user message as JSON: results, then everything else, what results show included."""
     results: list[bytes] = []
     others: list[bytes] = []
     for block in blocks:
         match block:
             case ToolResultBlock():
                 results.append(dumps(_result(block, calls.get(block.tool_use_id))))
-                others += [dumps(_image(part)) for part in block.content if isinstance(part, ImageBlock)]
+                others += [dumps(_shown(part)) for part in block.content if not isinstance(part, TextBlock)]
             case TextBlock():
                 if block.text.strip():
                     others.append(dumps({"text": block.text}))
@@ -150,16 +150,26 @@ def user_parts(blocks: Iterable[Block], calls: Mapping[str, Called]) -> tuple[li
 def _result(block: ToolResultBlock, called: Called | None) -> dict[str, Any]:
     """The answer to a call; images follow beside it, for only newer models take them inside."""
     texts = [part.text for part in block.content if isinstance(part, TextBlock) and part.text.strip()]
-    images = sum(isinstance(part, ImageBlock) for part in block.content)
-    shown = "(the image follows)" if images == 1 else "(the images follow)"
-    text = "\n".join(texts) or (shown if images else NO_OUTPUT)
+    text = "\n".join(texts) or _announced(block)
     out: dict[str, Any] = {} if called is None or called.id is None else {"id": called.id}
     name = "unknown" if called is None else called.name
     return {"functionResponse": {**out, "name": name, "response": {_result_key(block): text}}}
 
 
+def _announced(block: ToolResultBlock) -> str:
+    """What stands in a result without words, for what follows beside it."""
+    images = sum(isinstance(part, ImageBlock) for part in block.content)
+    if any(isinstance(part, DocumentBlock) for part in block.content):
+        return "(what it shows follows)"
+    return NO_OUTPUT if not images else "(the image follows)" if images == 1 else "(the images follow)"
+
+
 def _result_key(block: ToolResultBlock) -> str:
     return "error" if block.is_error else "output"
+
+
+def _shown(block: ImageBlock | DocumentBlock) -> dict[str, Any]:
+    return _image(block) if isinstance(block, ImageBlock) else _document(block)
 
 
 def _image(block: ImageBlock) -> dict[str, Any]:

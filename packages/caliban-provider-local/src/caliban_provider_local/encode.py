@@ -17,6 +17,7 @@ from caliban_common.message import (
     Message,
     OpaqueBlock,
     RedactedThinkingBlock,
+    ResultPart,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
@@ -192,12 +193,20 @@ def _text(block: Block, native: bool, names: Mapping[str, str]) -> str:
 
 
 def _result_text(result: ToolResultBlock) -> str:
-    parts = (
-        part.text if isinstance(part, TextBlock) else _unseen("image", part.media_type)
-        for part in result.content
-    )
-    text = "\n".join(parts) or "(nothing)"
+    text = "\n".join(map(_part_text, result.content)) or "(nothing)"
     return f"error: {text}" if result.is_error else text
+
+
+def _part_text(part: ResultPart) -> str:
+    match part:
+        case TextBlock():
+            return part.text
+        case ImageBlock():
+            return _unseen("image", part.media_type)
+        case DocumentBlock():
+            return _document(part)
+        case _:
+            assert_never(part)
 
 
 def _document(block: DocumentBlock) -> str:

@@ -60,6 +60,8 @@ class LocalModel(Struct, frozen=True, kw_only=True):
             max_output_tokens=max(1, self.context_tokens // 4),
             tools=self.tool_form != "none",
             parallel_tools=False,
+            vision=False,
+            documents=False,
             structured_output=True,
         )
 

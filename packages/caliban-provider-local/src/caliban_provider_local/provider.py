@@ -53,7 +53,9 @@ class LocalProvider:
         try:
             return self._model(model).capabilities()
         except ProviderError:
-            return Capabilities(tools=False, parallel_tools=False, structured_output=True)
+            return Capabilities(
+                tools=False, parallel_tools=False, vision=False, documents=False, structured_output=True
+            )
 
     @asynccontextmanager
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[AsyncIterator[StreamEvent]]:

@@ -76,6 +76,8 @@ def _said(message: Message, calls: Mapping[str, str], *, sees: bool) -> list[dic
                 for part in block.content:
                     if isinstance(part, ImageBlock):
                         _show(part, texts, images, sees=sees)
+                    elif isinstance(part, DocumentBlock):
+                        texts.append(_document(part))
             case TextBlock():
                 texts.append(block.text)
             case ImageBlock():

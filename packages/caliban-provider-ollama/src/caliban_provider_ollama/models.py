@@ -56,12 +56,13 @@ def takes_levels(model: str) -> bool:
 
 
 def capabilities(facts: ModelFacts | None) -> Capabilities:
-    """What a model can do; one that is not known is taken for one that calls tools and sees nothing."""
+    """What a model can do; one that is not known is taken for one that calls tools."""
     known = facts or ModelFacts()
     return Capabilities(
         context_tokens=known.context_tokens,
         tools=known.tools is not False,
-        vision=known.vision is True,
+        vision=known.vision,
+        documents=False,
         thinking=known.thinking is True,
         efforts=LEVELS if known.levels else None,
         structured_output=True,

@@ -42,8 +42,8 @@ class ModelFacts(Struct, frozen=True, kw_only=True):
     sampling: bool = False
     efforts: tuple[Level, ...] = ("none", "low", "medium", "high", "xhigh")
     chat_tools: bool = True
-    vision: bool = True
-    documents: bool = True
+    vision: bool | None = True
+    documents: bool | None = True
     structured_output: bool = True
 
 
@@ -71,6 +71,11 @@ _CHAT = replace(_PLAIN, sampling=False)
 _CODEX = replace(_GEN_5, efforts=("low", "medium", "high"))
 _PRO: tuple[Level, ...] = ("medium", "high", "xhigh")
 
+IMAGE_BYTES = 15_000_000
+"""The vendor bounds what all images of a request have together, at 50 MB as base64."""
+DOCUMENT_BYTES = 24_000_000
+"""Encoded as base64 this is the 32 MB that the vendor's guide to files names for a request."""
+
 _UNKNOWN_GPT = replace(
     _NEW,
     prefix="gpt-",
@@ -79,7 +84,7 @@ _UNKNOWN_GPT = replace(
     max_output_tokens=None,
     efforts=("low", "medium", "high"),
 )
-_UNKNOWN = replace(_PLAIN, context_tokens=None, max_output_tokens=None, vision=False, documents=False)
+_UNKNOWN = replace(_PLAIN, context_tokens=None, max_output_tokens=None, vision=None, documents=None)
 
 TABLE: tuple[ModelFacts, ...] = (
     replace(_ALWAYS, prefix="gpt-6.2-astra", display_name="GPT-6.2 Astra"),
@@ -210,6 +215,9 @@ def capabilities(model: str) -> Capabilities:
         max_output_tokens=row.max_output_tokens,
         vision=row.vision,
         documents=row.documents,
+        image_bytes=IMAGE_BYTES,
+        stills_only=True,
+        document_bytes=DOCUMENT_BYTES,
         thinking=row.reasons,
         efforts=tuple(level for level in EFFORTS if level in row.efforts),
         prompt_cache=True,

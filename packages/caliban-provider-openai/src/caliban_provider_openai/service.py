@@ -121,7 +121,7 @@ class ChatService:
         return replace(
             known,
             parallel_tools=self._quirks.parallel_tool_calls,
-            documents=known.documents and self._quirks.files,
+            documents=known.documents if self._quirks.files else False,
             efforts=known.efforts if self._quirks.effort else (),
             structured_output=known.structured_output
             and self._quirks.structured in ("json_schema", "json_object_schema"),

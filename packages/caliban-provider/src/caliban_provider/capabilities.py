@@ -23,8 +23,11 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     """Of one model; what is `None` is not known.
 
     `context_tokens` is the window, prompt and reply together, `input_tokens` the most that the prompt alone
-    may have where that is less. `efforts` are the levels of effort that it takes, in rising order; where they
-    are not known it takes all or none, as `thinking` says. `retirement` is there where a day is known.
+    may have where that is less. `vision` and `documents` say whether it takes images and PDFs, the members
+    behind them of which types and how large: bytes are those before base64, `image_side` is the longer side
+    in pixels, `stills_only` says that an animation is refused. `efforts` are the levels of effort that it
+    takes, in rising order; where they are not known it takes all or none, as `thinking` says. `retirement` is
+    there where a day is known.
     """
 
     context_tokens: int | None = None
@@ -32,8 +35,14 @@ class Capabilities(Struct, frozen=True, kw_only=True):
     max_output_tokens: int | None = None
     tools: bool = True
     parallel_tools: bool = True
-    vision: bool = False
-    documents: bool = False
+    vision: bool | None = None
+    documents: bool | None = None
+    image_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
+    image_bytes: int = 3_750_000
+    image_side: int = 8000
+    stills_only: bool = False
+    document_bytes: int = 20_000_000
+    document_pages: int = 100
     thinking: bool = False
     efforts: tuple[Effort, ...] | None = None
     prompt_cache: bool = False

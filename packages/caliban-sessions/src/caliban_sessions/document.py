@@ -53,7 +53,7 @@ def encode(ledger: SessionLog) -> bytes:
     return (clean(text) + "\n").encode("utf-8")
 
 
-def decode(data: bytes, *, path: Path, name: str, fallback_time: datetime) -> SessionLog:
+def decode(data: bytes, *, path: Path, name: str, fallback_time: datetime, blobs: Path) -> SessionLog:
     """The ledger in a session file. Raises `SessionCorrupt`.
 
     Whatever a session can do without (a time, a count, a todo of the wrong shape) is left out with a warning;
@@ -67,6 +67,7 @@ def decode(data: bytes, *, path: Path, name: str, fallback_time: datetime) -> Se
         name=name,
         id=stored.id or name,
         created_at=stamp.from_text(stored.created_at) or fallback_time,
+        blobs=blobs,
     )
     ledger.updated_at = stamp.from_text(stored.updated_at) or fallback_time
     ledger.note(stored)
@@ -104,7 +105,9 @@ def _fill(ledger: SessionLog, messages: list[Any], path: Path) -> None:
             ledger.warnings.append(f"{path}: message {number} repeats the id of another one and got its own")
             raw = {key: value for key, value in raw.items() if key != "id"}
         try:
-            entry, warning = entry_from_json(raw, parent=ledger.leaf, fallback_id=_free_id(number, seen))
+            entry, warning = entry_from_json(
+                raw, parent=ledger.leaf, fallback_id=_free_id(number, seen), blobs=ledger.blobs
+            )
         except DataError as error:
             raise _corrupt(path, f"message {number}: {error.message}") from error
         if warning is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -33,8 +34,8 @@ class StoredMessage(Struct, frozen=True, kw_only=True):
     source: Message | None = None
 
 
-def entry_of(message: Message, *, parent: str | None, id: str) -> StoredMessage:
-    """The entry of a message that was not stored before."""
+def entry_of(message: Message, *, parent: str | None, id: str, blobs: Path) -> StoredMessage:
+    """The entry of a message that was not stored before; its images and documents are in `blobs` then."""
     source = None
     if message.id != id:
         source, message = message, replace(message, id=id)
@@ -42,13 +43,15 @@ def entry_of(message: Message, *, parent: str | None, id: str) -> StoredMessage:
         id=id,
         parent=parent,
         message=message,
-        raw={"id": id, "parent": parent, **message_to_json(message)},
+        raw=without_data({"id": id, "parent": parent, **message_to_json(message)}, blobs),
         source=source,
     )
 
 
-def entry_from_json(raw: object, *, parent: str | None, fallback_id: str) -> tuple[StoredMessage, str | None]:
-    """The entry in stored JSON, and a warning when a part of it is not understood.
+def entry_from_json(
+    raw: object, *, parent: str | None, fallback_id: str, blobs: Path
+) -> tuple[StoredMessage, str | None]:
+    """The entry in stored JSON, and a warning when a part of it is not understood, or not in `blobs`.
 
     A block that is not understood stays in `raw`, to be written again, and is a line of text in the message.
     Raises `DataError` when it is no message at all.
@@ -62,11 +65,45 @@ def entry_from_json(raw: object, *, parent: str | None, fallback_id: str) -> tup
         id = fallback_id
     known = raw.get("parent", parent)
     parent = known if isinstance(known, str) else None
-    message, warning = _message(raw)
+    whole, lost = with_data(raw, blobs)
+    message, warning = _message(whole)
+    if lost:
+        warning = f"{warning or 'data is lost'}: {', '.join(lost)} in {blobs}"
     if message.id != id:
         message = replace(message, id=id)
     stored = {"id": id, "parent": parent, **raw, **({} if raw.get("id") == id else {"id": id})}
     return StoredMessage(id=id, parent=parent, message=message, raw=stored), warning
+
+
+def without_data(raw: dict[str, Any], blobs: Path) -> dict[str, Any]:
+    """`raw`, a message or a tool's result, with its images and documents in `blobs`."""
+    if not holds_data(raw):
+        return raw
+    from caliban_sessions.blobs import kept
+
+    return kept(raw, blobs)
+
+
+def with_data(raw: dict[str, Any], blobs: Path) -> tuple[dict[str, Any], list[str]]:
+    """`raw` with the images and documents that are in `blobs`, and the names of those that are not."""
+    if not holds_data(raw):
+        return raw, []
+    from caliban_sessions.blobs import restored
+
+    return restored(raw, blobs)
+
+
+def holds_data(raw: Mapping[str, Any]) -> bool:
+    """Whether stored JSON has an image or a document in it."""
+    content = raw.get("content")
+    if not isinstance(content, (list, tuple)):
+        return False
+    return any(
+        block.get("type") in ("image", "document")
+        or (block.get("type") == "tool_result" and holds_data(block))
+        for block in content
+        if isinstance(block, Mapping)
+    )
 
 
 def nested_beyond(value: dict[str, Any] | list[Any], levels: int) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from caliban_common.errors import DataError
 from caliban_common.files import FileFailed, NotRegularFile, TooLarge, read_regular, write_atomic
 from caliban_sessions import document, stamp
+from caliban_sessions.entry import holds_data
 from caliban_sessions.errors import SessionUnreadable
 from caliban_sessions.journal import records_in, sync_directory
 from caliban_sessions.log import SessionLog
@@ -26,14 +27,19 @@ class SessionFiles:
         self.journal: Path = directory / f"{name}.journal"
         self.lock: Path = directory / f"{name}.lock"
         self.archive: Path = directory / f"{name}.archive"
+        self.blobs: Path = directory / name / "blobs"
 
     def exist(self) -> bool:
         """Whether there is such a session: a session file, or the journal of one never closed."""
         return os.path.lexists(self.document) or os.path.lexists(self.journal)
 
     def size_bytes(self) -> int:
-        """What the session takes, its archive left out."""
-        return sum(_size(path) for path in (self.document, self.journal))
+        """What the session takes, with its images and documents; its archive left out."""
+        try:
+            blobs = list(os.scandir(self.blobs))
+        except OSError:
+            blobs = []
+        return sum(_size(path) for path in (self.document, self.journal, *map(Path, blobs)))
 
     def load(self, *, fallback_time: datetime) -> SessionLog | None:
         """The session as it stands on disk, `None` when there is none. Raises `SessionUnreadable`.
@@ -47,15 +53,25 @@ class SessionFiles:
             return None
         if data is not None:
             moment = stamp.from_seconds(_mtime(self.document))
-            ledger = document.decode(data, path=self.document, name=self.name, fallback_time=moment)
+            ledger = document.decode(
+                data, path=self.document, name=self.name, fallback_time=moment, blobs=self.blobs
+            )
         else:
-            ledger = SessionLog(name=self.name, id=self.name, created_at=fallback_time)
+            ledger = SessionLog(name=self.name, id=self.name, created_at=fallback_time, blobs=self.blobs)
         self._replay(journal or b"", ledger)
         try:
             ledger.settle()
         except DataError as error:
             ledger.warnings.append(f"{self.journal}: a result is lost: {error.message}")
         return ledger
+
+    def take_blobs(self, ledger: SessionLog, source: Path) -> None:
+        """Copy the images and documents that `ledger` names from `source`. Raises `FileFailed`."""
+        if not any(holds_data(entry.raw) for entry in ledger.entries):
+            return
+        from caliban_sessions.blobs import copy, names_in
+
+        copy(set().union(*(names_in(entry.raw) for entry in ledger.entries)), source, self.blobs)
 
     def save(self, ledger: SessionLog) -> None:
         """Write the session file; the old one stands until the new one is durable. Raises `FileFailed`."""

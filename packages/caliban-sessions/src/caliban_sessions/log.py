@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, assert_never
 
 from caliban_common.codec import block_to_json
@@ -31,8 +32,9 @@ from caliban_sessions.state import ForkOrigin, SessionState
 class SessionLog:
     """The mutable state of one session. Adding a message costs the same however long the history is."""
 
-    def __init__(self, *, name: str, id: str, created_at: datetime) -> None:
+    def __init__(self, *, name: str, id: str, created_at: datetime, blobs: Path) -> None:
         self.name = name
+        self.blobs = blobs
         self.id: str = id
         self.created_at: datetime = created_at
         self.updated_at: datetime = created_at
@@ -82,7 +84,7 @@ class SessionLog:
             results = known.get(call.id)
             content.append(results.pop(0) if results else block_to_json(interrupted(call.id)))
         raw = {"id": f"{last.id}-results", "parent": last.id, "role": "user", "content": content}
-        self.add(entry_from_json(raw, parent=last.id, fallback_id=last.id)[0])
+        self.add(entry_from_json(raw, parent=last.id, fallback_id=last.id, blobs=self.blobs)[0])
 
     def swap(self, entries: Sequence[StoredMessage]) -> None:
         """`entries` are the whole history from now on."""
@@ -110,9 +112,9 @@ class SessionLog:
         known = self._by_id.get(message.id)
         return known.parent if known is not None else self.leaf
 
-    def fork(self, *, name: str, id: str, created_at: datetime) -> SessionLog:
+    def fork(self, *, name: str, id: str, created_at: datetime, blobs: Path) -> SessionLog:
         """A new session that begins with this one's history; what this one has spent stays with it."""
-        made = SessionLog(name=name, id=id, created_at=created_at)
+        made = SessionLog(name=name, id=id, created_at=created_at, blobs=blobs)
         made.provider, made.model, made.prefix = self.provider, self.model, self.prefix
         made.workspace = self.workspace
         made.todos, made.plan_mode = self.todos, self.plan_mode
@@ -210,7 +212,7 @@ class SessionLog:
         return remarks
 
     def _entry(self, raw: object, fallback_id: str) -> tuple[StoredMessage, list[str]]:
-        entry, warning = entry_from_json(raw, parent=self.leaf, fallback_id=fallback_id)
+        entry, warning = entry_from_json(raw, parent=self.leaf, fallback_id=fallback_id, blobs=self.blobs)
         return entry, [] if warning is None else [f"message {entry.id}: {warning}"]
 
     def _index(self, entry: StoredMessage) -> None:

@@ -93,7 +93,10 @@ class SessionStore:
                     hint="a fork needs a name that no session has",
                 )
             files.remove_leftovers()
-            ledger = origin.fork(name=name, id=self._new_id(), created_at=stamp.cut(self._clock()))
+            ledger = origin.fork(
+                name=name, id=self._new_id(), created_at=stamp.cut(self._clock()), blobs=files.blobs
+            )
+            files.take_blobs(ledger, origin.blobs)
             files.save(ledger)
             return self._session(files, lock, ledger)
         except FileFailed as error:
@@ -163,7 +166,12 @@ class SessionStore:
         )
 
     def _fresh(self, name: str) -> SessionLog:
-        return SessionLog(name=name, id=self._new_id(), created_at=stamp.cut(self._clock()))
+        return SessionLog(
+            name=name,
+            id=self._new_id(),
+            created_at=stamp.cut(self._clock()),
+            blobs=self.directory / name / "blobs",
+        )
 
     def _names(self) -> set[str]:
         try:

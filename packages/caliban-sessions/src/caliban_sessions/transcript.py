@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 
 from caliban_common.errors import DataError
 from caliban_common.message import Message
@@ -11,19 +12,21 @@ from caliban_sessions.entry import StoredMessage, entry_from_json
 
 
 def whole_transcript(
-    live: Iterable[StoredMessage], archive: bytes, leaf: str | None
+    live: Iterable[StoredMessage], archive: bytes, leaf: str | None, blobs: Path
 ) -> tuple[Message, ...] | None:
     """The messages from the first up to the one with the id `leaf`, each as it was when it was written first.
 
-    `archive` holds what the history has lost, a line each; a damaged line is passed over. The way goes from
-    each message to its parent; `None` where one of them is not there, as in a fork of what was summarised.
-    System messages are left out: they lead, and have their own life.
+    `archive` holds what the history has lost, a line each; a damaged line is passed over. `blobs` is where
+    images and documents are. The way goes from each message to its parent; `None` where one of them is not
+    there, as in a fork of what was summarised. System messages are left out: they lead, and have their own
+    life.
     """
     entries: dict[str, StoredMessage] = {}
     for line in archive.splitlines():
         try:
             raw = json.loads(line)
-            entry, _ = entry_from_json(raw, parent=raw.get("parent"), fallback_id=str(raw.get("id")))
+            id = str(raw.get("id"))
+            entry, _ = entry_from_json(raw, parent=raw.get("parent"), fallback_id=id, blobs=blobs)
         except (ValueError, AttributeError, RecursionError, DataError):
             continue
         entries.setdefault(entry.id, entry)

@@ -13,7 +13,7 @@ from caliban_common.files import FileFailed
 from caliban_common.message import Message, ToolResultBlock
 from caliban_common.usage import Usage
 from caliban_sessions import stamp
-from caliban_sessions.entry import StoredMessage, entry_of
+from caliban_sessions.entry import StoredMessage, entry_of, without_data
 from caliban_sessions.errors import SessionWriteError
 from caliban_sessions.files import SessionFiles
 from caliban_sessions.journal import Journal, line_of
@@ -76,7 +76,7 @@ class SessionWriter:
         """
         ledger = self._ledger
         id = message.id if message.id and not ledger.has(message.id) else self._new_id()
-        entry = entry_of(message, parent=ledger.leaf, id=id)
+        entry = entry_of(message, parent=ledger.leaf, id=id, blobs=ledger.blobs)
         ledger.add(entry)
         record: dict[str, Any] = {"message": entry.raw}
         if usage is not None:
@@ -89,7 +89,7 @@ class SessionWriter:
 
         Where the process is killed before it does, the next one finds the result. Raises `SessionWriteError`.
         """
-        raw = block_to_json(result)
+        raw = without_data(block_to_json(result), self._ledger.blobs)
         self._ledger.add_result(raw)
         self._write("result", {"result": raw})
 
@@ -118,7 +118,7 @@ class SessionWriter:
         Raises `SessionUnreadable`.
         """
         ledger = self._ledger
-        return whole_transcript(ledger.entries, self._files.archived(), ledger.leaf)
+        return whole_transcript(ledger.entries, self._files.archived(), ledger.leaf, ledger.blobs)
 
     def add_usage(self, usage: Usage) -> None:
         """Count tokens of a call that left no message. Raises `SessionWriteError`."""
@@ -189,7 +189,9 @@ class SessionWriter:
             entry = ledger.entry_for(message)
             if entry is None or entry.id in taken:
                 id = message.id if message.id and message.id not in taken else self._new_id()
-                entry = entry_of(message, parent=newest or ledger.parent_of(message), id=id)
+                entry = entry_of(
+                    message, parent=newest or ledger.parent_of(message), id=id, blobs=ledger.blobs
+                )
                 newest = entry.id
             taken.add(entry.id)
             entries.append(entry)

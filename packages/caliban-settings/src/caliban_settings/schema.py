@@ -112,6 +112,18 @@ SCHEMA: Final[tuple[Key, ...]] = (
         default=10,
         doc="Turns without an edit before a nudge; 0 is never.",
     ),
+    Key(
+        path="tools.lazy_mcp",
+        form=FLAG,
+        doc="Hold deferred tools back until a search finds them; unset: where they take 5 % of the window.",
+    ),
+    Key(
+        path="tools.max_active_schemas",
+        form={"type": "integer", "minimum": 1},
+        guard="limit",
+        default=24,
+        doc="Deferred tools that were found and are shown at a time.",
+    ),
     Key(path="provider.*.kind", form=TEXT, scopes=PERSON, restart=True, doc="Which adapter speaks to it."),
     Key(path="provider.*.base_url", form=TEXT, scopes=PERSON, restart=True, doc="Where its API is."),
     Key(
@@ -275,6 +287,18 @@ SCHEMA: Final[tuple[Key, ...]] = (
         guard="trust",
         doc="Plugins; their package owns the form.",
         later="plugins are",
+    ),
+    Key(
+        path="images.max_bytes",
+        form={"type": "integer", "minimum": 10_000},
+        default=5_242_880,
+        doc="Bytes of an image as it is sent, before base64, where the model does not take less.",
+    ),
+    Key(
+        path="images.downscale_target",
+        form={"type": "integer", "minimum": 64},
+        default=1568,
+        doc="Pixels of the longer side that an image is scaled down to, where that can be done here.",
     ),
     # appearance
     Key(

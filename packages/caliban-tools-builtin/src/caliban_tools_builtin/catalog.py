@@ -22,6 +22,7 @@ from caliban_tools_builtin.specs import builtin_specs, needed_option
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
+    from caliban_images import MediaLimits
     from caliban_tools_builtin.fence import Fence
     from caliban_tools_builtin.fs.tracker import ReadTracker
     from caliban_tools_builtin.search.engine import SearchEngine
@@ -42,8 +43,9 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     gets a value that `masker` knows. Without a `board` the tools that change the session are left out;
     without an `asker` questions are declined. Commands in the background live in `tasks`; without it there
     are none, and `announce` is given, with the first of them, what tells of those that ended unseen, in lines
-    that come once. `web` makes a client for each page, `search` says who searches. `permits` judges what
-    a call leads to, such as a redirect, as if it were a call of its own.
+    that come once. `web` makes a client for each page, `search` says who searches. `media` says what the
+    model takes of images and PDFs at the moment. `permits` judges what a call leads to, such as a redirect,
+    as if it were a call of its own.
     """
 
     workspace: Path
@@ -61,6 +63,7 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     announce: Callable[[Callable[[], tuple[str, ...]]], None] | None = None
     web: Callable[[], WebClient] | None = None
     search: Callable[[], SearchService] | None = None
+    media: Callable[[], MediaLimits] | None = None
     permits: Callable[[ToolSpec, Mapping[str, Any]], bool] = lambda spec, args: True
 
 
@@ -161,7 +164,7 @@ class _Parts:
             case "Read":
                 from caliban_tools_builtin.fs.read import Read
 
-                return Read(self.fence, self.ledger)
+                return Read(self.fence, self.ledger, self._options.media)
             case "Write":
                 from caliban_tools_builtin.fs.write import Write
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from caliban_common.tool import ArgumentRole, RepeatKey, ToolKind
+from caliban_common.tool import ArgumentRole, RepeatKey, ShownArgument, ToolKind
 
 SAID: Final = ("description", "explanation", "reason", "purpose", "thought", "title")
 """Arguments that models add and that change nothing."""
@@ -42,6 +42,7 @@ class ToolFacts(Struct, frozen=True, kw_only=True):
     lasts: bool = False
     aliases: Mapping[str, str] = MappingProxyType({})
     extras: tuple[str, ...] = SAID
+    shows: tuple[ShownArgument, ...] = ()
     needs: Literal["", "board", "tasks", "web", "search"] = ""
 
 

@@ -65,6 +65,7 @@ def _spec(name: str) -> ToolSpec:
         lasts=facts.lasts,
         aliases=facts.aliases,
         extras=facts.extras,
+        shows=facts.shows,
     )
 
 

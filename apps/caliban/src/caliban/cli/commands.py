@@ -7,7 +7,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from caliban.cli.flag import Flag, flag, switch
+from caliban.cli.flag import Flag, flag, positive, switch, words
 from caliban.cli.groups import GROUPS, shared
 
 if TYPE_CHECKING:
@@ -171,6 +171,37 @@ COMMANDS: Final = (
         ),
         usage="debug",
         description="Show which routes a request would take: + is a candidate, - is none, and why.",
+        needs_words=True,
+    ),
+    Subcommand(
+        "replay",
+        "a run that --record kept, played again without asking or running anything",
+        "caliban.commands.replay:replay",
+        flags=(
+            flag("file", metavar="FILE", type=words, help="what --record wrote"),
+            flag("--until", type=positive, metavar="N", help="stop after N turns"),
+            flag(
+                "--swap-model",
+                type=words,
+                metavar="PROVIDER/MODEL",
+                help="ask this model from there on (without --until: from the beginning); recorded calls "
+                "answer it",
+            ),
+            switch(
+                "--strict",
+                help="build every request as this version does here, and end at the first one that differs",
+            ),
+            shared("--output-format", help="default: as recorded"),
+            shared("--include-partial-messages"),
+            shared("--include-dispatch-events"),
+            shared("--replay-user-messages"),
+            shared("--quiet"),
+            shared("--base-url", help="with --swap-model: where its provider's API is"),
+            *_SCOPE,
+        ),
+        usage="FILE [--until N]",
+        description="Play a recorded run again: the same loop, with the answers of the recording. Exit: that "
+        "of the run; 75 where --until ended it, 1 where --strict found a difference.",
         needs_words=True,
     ),
     Subcommand(

@@ -50,14 +50,16 @@ GROUPS: Final = (
                 variable="CALIBAN_MAX_ATTACH_BYTES",
                 type=positive,
                 metavar="N",
-                help="limit of one @file (default: 262144)",
+                help="limit of one attached file (default: 262144 for text, 50000000 for an image or a PDF, "
+                "which are sent as the model takes them)",
             ),
             flag(
                 "--attach-budget-bytes",
                 variable="CALIBAN_ATTACH_BUDGET_BYTES",
                 type=positive,
                 metavar="N",
-                help="limit of all @files of a prompt (default: 1048576)",
+                help="limit of all @files of a prompt (default: 1048576 of text, and 20000000 of images and "
+                "PDFs as they are sent)",
             ),
         ),
     ),
@@ -114,6 +116,12 @@ GROUPS: Final = (
                 type=words,
                 metavar="DIR",
                 help="where sessions are kept",
+            ),
+            flag(
+                "--record",
+                type=words,
+                metavar="FILE",
+                help="record the whole run, without secrets, for caliban replay FILE",
             ),
         ),
     ),

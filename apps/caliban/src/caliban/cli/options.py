@@ -8,15 +8,18 @@ from caliban.cli.formats import input_format
 
 
 class PromptOptions(Struct, frozen=True, kw_only=True):
-    """What is asked, and how much of files may come with it."""
+    """What is asked, and how much of files may come with it.
+
+    Without a bound texts have their own, and images and PDFs what a model takes.
+    """
 
     prompt: str | None = None
     prompt_flag: str | None = None
     print_prompt: str | None = None
     images: tuple[str, ...] = ()
     expand_files: bool = False
-    max_attach_bytes: int = 262_144
-    attach_budget_bytes: int = 1_048_576
+    max_attach_bytes: int | None = None
+    attach_budget_bytes: int | None = None
 
     @property
     def is_given(self) -> bool:
@@ -45,7 +48,7 @@ class OutputOptions(Struct, frozen=True, kw_only=True):
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
-    """Which conversation goes on, and where it is kept."""
+    """Which conversation goes on, where it is kept, and where the run is recorded."""
 
     continue_session: bool = False
     everywhere: bool = False
@@ -54,6 +57,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     fork_session: bool = False
     no_save: bool = False
     sessions_dir: str | None = None
+    record: str | None = None
 
 
 class ModelOptions(Struct, frozen=True, kw_only=True):

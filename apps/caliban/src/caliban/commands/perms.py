@@ -16,6 +16,7 @@ from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
 from caliban.stdio import complain, write_out
 from caliban_agent_core.subagent.spec import agent_spec
+from caliban_agent_core.toolsearch.spec import search_spec
 from caliban_common.canonical import canonical_arguments
 from caliban_common.near import nearest
 from caliban_common.permission import Action
@@ -60,7 +61,7 @@ def _arguments(text: str) -> Mapping[str, Any]:
 
 def _known(name: str) -> dict[str, ToolSpec]:
     """The tools that rules are about, and one of the guide that is not built yet as it will be."""
-    known = {spec.name: spec for spec in (*builtin_specs(), agent_spec())}
+    known = {spec.name: spec for spec in (*builtin_specs(), search_spec(), agent_spec())}
     to_come = guide_spec(name)
     if to_come is not None:
         known.setdefault(name, to_come)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from caliban.cli.options import ModelOptions, WorkspaceOptions
-from caliban.compose.permissions import Permissions
 from caliban.compose.resolved import ResolvedModel
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.gate import Gate
 from caliban_agent_core.options import AgentOptions
+from caliban_agent_core.ports import Approver, Rules
 from caliban_common.hook import Hooks
+from caliban_common.message import NewId, new_id
 from caliban_common.paths import cache_dir
 from caliban_common.tool import ToolSource
 from caliban_settings import Settings
@@ -19,22 +22,36 @@ from caliban_settings import Settings
 NO_EDIT_NUDGE_TURNS = 10
 
 
+class Judges(Struct, frozen=True, kw_only=True):
+    """Who judges the calls of all agents of one session."""
+
+    gate: Gate
+    hooks: Hooks | None = None
+
+
+def build_judges(rules: Rules, hooks: Hooks | None, approver: Approver | None) -> Judges:
+    """The judges of a session; what the `rules` leave to a person goes to the `approver`, if there is one."""
+    return Judges(gate=Gate(rules=rules, approver=approver), hooks=hooks)
+
+
 def build_agent(
     resolved: ResolvedModel,
     tools: ToolSource,
-    permissions: Permissions,
-    hooks: Hooks | None,
+    judges: Judges,
     options: AgentOptions,
+    *,
+    new_id: NewId = new_id,
 ) -> Agent:
     """The agent behind one session."""
     return Agent(
         resolved.provider,
         resolved.model,
         tools=tools,
-        gate=Gate(rules=permissions),
-        hooks=hooks,
+        gate=judges.gate,
+        hooks=judges.hooks,
         options=options,
         compactor=resolved.compactor,
+        new_id=new_id,
     )
 
 

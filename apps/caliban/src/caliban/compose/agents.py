@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.cli.options import Options, SettingsOptions
-from caliban.compose.agent import agent_options
+from caliban.compose.agent import Judges, agent_options
 from caliban.compose.masked import MaskedProvider
 from caliban.compose.permissions import Permissions
 from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import EPHEMERAL
-from caliban_agent_core.gate import Gate
+from caliban.compose.wiring import USUAL, Wiring
 from caliban_agent_core.subagent.definition import GENERAL, AgentDefinition
 from caliban_agent_core.subagent.parts import ChildModel, SubAgentParts
 from caliban_agent_core.subagent.tool import AgentTool, ToolsWithAgents
-from caliban_common.hook import Hooks
 from caliban_common.mask import Masker
 from caliban_common.near import did_you_mean
 from caliban_common.paths import config_dir, home
@@ -26,6 +26,9 @@ from caliban_common.text import one_line
 from caliban_common.tool import ToolSource
 from caliban_drive.notice import Notice, Report
 from caliban_settings import Settings
+
+if TYPE_CHECKING:
+    from caliban_agent_core.toolsearch.active import ActiveTools
 
 
 class AgentInputs(Struct, frozen=True, kw_only=True):
@@ -35,8 +38,8 @@ class AgentInputs(Struct, frozen=True, kw_only=True):
     model: ResolvedModel
     masker: Masker
     permissions: Permissions
-    hooks: Hooks | None = None
     workspace: Path
+    wiring: Wiring = USUAL
 
 
 def agent_kinds(
@@ -96,24 +99,43 @@ def _led(
     return (*named, *(kind for kind in kinds if kind.name != first))
 
 
-def with_agents(tools: ToolSource, inputs: AgentInputs, options: Options, settings: Settings) -> ToolSource:
-    """`tools`, and the one that starts agents, where there are some to be started and no rule denies it."""
+def with_agents(
+    tools: ToolSource,
+    inputs: AgentInputs,
+    judges: Judges,
+    options: Options,
+    settings: Settings,
+    active: ActiveTools | None,
+) -> ToolSource:
+    """`tools`, and the one that starts agents, where there are some to be started and no rule denies it.
+
+    What the session has `active` of deferred tools its agents begin with.
+    """
     if not inputs.definitions:
         return tools
     limits = agent_options(options.model, options.workspace, settings, EPHEMERAL)
+    wiring = inputs.wiring
     parts = SubAgentParts(
-        model_for=child_models(inputs.model, inputs.masker),
+        model_for=wiring.children(child_models(inputs.model, inputs.masker)),
         tools=tools,
-        gate=Gate(rules=inputs.permissions),
-        hooks=inputs.hooks,
-        options=replace(limits, masker=inputs.masker),
+        gate=judges.gate,
+        hooks=judges.hooks,
+        options=wiring.options(replace(limits, masker=inputs.masker)),
         definitions=inputs.definitions,
-        place=f"Working directory: {inputs.workspace}",
-        max_depth=settings.get("agents.max_depth", 1),
-        max_at_once=settings.get("agents.max_at_once", 8),
+        **agent_limits(inputs.workspace, settings),
+        new_id=wiring.new_id,
     )
-    tool = AgentTool(parts)
+    tool = AgentTool(parts).called_with(active)
     return ToolsWithAgents(tools, tool) if inputs.permissions.offers(tool.spec) else tools
+
+
+def agent_limits(workspace: Path, settings: Settings) -> dict[str, Any]:
+    """What sub-agents are told of their place, and how many there may be; see `SubAgentParts`."""
+    return {
+        "place": f"Working directory: {workspace}",
+        "max_depth": settings.get("agents.max_depth", 1),
+        "max_at_once": settings.get("agents.max_at_once", 8),
+    }
 
 
 def child_models(model: ResolvedModel, masker: Masker) -> Callable[[str | None], ChildModel]:

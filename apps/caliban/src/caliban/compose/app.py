@@ -14,23 +14,23 @@ from msgspec.structs import replace
 from caliban.cli.formats import output_format
 from caliban.cli.options import Options
 from caliban.cli.variables import about_variables
-from caliban.compose.agent import agent_options, build_agent
+from caliban.compose.agent import Judges, agent_options, build_agent, build_judges
 from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
 from caliban.compose.ahead import load_while_asked
 from caliban.compose.board import Board
-from caliban.compose.choice import ModelInputs
+from caliban.compose.choice import ModelInputs, is_strict
 from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.host import Host, this_host
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error, masked_notice
-from caliban.compose.model import resolve_model
 from caliban.compose.permissions import Permissions, build_permissions
 from caliban.compose.provider import close_provider
 from caliban.compose.resolved import ResolvedModel
-from caliban.compose.session import SavedSession, Sessions, find_sessions
+from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.settings import build_settings, check_unbuilt
 from caliban.compose.system import build_system, is_default
 from caliban.compose.toolnames import check_tool_names, unknown_of_agents
 from caliban.compose.tools import ToolInputs, build_tools
+from caliban.compose.wiring import USUAL, Wiring
 from caliban.compose.workspace import build_workspace
 from caliban_agent_core.subagent.definition import AgentDefinition
 from caliban_agent_core.subagent.spec import agent_spec
@@ -46,7 +46,10 @@ from caliban_provider.request import nearest_effort
 from caliban_settings import Settings
 
 if TYPE_CHECKING:
+    from caliban_agent_core.ports import Approver
+    from caliban_agent_core.toolsearch.active import ActiveTools
     from caliban_drive.structured import AnswerSchema
+    from caliban_images import MediaLimits
 
 
 PLANNING = Notice(
@@ -59,7 +62,8 @@ PLANNING = Notice(
 class App(Struct, frozen=True, kw_only=True):
     """What a face works with. `reporter` is the road of every notice, also of what a session reports.
 
-    `hooks` are asked in every session; nothing configures any yet.
+    `hooks` are asked in every session, by its sub-agents too; nothing configures any yet. `tools` are those
+    of the run itself: a session adds the one that starts `agents`, and the one that finds deferred tools.
     """
 
     options: Options
@@ -67,6 +71,7 @@ class App(Struct, frozen=True, kw_only=True):
     settings: Settings
     model: ResolvedModel
     tools: ToolSource
+    agents: AgentInputs
     board: Board
     hooks: Hooks | None = None
     permissions: Permissions
@@ -74,24 +79,39 @@ class App(Struct, frozen=True, kw_only=True):
     sessions: Sessions
     reporter: Reporter
     masker: Masker
+    strict_media: bool = True
+    wiring: Wiring = USUAL
 
-    def session(self, *, schema: AnswerSchema | None = None) -> Session:
+    def media(self) -> MediaLimits:
+        """What the model takes of images and PDFs."""
+        return limits_of(self.model, self.settings)
+
+    def session(self, *, schema: AnswerSchema | None = None, approver: Approver | None = None) -> Session:
         """The conversation that the flags name, open for writing; its answers are held to `schema`.
 
-        Raises the errors of the store, and `MissingError` for a system prompt that is not there.
+        The `approver` is asked where rules leave a call to a person, also one of a sub-agent; without one
+        such a call is denied. Raises the errors of the store, and `MissingError` for a system prompt that is
+        not there.
         """
         saved = self.sessions.open(provider=self.model.name, model=self.model.model)
         shape = schema.native if schema is not None else None
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
-        limits = replace(limits, masker=self.masker)
+        limits = replace(limits, masker=self.masker, strict_media=self.strict_media)
+        rules = self.permissions if approver is None else self.permissions.asking()
+        judges = build_judges(self.wiring.rules(rules), self.hooks, approver)
+        limits, new_id = self.wiring.options(limits), self.wiring.new_id
         session = Session(
-            build_agent(self.model, self.tools, self.permissions, self.hooks, limits),
+            build_agent(self.model, self._offered(judges), judges, limits, new_id=new_id),
             id=saved.id,
             messages=saved.messages,
             store=None if saved.store is None else MaskedStore(saved.store, self.masker),
             prefix=saved.prefix,
             parts=SessionParts(
-                start=self._start(saved), costs=self.costs, reporter=self.reporter, news=self.board.news
+                start=self._start(saved),
+                costs=self.wiring.costs(self.costs),
+                reporter=self.reporter,
+                new_id=new_id,
+                news=self.board.news,
             ),
         )
         self._install_system(session, schema)
@@ -99,6 +119,26 @@ class App(Struct, frozen=True, kw_only=True):
         if saved.plan_mode and not self.permissions.plan_mode:
             session.note(plan_mode=False)
         return session
+
+    def _offered(self, judges: Judges) -> ToolSource:
+        """The tools of a session. What it finds of deferred ones is its own, and ends with it."""
+        if not _calls_tools(self.model):
+            return self.tools
+        active = self.active_tools()
+        tools = with_agents(self.tools, self.agents, judges, self.options, self.settings, active)
+        if active is None:
+            return tools
+        from caliban.compose.deferred import hold_back
+
+        return hold_back(tools, active)
+
+    def active_tools(self) -> ActiveTools | None:
+        """Where a session notes which deferred tools it is shown; `None` where none are held back."""
+        if not any(tool.spec.deferred for tool in self.tools.tools()):
+            return None
+        from caliban.compose.deferred import build_active
+
+        return build_active(self.permissions, self.model, self.settings)
 
     def _start(self, saved: SavedSession) -> SessionStart:
         """What hooks are told of the session."""
@@ -123,65 +163,106 @@ class App(Struct, frozen=True, kw_only=True):
 
 @asynccontextmanager
 async def open_app(
-    options: Options, report: Report, host: Host | None = None, *, tasks: TaskGroup | None = None
+    options: Options,
+    report: Report,
+    host: Host | None = None,
+    *,
+    tasks: TaskGroup | None = None,
+    wiring: Wiring = USUAL,
 ) -> AsyncIterator[App]:
     """The app that `options` ask for, its provider ready to be asked; `report` hears of it meanwhile.
 
-    `host` is this process unless another one is given: its runner starts every program. Commands in the
-    background live in `tasks`, which the face ends after the app, and so does what is loaded ahead.
-
-    Raises the errors of flags, settings, sessions, rules and keys, before anything is sent or written.
+    The runner of `host`, usually this process, starts every program; what goes on beside the run lives in
+    `tasks`. Raises the errors of flags, settings, sessions, rules and keys, before anything is sent.
     """
     host = host or this_host()
-    reporter = Reporter(lambda notice: report(masked_notice(notice, host.masker)))
+    reporter = wiring.reporter(lambda notice: report(masked_notice(notice, host.masker)))
     workspace = build_workspace(options.workspace.workspace)
     settings = build_settings(options.settings, workspace)
-    sessions = find_sessions(options.session, workspace)
-    in_vain = check_unbuilt(settings, options.extensions)
-    warnings = (*about_variables(host.environ), *settings.warnings, *in_vain, *sessions.saved.warnings)
-    _say_all(warnings, "warning", reporter)
+    sessions = wiring.sessions(options.session, workspace)
+    _say_warnings(options, settings, host, sessions.saved, reporter)
     kinds = agent_kinds(options, settings, workspace, reporter)
     permissions = _permissions(options, settings, workspace, sessions.saved, kinds, reporter)
-    shows_costs = output_format(options.output.output_format).is_data or not options.output.quiet
-    costs = build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
-    inputs = _model_inputs(options, settings, host, workspace, sessions.saved)
-    plain = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
-    model = replace(plain, provider=load_while_asked(MaskedProvider(plain.provider, host.masker), tasks))
+    costs = _costs(options, settings, host)
+    asked = _model_inputs(options, settings, host, workspace, sessions.saved)
+    plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
+    model = _wired(plain, host, tasks, wiring)
+    tools = ToolInputs(
+        options=options,
+        settings=settings,
+        workspace=workspace,
+        permissions=permissions,
+        host=host,
+        board=Board(permissions),
+        tasks=tasks,
+        report=reporter,
+        media=lambda: limits_of(model, settings),
+    )
     try:
         await make_ready(model.provider)
-        tools = ToolInputs(
-            options=options,
-            settings=settings,
-            workspace=workspace,
-            permissions=permissions,
-            host=host,
-            board=Board(permissions),
-            tasks=tasks,
-            report=reporter,
-        )
-        shared = AgentInputs(
-            definitions=kinds, model=plain, masker=host.masker, permissions=permissions, workspace=workspace
-        )
-        offered = with_agents(_usable(_offered(tools, kinds), model, reporter), shared, options, settings)
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
             workspace=workspace,
             settings=settings,
             model=model,
-            tools=offered,
+            tools=wiring.tools(_usable(_offered(tools, kinds), model, reporter)),
+            agents=_agents(kinds, plain, tools, wiring),
             board=tools.board,
             permissions=permissions,
             costs=costs,
             sessions=sessions,
             reporter=reporter,
             masker=host.masker,
+            strict_media=is_strict(host.environ),
+            wiring=wiring,
         )
     except Exception as error:
         mask_error(error, host.masker)
         raise
     finally:
         await close_provider(model.provider, reporter)
+
+
+def _say_warnings(
+    options: Options, settings: Settings, host: Host, saved: SavedSession, report: Report
+) -> None:
+    """Name what somebody asked for in vain. Raises `ConfigError` for what guards a run."""
+    in_vain = check_unbuilt(settings, options.extensions)
+    warnings = (*about_variables(host.environ), *settings.warnings, *in_vain, *saved.warnings)
+    _say_all(warnings, "warning", report)
+
+
+def _costs(options: Options, settings: Settings, host: Host) -> RunCosts:
+    shows_costs = output_format(options.output.output_format).is_data or not options.output.quiet
+    return build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
+
+
+def _agents(
+    kinds: tuple[AgentDefinition, ...], model: ResolvedModel, inputs: ToolInputs, wiring: Wiring
+) -> AgentInputs:
+    """What the sub-agents of the run have in common with it."""
+    return AgentInputs(
+        definitions=kinds,
+        model=model,
+        masker=inputs.host.masker,
+        permissions=inputs.permissions,
+        workspace=inputs.workspace,
+        wiring=wiring,
+    )
+
+
+def _wired(plain: ResolvedModel, host: Host, tasks: TaskGroup | None, wiring: Wiring) -> ResolvedModel:
+    """The model as the agent of the run is given it."""
+    model = wiring.model(replace(plain, provider=MaskedProvider(plain.provider, host.masker)))
+    return replace(model, provider=load_while_asked(model.provider, tasks))
+
+
+def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:
+    """What `model` takes of images and PDFs; looked at when there is one."""
+    from caliban.compose.media import media_limits
+
+    return media_limits(model, settings)
 
 
 def _model_inputs(
@@ -253,10 +334,14 @@ def _say_what_is_left_out(options: Options, settings: Settings, model: ResolvedM
 
 def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:
     """None of `tools` for a model that cannot call any."""
-    if not tools.tools() or model.provider.capabilities(model.model).tools:
+    if not tools.tools() or _calls_tools(model):
         return tools
     report(Notice(subtype="no_tools", message=f"{model.model} cannot call tools; it answers without them"))
     return FixedTools()
+
+
+def _calls_tools(model: ResolvedModel) -> bool:
+    return model.provider.capabilities(model.model).tools
 
 
 def _with_instruction(message: Message | None, schema: AnswerSchema) -> Message:

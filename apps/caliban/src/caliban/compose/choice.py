@@ -18,6 +18,9 @@ from caliban_settings import Settings
 DEFAULT_PROVIDER: Final = "anthropic"
 ROUTER_FILE: Final = "caliban.toml"
 ROUTER_VARIABLE: Final = "CALIBAN_ROUTER_CONFIG"
+STRICT: Final = "CALIBAN_STRICT_ROUTING"
+UNSET: Final = ("0", "false", "no", "off")
+"""What the variable says to let a request with pictures go to a model that sees none."""
 ROUTER_SETTINGS: Final = ("router", "fallback_model", "model_overrides")
 
 
@@ -60,6 +63,11 @@ class ModelChoice(Struct, frozen=True, kw_only=True):
     provider: str
     model: str | None
     is_explicit: bool
+
+
+def is_strict(environ: Mapping[str, str]) -> bool:
+    """Whether a prompt with pictures is refused where no model sees them, instead of put into words."""
+    return environ.get(STRICT, "").lower() not in UNSET
 
 
 def choose_model(wanted: ModelOptions, settings: Settings) -> ModelChoice:

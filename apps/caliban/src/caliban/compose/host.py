@@ -42,6 +42,11 @@ def _hide(environ: Mapping[str, str], masker: Masker) -> None:
             os.environ.pop(name, None)
     secrets = secret_variables(environ)
     shield_process(secrets)
+    learn(masker, secrets)
+
+
+def learn(masker: Masker, secrets: Mapping[str, str]) -> None:
+    """Let `masker` know what variables of the environment hold; a key file is no key."""
     for value in secrets.values():
-        if not value.startswith(("/", "~", ".", "unix:")) or value.count("/") < 2:  # a key file is no key
+        if not value.startswith(("/", "~", ".", "unix:")) or value.count("/") < 2:
             masker.add(value)

@@ -60,9 +60,9 @@ def resolve_model(
         }
         routes = dict.fromkeys((route.provider, route.model) for route in routing.reachable.routes)
         tell_retirements([(providers[name], model) for name, model in routes], report)
-        return routed_model(
-            routing, providers, RouterContext(costs=costs, on_warning=on_warning, environ=inputs.host.environ)
-        )
+        host = inputs.host
+        context = RouterContext(costs=costs, on_warning=on_warning, environ=host.environ, masker=host.masker)
+        return routed_model(routing, providers, context)
     except UnknownProvider as error:
         raise _gone(error, inputs) from error
 

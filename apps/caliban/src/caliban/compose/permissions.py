@@ -60,6 +60,10 @@ class Permissions:
         """The verdict on a call."""
         return self.engine.decide(tool, args)
 
+    def asking(self) -> AskingRules:
+        """The same rules for a session with somebody to ask."""
+        return AskingRules(self)
+
     def may_read(self, path: str) -> bool:
         """Whether a search may show what is at `path`."""
         return not self._ruled or self.engine.may_read(path)
@@ -71,6 +75,17 @@ class Permissions:
     def offers(self, tool: ToolSpec) -> bool:
         """Whether the model should be told of the tool."""
         return not self._ruled or self.engine.offers(tool)
+
+
+class AskingRules:
+    """`permissions` where somebody answers: what they leave to a person is asked."""
+
+    def __init__(self, permissions: Permissions) -> None:
+        self._permissions = permissions
+
+    def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
+        """The verdict on a call; see `Rules`."""
+        return self._permissions.engine.asking().decide(tool, args)
 
 
 def build_permissions(
@@ -93,9 +108,11 @@ def build_permissions(
     ruled = bool(options.allow or options.deny or options.ask or any(settings.rules_by_scope().values()))
 
     def make() -> Engine:
+        from caliban_agent_core.toolsearch.spec import search_spec
         from caliban_tools_builtin import builtin_specs
 
-        return build_engine(options, settings, workspace, (*builtin_specs(), *vouched), trusted=trusted)
+        own = (*builtin_specs(), search_spec(), *vouched)
+        return build_engine(options, settings, workspace, own, trusted=trusted)
 
     return Permissions(mode, make, ruled=ruled)
 

@@ -7,13 +7,16 @@ from decimal import Decimal
 
 from msgspec import Struct
 
+from caliban.compose.choice import is_strict
 from caliban.compose.costs import RunCosts
+from caliban.compose.masked import MaskedProvider
 from caliban.compose.resolved import ResolvedModel
 from caliban.compose.routes import FALLBACK_ID, SUB_AGENTS, SUMMARIES, Routing
 from caliban.errors import ConfigError
 from caliban_agent_core.compact.summarize import Summarizer
 from caliban_agent_core.ports import Compactor
 from caliban_common.event import Warned
+from caliban_common.mask import Masker
 from caliban_common.usage import Usage
 from caliban_model_router import (
     BudgetLimits,
@@ -26,17 +29,14 @@ from caliban_model_router import (
 )
 from caliban_provider.provider import Provider
 
-STRICT = "CALIBAN_STRICT_ROUTING"
-UNSET = ("0", "false", "no", "off")
-"""What the variable says to let a request with pictures go to a model that sees none."""
-
 
 class RouterContext(Struct, frozen=True, kw_only=True):
-    """What a router works in: the money, who hears of switches, and what the environment says."""
+    """What a router works in: the money, who hears of switches, what the environment says, the secrets."""
 
     costs: RunCosts
     on_warning: Callable[[Warned], None]
     environ: Mapping[str, str]
+    masker: Masker
 
 
 def routed_model(
@@ -50,7 +50,7 @@ def routed_model(
             RouterOptions(
                 on_switch=lambda switch: context.on_warning(_warned(switch)),
                 budget=_budget(context.costs),
-                strict=context.environ.get(STRICT, "").lower() not in UNSET,
+                strict=is_strict(context.environ),
             ),
         )
     except RouterConfigError as error:
@@ -61,16 +61,19 @@ def routed_model(
         model=router.model,
         name=routing.first.provider,
         fallback=_fallback(routing),
-        compactor=_compactor(router),
-        child=lambda model: _child(router, routing, model),
+        compactor=_compactor(router, context.masker),
+        child=lambda model: _child(router, routing, context.masker, model),
     )
 
 
-def _child(router: RouterProvider, routing: Routing, model: str | None) -> ResolvedModel:
+def _child(router: RouterProvider, routing: Routing, masker: Masker, model: str | None) -> ResolvedModel:
     """What one sub-agent asks: the routes for them, or else those of the main loop."""
     view = router.for_purpose(SUB_AGENTS, model=model)
     return ResolvedModel(
-        provider=view, model=view.model, name=routing.first.provider, compactor=_compactor(router)
+        provider=view,
+        model=view.model,
+        name=routing.first.provider,
+        compactor=_compactor(router, masker),
     )
 
 
@@ -80,12 +83,12 @@ def _fallback(routing: Routing) -> str | None:
     return next((f"{route.provider}/{route.model}" for route in routes), None)
 
 
-def _compactor(router: RouterProvider) -> Compactor | None:
-    """Who writes summaries, where routes say that it is not the model at work."""
+def _compactor(router: RouterProvider, masker: Masker) -> Compactor | None:
+    """Who writes summaries, where routes say that it is not the model at work; no secret reaches it."""
     if all(route.purpose != SUMMARIES for route in router.config.routes):
         return None
     view = router.for_purpose(SUMMARIES)
-    return Summarizer(view, view.model)
+    return Summarizer(MaskedProvider(view, masker), view.model)
 
 
 def _budget(costs: RunCosts) -> RouterBudget | None:

@@ -49,7 +49,7 @@ class SavedSession(Struct, frozen=True, kw_only=True):
         """Whom a resumed session goes on with, unless the flags say otherwise."""
         if not self.resumed:
             return None
-        return SessionModel(session_id=self.id, provider=self.provider, model=self.model)
+        return SessionModel(session_id=self.id, provider=self.provider or None, model=self.model or None)
 
 
 class Sessions(Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from caliban_settings import Settings
 from caliban_tools_builtin import ToolOptions, builtin_tools
 
 if TYPE_CHECKING:
+    from caliban_images import MediaLimits
     from caliban_provider.http import HttpClient
     from caliban_tools_builtin.web.ports import SearchService
 
@@ -35,6 +37,7 @@ class ToolInputs(Struct, frozen=True, kw_only=True):
     board: Board
     tasks: TaskGroup | None
     report: Report
+    media: Callable[[], MediaLimits]
 
 
 def build_tools(inputs: ToolInputs) -> FixedTools:
@@ -63,6 +66,7 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             web=lambda: _page_client(settings),
             search=lambda: _search_service(host),
             permits=inputs.permissions.permits,
+            media=inputs.media,
         )
     )
     if not options.settings.bare:

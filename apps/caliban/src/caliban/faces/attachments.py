@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from caliban.cli.options import PromptOptions
 from caliban.compose.permissions import Permissions
 from caliban_common.tool import ToolSpec
+from caliban_drive.expand import ExpandOptions
+from caliban_drive.notice import Notice
+from caliban_images import MediaLimits
 from caliban_tools_builtin import builtin_specs
 
 SECRET_NAMES: Final = (
@@ -59,6 +64,27 @@ class AttachmentPolicy:
 
     def _reader(self) -> ToolSpec:
         return next(spec for spec in builtin_specs() if "reads" in spec.roles.values())
+
+
+def expand_options(
+    prompt: PromptOptions, workspace: Path, media: MediaLimits, report: Callable[[Notice], None]
+) -> ExpandOptions:
+    """The bounds of what may be attached: a flag bounds texts, images and PDFs alike.
+
+    `report` is called on the thread that attaches.
+    """
+    base = ExpandOptions(workspace=workspace)
+    one, all_of_them = prompt.max_attach_bytes, prompt.attach_budget_bytes
+    return ExpandOptions(
+        workspace=workspace,
+        max_file_bytes=base.max_file_bytes if one is None else one,
+        budget_bytes=base.budget_bytes if all_of_them is None else all_of_them,
+        max_media_bytes=base.max_media_bytes if one is None else one,
+        media_budget_bytes=base.media_budget_bytes if all_of_them is None else all_of_them,
+        media=media,
+        left_out=lambda message: report(Notice(subtype="not_attached", message=message)),
+        changed=lambda message: report(Notice(subtype="image_changed", message=message)),
+    )
 
 
 def _is_secret(path: Path) -> bool:

@@ -35,6 +35,7 @@ from caliban_headless.stdin import Stdin
 from caliban_telemetry.as_of import prices_as_of
 
 if TYPE_CHECKING:
+    from caliban.faces.recorded import RunRecorder
     from caliban_drive.structured import AnswerSchema
 
 T = TypeVar("T")
@@ -63,25 +64,36 @@ async def _answer(options: Options, signals: EarlySignals) -> int:
 async def _drive(options: Options, target: CancelTarget, state: OutputState, tasks: TaskGroup) -> int:
     schema = _load_schema(options.output.json_schema)
     async with AsyncExitStack() as stack:
-        opening = open_app(options, show_notice, tasks=tasks)
+        recorder = _recorder(options)
+        if recorder is None:
+            opening = open_app(options, show_notice, tasks=tasks)
+        else:
+            stack.callback(recorder.close)
+            opening = open_app(options, show_notice, recorder.host, tasks=tasks, wiring=recorder.wiring)
         app = await _unless_cancelled(target, lambda: stack.enter_async_context(opening), "a key")
         prompt = await _unless_cancelled(target, lambda: _prompt(app), "a prompt")
         session = app.session(schema=schema)
         row = output_format(options.output.output_format)
+        encoder, init = row.load()(options.output), _init(app, session, row)
+        if recorder is not None:
+            recorder.begin(app, session, init, schema)
+            recorder.time(encoder)
         driver = Driver(
             session,
-            WatchedEncoder(row.load()(options.output), state),
+            WatchedEncoder(encoder, state),
             Output(),
-            init=_init(app, session, row),
+            init=init,
             notices=_notices(app, row, session),
             schema=schema,
         )
-        target.stops(driver.cancel)
+        target.stops(driver.cancel if recorder is None else recorder.action("cancel", driver.cancel))
         gc.freeze()  # what is there now stays to the end
         gc.enable()
-        if prompt is not None:
+        if prompt is None:
+            return await _answer_frames(driver, app, session, recorder)
+        if recorder is None:
             return await driver.run(OnePrompt(prompt))
-        return await _answer_frames(driver, session)
+        return recorder.end(await driver.run(recorder.source(OnePrompt(prompt))))
 
 
 async def _unless_cancelled(target: CancelTarget, work: Callable[[], Awaitable[T]], what: str) -> T:
@@ -104,17 +116,30 @@ async def _prompt(app: App) -> Message | None:
             fenced=app.options.workspace.restrict_paths,
             roots=roots_of(app.settings, app.workspace),
             report=app.reporter,
+            media=app.media,
         )
     )
 
 
-async def _answer_frames(driver: Driver, session: Session) -> int:
+async def _answer_frames(driver: Driver, app: App, session: Session, recorder: RunRecorder | None) -> int:
     async with anyio.create_task_group() as group:
-        frames = FrameSource(Stdin(), session.interrupt, session.stop_call)
+        frames = FrameSource(Stdin(), session if recorder is None else recorder.run(session), app.media)
         group.start_soon(frames.pump)
-        code = await driver.run(frames)
+        if recorder is None:
+            code = await driver.run(frames)
+        else:
+            code = recorder.end(await driver.run(recorder.source(frames)))
         group.cancel_scope.cancel()
     return code
+
+
+def _recorder(options: Options) -> RunRecorder | None:
+    """What records the run, where that is asked for. Raises `RecordingUnwritable`."""
+    if options.session.record is None:
+        return None
+    from caliban.faces.recorded import RunRecorder
+
+    return RunRecorder(options)
 
 
 def _load_schema(argument: str | None) -> AnswerSchema | None:
@@ -129,7 +154,7 @@ def _init(app: App, session: Session, row: OutputFormat) -> Init:
     return Init(
         session_id=session.id,
         model=f"{app.model.name}/{app.model.model}",
-        tools=tuple(tool.spec.name for tool in app.tools.tools()),
+        tools=tuple(tool.spec.name for tool in session.agent.tools.tools()),
         setting_sources=app.settings.sources,
         bare=app.options.settings.bare,
         cwd=str(app.workspace),
@@ -142,7 +167,12 @@ def _init(app: App, session: Session, row: OutputFormat) -> Init:
 def _notices(app: App, row: OutputFormat, session: Session) -> Notices:
     """Words for a person go to standard error, except those that stand in the output."""
     announce = not row.is_data and not app.options.output.quiet and sys.stderr is not None
-    return Notices(announce=announce, framed=row.holds_notices, tools=app.tools, resume=_resume(app, session))
+    return Notices(
+        announce=announce,
+        framed=row.holds_notices,
+        tools=session.agent.tools,
+        resume=_resume(app, session),
+    )
 
 
 def _resume(app: App, session: Session) -> str | None:

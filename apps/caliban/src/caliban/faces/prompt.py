@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +20,9 @@ from caliban_headless.beside import PATIENCE_S, may_hold_text, read_beside
 from caliban_headless.input import read_text
 from caliban_headless.stdin import Stdin
 
+if TYPE_CHECKING:
+    from caliban_images import MediaLimits
+
 STDIN = "-"
 HOW = 'caliban -p "…", or pipe text into caliban -p -'
 SLOW = f"waiting up to {PATIENCE_S:g} s for standard input; < /dev/null says that there is none"
@@ -28,6 +33,7 @@ class PromptInputs(Struct, frozen=True, kw_only=True):
     """What flags say of the prompt, and what decides which files may come with it.
 
     `fenced` keeps them inside the `workspace` and the further `roots`; `permissions` has the Read rules.
+    `media` says what the model takes of images and PDFs.
     """
 
     options: PromptOptions
@@ -36,6 +42,7 @@ class PromptInputs(Struct, frozen=True, kw_only=True):
     fenced: bool
     roots: tuple[Path, ...]
     report: Report
+    media: Callable[[], MediaLimits]
 
 
 async def read_prompt(inputs: PromptInputs) -> Message:
@@ -61,10 +68,10 @@ async def read_prompt(inputs: PromptInputs) -> Message:
     piped = await read_text(Stdin()) if is_promised else await _beside(inputs.report)
     if not typed.strip() and not piped.strip():
         raise UsageError("the prompt is empty", hint=HOW)
-    message = _with_files(typed, inputs) if typed.strip() else user(piped)
+    message = await _with_files(typed, inputs) if typed.strip() else user(piped)
     if typed.strip() and piped.strip():
         message = replace(message, content=(TextBlock(text=f"{typed}\n\n{piped}"), *message.content[1:]))
-    return _with_images(message, inputs) if options.images else message
+    return await _with_images(message, inputs) if options.images else message
 
 
 async def _beside(report: Report) -> str:
@@ -78,38 +85,49 @@ async def _beside(report: Report) -> str:
     return piped or ""
 
 
-def _with_files(typed: str, inputs: PromptInputs) -> Message:
+async def _with_files(typed: str, inputs: PromptInputs) -> Message:
     if "@" not in typed:
         return user(typed)
-    from caliban.faces.attachments import AttachmentPolicy
-    from caliban_drive.expand import ExpandOptions, expand
+    from anyio import to_thread
 
-    options = inputs.options
+    from caliban.faces.attachments import AttachmentPolicy, expand_options
+    from caliban_drive.expand import expand
+
     policy = AttachmentPolicy(
         inputs.permissions,
         inputs.workspace,
         inputs.roots,
         fenced=inputs.fenced,
-        expands=options.expand_files,
+        expands=inputs.options.expand_files,
     )
-    limits = ExpandOptions(
-        workspace=inputs.workspace,
-        max_file_bytes=options.max_attach_bytes,
-        budget_bytes=options.attach_budget_bytes,
-        objection=policy.objection,
-        left_out=lambda message: inputs.report(Notice(subtype="not_attached", message=message)),
-    )
-    return expand(typed, limits)
+    notices: list[Notice] = []
+    options = expand_options(inputs.options, inputs.workspace, inputs.media(), notices.append)
+    try:
+        return await to_thread.run_sync(expand, typed, replace(options, objection=policy.objection))
+    finally:
+        _report_all(notices, inputs.report)
 
 
-def _with_images(message: Message, inputs: PromptInputs) -> Message:
+async def _with_images(message: Message, inputs: PromptInputs) -> Message:
+    from anyio import to_thread
+
+    from caliban.faces.attachments import expand_options
     from caliban_drive.expand import image_block
 
+    notices: list[Notice] = []
+    options = expand_options(inputs.options, inputs.workspace, inputs.media(), notices.append)
     blocks = []
     for name in inputs.options.images:
         path = inputs.workspace / expand_user(name)
         given = f"--image {one_line(name, max_chars=200)}"
         if not inputs.permissions.may_read(str(path.resolve())):
             raise UsageError(f"{given}: a rule denies reading it")
-        blocks.append(image_block(given, path, inputs.options.max_attach_bytes))
+        blocks.append(await to_thread.run_sync(image_block, given, path, options))
+    _report_all(notices, inputs.report)
     return replace(message, content=(*message.content, *blocks))
+
+
+def _report_all(notices: list[Notice], report: Report) -> None:
+    """Say what a thread had to say: reports are for the event loop's own."""
+    for notice in notices:
+        report(notice)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -18,6 +18,9 @@ from caliban_agent_core.overflow import file_name
 from caliban_agent_core.subagent.definition import AgentDefinition
 from caliban_agent_core.subagent.parts import SubAgentParts
 from caliban_agent_core.subagent.spec import NAME, PROPERTIES
+from caliban_agent_core.toolsearch.active import ActiveTools
+from caliban_agent_core.toolsearch.source import DeferredTools
+from caliban_agent_core.toolsearch.spec import search_spec
 from caliban_common.arguments import Arguments
 from caliban_common.errors import ArgumentError
 from caliban_common.event import ChildEvent, ToolCallReady
@@ -49,23 +52,27 @@ class ChildTask(Struct, frozen=True, kw_only=True):
     background: bool
 
 
-async def start_child(
-    args: Mapping[str, Any],
-    context: ToolContext,
-    parts: SubAgentParts,
-    *,
-    tools: ToolSource,
-    limiter: anyio.Semaphore,
-) -> ToolOutput:
-    """Run the agent that `args` ask for; at most as many at a time as `limiter` lets through.
+class CallingAgent(Struct, frozen=True, kw_only=True):
+    """What the agent that calls hands on.
 
-    `tools` are what it may use, as far as its definition and the call let it. Raises `ArgumentError`.
+    Of its `active` tools those that it starts begin with a copy; `None` holds nothing back. `tools_with`
+    gives their tools, for what is theirs of it. At most as many work at a time as `limiter` lets through.
     """
+
+    active: ActiveTools | None
+    tools_with: Callable[[ActiveTools | None], ToolSource]
+    limiter: anyio.Semaphore
+
+
+async def start_child(
+    args: Mapping[str, Any], context: ToolContext, parts: SubAgentParts, caller: CallingAgent
+) -> ToolOutput:
+    """Run the agent that `args` ask for. Raises `ArgumentError`."""
     task = read_task(args, parts.definitions)
-    child = SubAgentRun(task, parts, tools, context)
+    child = SubAgentRun(task, parts, caller, context)
 
     async def work(emit: Emit) -> ToolOutput:
-        async with limiter:
+        async with caller.limiter:
             return await child.run(emit)
 
     if not task.background or context.start_background is None:
@@ -101,13 +108,14 @@ class SubAgentRun:
     """One sub-agent on its way; `context` is that of the call which starts it."""
 
     def __init__(
-        self, task: ChildTask, parts: SubAgentParts, tools: ToolSource, context: ToolContext
+        self, task: ChildTask, parts: SubAgentParts, caller: CallingAgent, context: ToolContext
     ) -> None:
         self._task = task
         self._parts = parts
-        self._tools = tools
         self._context = context
         self._calls = 0
+        self._active = self._own_active(caller.active)
+        self._tools = caller.tools_with(self._active)
 
     async def run(self, emit: Emit) -> ToolOutput:
         """Ask the hooks, run the agent, tell every event of it by `emit`, and sum it up."""
@@ -179,13 +187,25 @@ class SubAgentRun:
             AttributedProvider(asked.provider, kind.name),
             asked.model,
             system="\n\n".join(filter(None, (kind.prompt, ROLE, parts.place))),
-            tools=FilteredTools(self._tools, self._may_use),
+            tools=self._offered(),
             gate=parts.gate,
             hooks=parts.hooks,
             options=options,
             compactor=asked.compactor,
             new_id=parts.new_id,
         )
+
+    def _own_active(self, of_caller: ActiveTools | None) -> ActiveTools | None:
+        """What the agent is shown of deferred tools at first; `None` where none is held back from it."""
+        if of_caller is None or not self._may_use(search_spec()):
+            return None
+        usable = FilteredTools(self._parts.tools, self._may_use).tools()
+        return of_caller.copy(tool.spec.name for tool in usable if self._task.definition.inherits_active)
+
+    def _offered(self) -> ToolSource:
+        """Its caller's tools, as far as its definition and the call let it use them."""
+        tools = FilteredTools(self._tools, self._may_use)
+        return tools if self._active is None else DeferredTools(tools, self._active)
 
     def _may_use(self, tool: ToolSpec) -> bool:
         kind, named = self._task.definition, self._task.tools
@@ -201,6 +221,8 @@ class SubAgentRun:
     def _note(self) -> str:
         """Which tools the call names that there are not."""
         there = [tool.spec.name for tool in self._tools.tools()]
+        if self._active is not None:
+            there.append(search_spec().name)
         missing = [
             name for name in self._task.tools or () if not any(_matches(one, (name,)) for one in there)
         ]

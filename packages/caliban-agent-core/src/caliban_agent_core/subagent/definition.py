@@ -16,7 +16,8 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     It may use the tools whose names match one of the patterns `tools` (`None`: all of its caller) and none
     of `denied_tools`; with `reads_only` only what reads. A `model` or `effort` of `None` is its caller's.
     `background` says that its calls run in the background unless they say otherwise; `initial_prompt` stands
-    before what it is asked. `source` is where it was written.
+    before what it is asked. One that `inherits_active` is shown the deferred tools that its caller had found,
+    as far as it may use them. `source` is where it was written.
     """
 
     name: str
@@ -30,6 +31,7 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     max_turns: int = MAX_TURNS
     background: bool = False
     initial_prompt: str = ""
+    inherits_active: bool = True
     source: str = ""
 
 

@@ -26,7 +26,7 @@ UNBUILT: Final = ("skills", "memory", "mcpservers", "hooks", "isolation")
 """Fields of other harnesses that do nothing here, and are named."""
 KNOWN: Final = (
     *UNBUILT, "name", "description", "tools", "disallowedtools", "model", "effort", "maxturns", "background",
-    "initialprompt", "permissionmode", "color", "version",
+    "initialprompt", "permissionmode", "color", "version", "inheritactivemcp",
 )  # fmt: skip
 NICKNAMES: Final = ("inherit", "sonnet", "opus", "haiku", "default")
 """Names of models that only another harness knows, and the word for the caller's own."""
@@ -100,6 +100,7 @@ def read_agent(path: Path) -> tuple[AgentDefinition, tuple[str, ...]]:
         background=_flag(fields, "background"),
         initial_prompt=_text(fields, "initialprompt"),
         reads_only=_text(fields, "permissionmode") == "plan",
+        inherits_active=_flag(fields, "inheritactivemcp", "true"),
         source=str(path),
     )
     return kind, tuple(_notes(fields, narrowed, partly, model))
@@ -156,8 +157,8 @@ def _turns(fields: Mapping[str, Any]) -> int:
     return int(value) if value else MAX_TURNS
 
 
-def _flag(fields: Mapping[str, Any], name: str) -> bool:
-    value = _text(fields, name).lower()
-    if value not in ("", "true", "false"):
+def _flag(fields: Mapping[str, Any], name: str, default: str = "false") -> bool:
+    value = _text(fields, name).lower() or default
+    if value not in ("true", "false"):
         raise DataError(f"{name} must be true or false, not {one_line(value)!r}")
     return value == "true"

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from caliban_agent_core.subagent.definition import GENERAL, AgentDefinition
 from caliban_common.text import one_line
-from caliban_common.tool import ToolSpec
+from caliban_common.tool import ShownArgument, ToolSpec
 
 NAME: Final = "Agent"
 MAX_DESCRIPTION_CHARS = 300
@@ -58,6 +58,7 @@ def agent_spec(definitions: Sequence[AgentDefinition] = (GENERAL,)) -> ToolSpec:
         },
         kind="session",
         main_argument="subagent_type",
+        shows=(ShownArgument(name="subagent_type"), ShownArgument(name="description")),
         aliases=_ALIASES,
         extras=("isolation", "inherit_hooks", "inherit_active_mcp", "worktree"),
     )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from copy import copy
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from caliban_agent_core.subagent.parts import SubAgentParts
 from caliban_agent_core.subagent.spec import agent_spec
 from caliban_common.tool import Tool, ToolContext, ToolOutput, ToolSource, ToolSpec
+
+if TYPE_CHECKING:
+    from caliban_agent_core.toolsearch.active import ActiveTools
 
 
 class AgentTool:
@@ -21,6 +25,13 @@ class AgentTool:
         self._limiter = anyio.Semaphore(parts.max_at_once)
         # One for all agents of this depth: what they start shares a limit and waits for no caller of its own.
         self._below = AgentTool(parts, spec=self.spec, depth=depth + 1) if depth < parts.max_depth else None
+        self._active: ActiveTools | None = None
+
+    def called_with(self, active: ActiveTools | None) -> AgentTool:
+        """The same tool in the hands of an agent that has `active` tools; the limits stay one."""
+        other = copy(self)
+        other._active = active
+        return other
 
     def conflict_key(self, args: Mapping[str, Any]) -> str | None:
         """None: agents run side by side."""
@@ -28,10 +39,15 @@ class AgentTool:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Run an agent to its end, or leave it to the background."""
-        from caliban_agent_core.subagent.child import start_child
+        from caliban_agent_core.subagent.child import CallingAgent, start_child
 
-        tools = self._parts.tools if self._below is None else ToolsWithAgents(self._parts.tools, self._below)
-        return await start_child(args, context, self._parts, tools=tools, limiter=self._limiter)
+        caller = CallingAgent(active=self._active, tools_with=self._tools_with, limiter=self._limiter)
+        return await start_child(args, context, self._parts, caller)
+
+    def _tools_with(self, active: ActiveTools | None) -> ToolSource:
+        """The tools of an agent that has `active` ones, and the one that starts others, where it may."""
+        tools = self._parts.tools
+        return tools if self._below is None else ToolsWithAgents(tools, self._below.called_with(active))
 
 
 class ToolsWithAgents:

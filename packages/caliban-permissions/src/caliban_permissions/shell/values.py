@@ -38,12 +38,15 @@ def settle(
     fixed = not any(isinstance(piece, Draft) and piece.may_set_variables for piece in pieces)
     commands: list[SimpleCommand] = []
     settled: list[Piece] = []
+    doubts: list[Opacity] = []
     for piece in pieces:
         if not isinstance(piece, Draft):
             if isinstance(piece, (Word, Redirect)):
                 word = piece if isinstance(piece, Word) else piece.target
                 known, inner = _read(word, {}, read)
                 commands += inner
+                if isinstance(piece, Word):  # what a loop goes through is of no command
+                    doubts += (opacity for opacity in known.opaque if not opacity.value_only)
                 piece = known if isinstance(piece, Word) else piece._replace(target=known)
             settled.append(piece)
             continue
@@ -60,7 +63,7 @@ def settle(
             )
     if not commands:
         commands += (piece for piece in settled if isinstance(piece, SimpleCommand))
-    return tuple(commands), tuple(settled), ()
+    return tuple(commands), tuple(settled), tuple(doubts)
 
 
 def _substituted(

@@ -26,6 +26,9 @@ from caliban_provider_openai.quirks import Quirks
 SEEN_BELOW = "(see the image in the next message)"
 """Stands in a result that is an image: the wire takes text alone there, and images after it."""
 
+READ_BELOW = "(see the document in the next message)"
+"""The same for a document."""
+
 REPLAYED = "reasoning_content"
 """The field of servers (DeepSeek, Moonshot) that refuse calls without reasoning, whoever made them."""
 
@@ -73,7 +76,7 @@ def message_json(
     for block in message.content:
         if isinstance(block, ToolResultBlock):
             out.append(_result(block, rule, own_ids))
-            blocks += [part for part in block.content if isinstance(part, ImageBlock)]
+            blocks += [part for part in block.content if not isinstance(part, TextBlock)]
         else:
             blocks.append(block)
     parts = [part for block in blocks if (part := _user_part(block, quirks)) is not None]
@@ -118,8 +121,9 @@ def _call(
 
 def _result(block: ToolResultBlock, rule: IdRule, own_ids: frozenset[str]) -> dict[str, Any]:
     texts = [part.text for part in block.content if isinstance(part, TextBlock) and part.text.strip()]
-    if not texts and any(isinstance(part, ImageBlock) for part in block.content):
-        texts.append(SEEN_BELOW)
+    shown = [part for part in block.content if not isinstance(part, TextBlock)]
+    if shown and not texts:
+        texts.append(SEEN_BELOW if all(isinstance(part, ImageBlock) for part in shown) else READ_BELOW)
     text = result_text("\n".join(texts), is_error=block.is_error)
     return {"role": "tool", "tool_call_id": rule.apply(block.tool_use_id, own_ids), "content": text}
 

@@ -107,11 +107,15 @@ def _call(block: ToolUseBlock, own_ids: frozenset[str]) -> dict[str, Any]:
 def _result(block: ToolResultBlock, own_ids: frozenset[str]) -> dict[str, Any]:
     texts = [part.text for part in block.content if isinstance(part, TextBlock) and part.text.strip()]
     text = result_text("\n".join(texts), is_error=block.is_error)
-    images = [_image(part) for part in block.content if isinstance(part, ImageBlock)]
+    shown = [
+        _image(part) if isinstance(part, ImageBlock) else _document(part)
+        for part in block.content
+        if not isinstance(part, TextBlock)
+    ]
     output: object = text
-    if images:
+    if shown:
         spoken = [{"type": "input_text", "text": text}] if texts or block.is_error else []
-        output = [*spoken, *images]
+        output = [*spoken, *shown]
     return {
         "type": "function_call_output",
         "call_id": IDS.apply(block.tool_use_id, own_ids),

@@ -12,8 +12,8 @@ FACTS: Final[Mapping[str, ToolFacts]] = {
         kind="read",
         properties={
             "path": text("file to read"),
-            "offset": whole("first line, from 1", low=1),
-            "limit": whole("lines to show (default 2000)", low=1),
+            "offset": whole("first line or PDF page, from 1", low=1),
+            "limit": whole("lines (default 2000) or pages to show", low=1),
         },
         required=("path",),
         roles={"path": "reads"},

@@ -1,23 +1,21 @@
-"""Read: the lines of a text file with their numbers, or an image."""
+"""Read: the lines of a text file with their numbers, a notebook, an image or a PDF."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from caliban_common.arguments import Arguments
-from caliban_common.errors import DataError
-from caliban_common.images import check_image, image_type
-from caliban_common.message import ImageBlock, TextBlock
 from caliban_common.text import clean
 from caliban_common.tool import ToolContext, ToolOutput
+from caliban_images import MediaLimits, PdfWindow
 from caliban_tools_builtin import handles
 from caliban_tools_builtin.answer import off_loop
 from caliban_tools_builtin.errors import FileMissing, FileRefused
 from caliban_tools_builtin.fence import AdmittedPath, Fence
-from caliban_tools_builtin.fs import image
-from caliban_tools_builtin.fs.file import Snapshot, load, too_large
+from caliban_tools_builtin.fs import media
+from caliban_tools_builtin.fs.file import load, too_large
 from caliban_tools_builtin.fs.text import decode, lines_of
 from caliban_tools_builtin.fs.tracker import ReadTracker
 from caliban_tools_builtin.fs.window import Window, window
@@ -29,12 +27,16 @@ MAX_SCANNED_BYTES = 256_000_000
 MAX_LINE_CHARS = 2000
 DEFAULT_LIMIT = 2000
 _CHUNK_BYTES = 1 << 20
+_HEAD_BYTES = 16
 
 
 class Read:
     """The tool Read."""
 
-    def __init__(self, fence: Fence, ledger: ReadTracker) -> None:
+    def __init__(
+        self, fence: Fence, ledger: ReadTracker, limits: Callable[[], MediaLimits] | None = None
+    ) -> None:
+        self._limits = limits or MediaLimits
         self._fence = fence
         self._ledger = ledger
 
@@ -56,16 +58,23 @@ class Read:
             output = self._notebook(place)
             if output is not None:
                 return output
-        if size > MAX_BYTES:
+        max_bytes = MAX_BYTES
+        if size > MAX_BYTES and _is_large_media(place):
+            max_bytes = media.MAX_BYTES
+        elif size > MAX_BYTES:
             if args.get("offset") is None and args.get("limit") is None:
                 hint = "read a part of it with offset and limit, or search it with Grep"
                 raise FileRefused(too_large(place, size, MAX_BYTES).message, hint=hint)
             return _page_of_large(place, offset, limit)
-        snapshot = load(place, max_bytes=MAX_BYTES)
+        snapshot = load(place, max_bytes=max_bytes)
         if snapshot is None:
             raise FileMissing(f"{place.shown} does not exist")
         self._ledger.saw(place, snapshot.data)
-        return _picture(place, snapshot) or _page(place, snapshot.data, offset, limit)
+        output = None
+        if media.is_media(snapshot.data):
+            window = PdfWindow(first=offset, count=None if args.get("limit") is None else limit)
+            output = media.shown_media(place, snapshot.data, self._limits(), window)
+        return output or _page(place, snapshot.data, offset, limit)
 
     def _notebook(self, place: AdmittedPath) -> ToolOutput | None:
         """The cells of a notebook; nothing for a file that only has the name of one."""
@@ -91,46 +100,27 @@ def _size(place: AdmittedPath) -> int:
     return 0 if status is None else status.st_size
 
 
-def _picture(place: AdmittedPath, snapshot: Snapshot) -> ToolOutput | None:
-    """The file as an image block if it is an image that providers take."""
-    data = snapshot.data
-    media = image_type(data)
-    if media is None:
-        return None
-    if len(data) > image.MAX_BYTES:
-        hint = "make a smaller copy of it with a command and read that"
-        raise FileRefused(too_large(place, len(data), image.MAX_BYTES).message, hint=hint)
+def _is_large_media(place: AdmittedPath) -> bool:
+    """Whether a file above the bound of texts is an image or a PDF."""
+    with handles.parent_of(place) as parent:
+        handles.status_of(place, parent)
+        descriptor = handles.open_file(place, parent, os.O_RDONLY)
     try:
-        facts = check_image(data)
-    except DataError as error:
-        if _is_plain(data):
-            return None  # text that happens to begin like an image
-        raise FileRefused(f"{place.shown} cannot be shown: {error.message}") from error
-    from base64 import b64encode
-
-    size = f"{facts.width}×{facts.height} pixels, {len(data)} bytes"
-    title = TextBlock(text=f"→ Read {place.shown}, {media}, {size}")
-    picture = ImageBlock.of(media_type=media, data=b64encode(data).decode("ascii"))
-    return ToolOutput(content=(title, picture), details={"path": str(place.path), "media_type": media})
-
-
-def _is_plain(data: bytes) -> bool:
-    """Whether some bytes are text beyond doubt."""
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return not any(char < " " and char not in "\t\n\r\f\x1b" for char in text)
+        return media.is_media(os.read(descriptor, _HEAD_BYTES))
+    except OSError as error:
+        raise handles.refused(place, error) from error
+    finally:
+        os.close(descriptor)
 
 
 def _page(place: AdmittedPath, data: bytes, offset: int, limit: int) -> ToolOutput:
-    kind = image.other_kind(data)
+    kind = media.other_kind(data)
     try:
         decoded = decode(data, place.shown)
     except FileRefused as error:
         if kind is None:
             raise
-        hint = "convert it with a command to text, PNG, JPEG, GIF or WebP"
+        hint = "convert it with a command to text, PDF, PNG, JPEG, GIF or WebP"
         raise FileRefused(f"{place.shown} is {kind}, which cannot be shown", hint=hint) from error
     lines = lines_of(decoded.text, decoded.format.eol)
     return _numbered(place, lines[offset - 1 : offset - 1 + limit], offset, str(len(lines)))

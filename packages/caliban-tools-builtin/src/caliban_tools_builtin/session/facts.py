@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from caliban_common.tool import ShownArgument
 from caliban_tools_builtin.facts import SAID, ToolFacts, plain, sequence
 
 STATUSES: Final = ("pending", "in_progress", "completed", "cancelled")
@@ -22,6 +23,7 @@ FACTS: Final[Mapping[str, ToolFacts]] = {
         },
         required=("todos",),
         lasts=True,
+        shows=(ShownArgument(name="todos", of="content", where=("status", "in_progress")),),
         aliases={"items": "todos", "tasks": "todos", "list": "todos"},
     ),
     "EnterPlanMode": ToolFacts(kind="session", needs="board", properties={}, extras=(*SAID, "plan")),
@@ -46,5 +48,6 @@ FACTS: Final[Mapping[str, ToolFacts]] = {
             )
         },
         required=("questions",),
+        shows=(ShownArgument(name="questions", of="question"),),
     ),
 }

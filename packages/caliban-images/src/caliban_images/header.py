@@ -1,4 +1,4 @@
-"""Images that providers take: which kind some bytes are, and whether they are one at all.
+"""Which kind of image some bytes are, and whether they are one at all, by the standard library alone.
 
 A corrupt image is refused by the server together with the whole conversation, so it is found out before it is
 sent. Sizes are read from the header before anything is unpacked. Sources: PNG (ISO 15948), JPEG (ITU T.81),
@@ -19,8 +19,8 @@ from caliban_common.errors import DataError
 if TYPE_CHECKING:
     import zlib
 
-MAX_SIDE: Final = 8000
-"""Pixels of the longer side that every provider takes."""
+MAX_PIXELS: Final = 80_000_000
+"""An image with more is refused by its header: 65,000 × 65,000 pixels of one color fit into 13 MB."""
 
 MAX_UNPACKED_BYTES: Final = 64_000_000
 """So far a PNG is unpacked to see whether its data is whole."""
@@ -47,11 +47,17 @@ _ADAM7: Final = (
 
 
 class ImageFacts(Struct, frozen=True, kw_only=True):
-    """What an image is; sizes in pixels."""
+    """What an image is; sizes in pixels. `is_animated` says that it has several frames."""
 
     media_type: str
     width: int
     height: int
+    is_animated: bool = False
+
+    @property
+    def side(self) -> int:
+        """The longer side."""
+        return max(self.width, self.height)
 
 
 def image_type(data: bytes) -> str | None:
@@ -62,24 +68,25 @@ def image_type(data: bytes) -> str | None:
 
 
 def check_image(data: bytes) -> ImageFacts:
-    """The image in `data`, looked at to its end. Raises `DataError` for one that is corrupt or too large."""
+    """The image in `data`, looked at to its end. Raises `DataError` for one that is corrupt or a bomb."""
     media_type = image_type(data)
     readers = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}
     if media_type is None:
         raise DataError("it is no PNG, JPEG, GIF or WebP image")
     try:
-        width, height = readers[media_type](data)
+        width, height, frames = readers[media_type](data)
     except (IndexError, ValueError) as error:
         raise DataError("the image is cut off") from error
     _check_size(width, height)
-    return ImageFacts(media_type=media_type, width=width, height=height)
+    return ImageFacts(media_type=media_type, width=width, height=height, is_animated=frames > 1)
 
 
 def _check_size(width: int, height: int) -> None:
     if not width or not height:
         raise DataError("the image has no size")
-    if max(width, height) > MAX_SIDE:
-        raise DataError(f"the image has {width:,} × {height:,} pixels; at most {MAX_SIDE:,} a side are taken")
+    if width * height > MAX_PIXELS:
+        most = MAX_PIXELS // 1_000_000
+        raise DataError(f"the image has {width:,} × {height:,} pixels; at most {most} million are taken")
 
 
 def _number(data: bytes, at: int, size: int, *, little: bool = False) -> int:
@@ -89,7 +96,7 @@ def _number(data: bytes, at: int, size: int, *, little: bool = False) -> int:
     return int.from_bytes(piece, "little" if little else "big")
 
 
-def _png(data: bytes) -> tuple[int, int]:
+def _png(data: bytes) -> tuple[int, int, int]:
     import zlib
 
     width = height = 0
@@ -106,7 +113,7 @@ def _png(data: bytes) -> tuple[int, int]:
             raw_bytes -= _unpacked_bytes(unpacker, data[at : at + size], raw_bytes)
     if raw_bytes > 0 or not width:
         raise DataError("the image is corrupt: its data is missing")
-    return width, height
+    return width, height, 1
 
 
 def _png_chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
@@ -156,7 +163,7 @@ def _png_raw_bytes(width: int, height: int, rest: bytes) -> int:
     return total
 
 
-def _jpeg(data: bytes) -> tuple[int, int]:
+def _jpeg(data: bytes) -> tuple[int, int, int]:
     width = height = 0
     at, scanned = 2, False
     while True:
@@ -181,7 +188,7 @@ def _jpeg(data: bytes) -> tuple[int, int]:
                 at, scanned = _after_scan(data, at), True
     if not scanned or not width:
         raise DataError("the image is corrupt: it holds no picture")
-    return width, height
+    return width, height, 1
 
 
 def _after_scan(data: bytes, at: int) -> int:
@@ -192,23 +199,23 @@ def _after_scan(data: bytes, at: int) -> int:
     return marker.start()
 
 
-def _gif(data: bytes) -> tuple[int, int]:
+def _gif(data: bytes) -> tuple[int, int, int]:
     width, height = _number(data, 6, 2, little=True), _number(data, 8, 2, little=True)
     _check_size(width, height)
     at = 13 + _color_table(data[10])
-    shown = False
+    frames = 0
     while data[at] != 0x3B:
         if data[at] == 0x21:
             at = _after_blocks(data, at + 2)
         elif data[at] == 0x2C:
             _number(data, at + 8, 1)
             at = _after_blocks(data, at + 11 + _color_table(data[at + 9]))
-            shown = True
+            frames += 1
         else:
             raise DataError("the image is corrupt: it holds something unknown")
-    if not shown:
+    if not frames:
         raise DataError("the image is corrupt: it holds no picture")
-    return width, height
+    return width, height, frames
 
 
 def _color_table(flags: int) -> int:
@@ -221,11 +228,11 @@ def _after_blocks(data: bytes, at: int) -> int:
     return at + 1
 
 
-def _webp(data: bytes) -> tuple[int, int]:
+def _webp(data: bytes) -> tuple[int, int, int]:
     end = 8 + _number(data, 4, 4, little=True)
     if end > len(data):
         raise DataError("the image is cut off")
-    width = height = 0
+    width = height = frames = 0
     shown = False
     at = 12
     while at < end:
@@ -246,8 +253,8 @@ def _webp(data: bytes) -> tuple[int, int]:
             bits = _number(data, start + 1, 4, little=True)
             width, height = 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF)
             shown = True
-        shown = shown or kind == b"ANMF"
+        frames += kind == b"ANMF"
         at = start + size + (size & 1)
-    if not shown:
+    if not shown and not frames:
         raise DataError("the image is corrupt: it holds no picture")
-    return width, height
+    return width, height, frames

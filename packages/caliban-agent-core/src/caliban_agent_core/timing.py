@@ -1,0 +1,26 @@
+"""What a run knows of time: injected, so that a run can be recorded and played again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+
+import anyio
+
+
+class Timing:
+    """`clock` gives seconds that never go back, `sleep` waits for some, `jitter` spreads waits (0 to 1)."""
+
+    __slots__ = ("clock", "jitter", "sleep")
+
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], float] = perf_counter,
+        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self.clock: Callable[[], float] = clock
+        self.sleep: Callable[[float], Awaitable[None]] = sleep
+        self.jitter: Callable[[], float] = jitter
