@@ -35,9 +35,9 @@ class BackgroundShell:
 
     def __init__(self, id: str, *, title: str = "", agent: str = "") -> None:
         self.id = id
-        self.title = title
-        self.agent = agent
-        self.is_known = not agent
+        self.title: str = title
+        self.agent: str = agent
+        self.is_known: bool = not agent
         self.output: OutputRing = OutputRing(RING_BYTES)
         self.offset = 0
         self.kill: anyio.Event = anyio.Event()
