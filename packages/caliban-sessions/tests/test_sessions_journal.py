@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,7 +23,7 @@ from caliban_common.message import (
     user,
 )
 from caliban_common.usage import Usage
-from caliban_sessions import SessionState, SessionStore, SessionWriter
+from caliban_sessions import SessionState, SessionStore, SessionWriter, journal
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 PLAIN = st.recursive(
@@ -277,3 +278,33 @@ def test_a_message_of_results_takes_the_place_of_single_ones(tmp_path: Path) -> 
         assert SessionStore(tmp_path).load("s").messages == expected
     assert SessionStore(tmp_path).load("s").messages == expected
     assert len(expected) == 3
+
+
+def test_what_repeats_or_counts_waits_for_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(journal, "_sync", synced.append)
+    store = SessionStore(tmp_path)
+    call = ToolUseBlock(id="t1", name="Read", input={})
+    result = ToolResultBlock(tool_use_id="t1", content=(TextBlock(text="a"),))
+    with store.open("s") as session:
+        session.append(Message(role="user", content=(TextBlock(text="go"),)))
+        session.append(Message(role="assistant", content=(call,)))
+        session.keep_result(result)
+        before = len(synced)
+        session.append(Message(role="user", content=(result,)))
+        session.add_usage(Usage(input_tokens=1))
+        assert len(synced) == before == 3
+        session.append(Message(role="assistant", content=(TextBlock(text="done"),)))
+        session.append(Message(role="user", content=(result,)))
+        assert len(synced) == 5, "a result that nobody has kept is synced with its message"
+    assert [m.role for m in store.load("s").messages] == ["user", "assistant", "user", "assistant", "user"]
+
+
+@given(st.lists(BLOCKS, max_size=4))
+def test_a_session_file_is_what_the_standard_library_would_write(blocks: list[Any]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = SessionStore(Path(folder))
+        with store.open("s") as session:
+            session.append(Message(role="assistant", content=tuple(blocks)))
+        written = session.path.read_text(encoding="utf-8")
+    assert written == json.dumps(json.loads(written), ensure_ascii=False, indent=2) + "\n"

@@ -34,11 +34,12 @@ class Journal:
         self._named = False
         self._owed = b""
 
-    def append(self, lines: bytes) -> None:
+    def append(self, lines: bytes, *, durable: bool = True) -> None:
         """Write `lines` (each ended) and wait for the disk. Raises `OSError`.
 
-        What failed is owed: the next append writes it first. A part that got through is then in the file
-        twice, which readers forgive.
+        What is not `durable` goes to the disk with what follows: it outlives its process, and may not outlive
+        the system. What failed is owed: the next append writes it first. A part that got through is then in
+        the file twice, which readers forgive.
         """
         data = self._owed + lines
         self._owed = _APART + data.lstrip(b"\n")
@@ -49,8 +50,9 @@ class Journal:
         view = memoryview(data)
         while view:
             view = view[os.write(self._descriptor, view) :]
-        _sync(self._descriptor)
-        if not self._named:  # after the file: on most systems that has done it already
+        if durable:
+            _sync(self._descriptor)
+        if durable and not self._named:  # after the file: on most systems that has done it already
             sync_directory(self.path.parent)
             self._named = True
         self._owed = b""

@@ -70,6 +70,13 @@ class SessionLog:
         """A call of the last message has this result, as JSON; the message with all results is to come."""
         self._results.setdefault(str(result.get("tool_use_id")), []).append(result)
 
+    def holds(self, message: Message) -> bool:
+        """Whether `message` says nothing but results that `add_result` has been given."""
+        results = message.tool_results
+        return len(results) == len(message.content) and all(
+            result.tool_use_id in self._results for result in results
+        )
+
     def settle(self) -> None:
         """Make a message of results that no message has followed: their process was killed before.
 

@@ -77,12 +77,13 @@ class SessionWriter:
         ledger = self._ledger
         id = message.id if message.id and not ledger.has(message.id) else self._new_id()
         entry = entry_of(message, parent=ledger.leaf, id=id, blobs=ledger.blobs)
+        is_told = ledger.holds(message)
         ledger.add(entry)
         record: dict[str, Any] = {"message": entry.raw}
         if usage is not None:
             ledger.usage += usage
             record["usage"] = usage_to_json(usage)
-        self._write("message", record)
+        self._write("message", record, durable=not is_told)
 
     def keep_result(self, result: ToolResultBlock) -> None:
         """A call of the last message has this result; the message with all of them follows later.
@@ -108,7 +109,7 @@ class SessionWriter:
         listed = [entry.id if id(entry) in old else entry.raw for entry in entries]
         try:
             if gone:
-                self._durable(self._archive, gone)
+                self._append(self._archive, gone)
         finally:
             self._write("replace", {"messages": listed})
 
@@ -124,7 +125,7 @@ class SessionWriter:
         """Count tokens of a call that left no message. Raises `SessionWriteError`."""
         if usage != Usage():
             self._ledger.usage += usage
-            self._write("note", {"usage": usage_to_json(usage)})
+            self._write("note", {"usage": usage_to_json(usage)}, durable=False)
 
     def note(
         self,
@@ -197,14 +198,14 @@ class SessionWriter:
             entries.append(entry)
         return entries
 
-    def _write(self, type: str, body: Mapping[str, Any]) -> None:
+    def _write(self, type: str, body: Mapping[str, Any], *, durable: bool = True) -> None:
         lines = b""
         if not self._headed:
             lines = self._record("session", self._header())
             self._headed = True
         lines += self._record(type, body)
         self._unfolded = True
-        self._durable(self._journal, lines)
+        self._append(self._journal, lines, durable=durable)
 
     def _record(self, type: str, body: Mapping[str, Any]) -> bytes:
         ledger = self._ledger
@@ -223,7 +224,7 @@ class SessionWriter:
             **({"workspace": ledger.workspace} if ledger.workspace else {}),
         }
 
-    def _durable(self, journal: Journal, lines: bytes) -> None:
+    def _append(self, journal: Journal, lines: bytes, *, durable: bool = True) -> None:
         if self._lock is None:
             raise RuntimeError(f"session {self.name!r} is closed")
         if self._size_bytes + len(lines) > self._max_bytes:
@@ -232,7 +233,7 @@ class SessionWriter:
                 hint="start a new one of another name",
             ).with_remedy("session_other")
         try:
-            journal.append(lines)
+            journal.append(lines, durable=durable)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise SessionWriteError(
