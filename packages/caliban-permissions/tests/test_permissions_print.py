@@ -95,7 +95,7 @@ def test_what_has_more_readings_has_no_printed_form(typed: str) -> None:
     assert print_line(parse_line(typed)) is None
 
 
-WORDS = "a b 'c d' \"e\" \"\" 1 12 x=1 $x \"$x\" ${x} $? $HOME /f ~ ~/g * [a-b] {a,b} {1..3} $PWD \u00b2 '' = ^"
+WORDS = 'a b \'c d\' "e" "" 1 12 x=1 $x "$x" ${x} $? $HOME /f ~ ~/g * [a-b] {a,b} {1..3} $PWD \u00b2 \'\' = ^'
 SIGNS = "\\; ; && || | & ( ) { } \n > < >> 2> >& <& - <<E \nE\n <<'F' \nF\n $( ) \"$( )\" # \\"
 RESERVED = "if then else fi for x in do done while ! time -p"
 PIECES = st.sampled_from([piece for text in (WORDS, SIGNS, RESERVED) for piece in text.split(" ")])

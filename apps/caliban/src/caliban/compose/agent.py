@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from caliban.cli.options import ModelOptions, WorkspaceOptions
+from caliban.compose.audit import RunLog
 from caliban.compose.permissions import Permissions
 from caliban.compose.resolved import ResolvedModel
 from caliban_agent_core.agent import Agent
@@ -25,13 +26,14 @@ def build_agent(
     permissions: Permissions,
     hooks: Hooks | None,
     options: AgentOptions,
+    log: RunLog | None = None,
 ) -> Agent:
     """The agent behind one session."""
     return Agent(
         resolved.provider,
         resolved.model,
         tools=tools,
-        gate=Gate(rules=permissions),
+        gate=Gate(rules=permissions, log=log),
         hooks=hooks,
         options=options,
         compactor=resolved.compactor,

@@ -17,6 +17,7 @@ from caliban.cli.variables import about_variables
 from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
 from caliban.compose.ahead import load_while_asked
+from caliban.compose.audit import RunLog, build_log
 from caliban.compose.board import Board
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
@@ -69,6 +70,7 @@ class App(Struct, frozen=True, kw_only=True):
     tools: ToolSource
     board: Board
     hooks: Hooks | None = None
+    log: RunLog | None = None
     permissions: Permissions
     costs: RunCosts
     sessions: Sessions
@@ -85,7 +87,7 @@ class App(Struct, frozen=True, kw_only=True):
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
         limits = replace(limits, masker=self.masker)
         session = Session(
-            build_agent(self.model, self.tools, self.permissions, self.hooks, limits),
+            build_agent(self.model, self.tools, self.permissions, self.hooks, limits, self.log),
             id=saved.id,
             messages=saved.messages,
             store=None if saved.store is None else MaskedStore(saved.store, self.masker),
@@ -93,6 +95,8 @@ class App(Struct, frozen=True, kw_only=True):
             parts=SessionParts(start=self._start(saved), costs=self.costs, reporter=self.reporter),
         )
         self._install_system(session, schema)
+        if self.log is not None:
+            self.log.session_id = saved.id
         self.board.session = session
         if saved.plan_mode and not self.permissions.plan_mode:
             session.note(plan_mode=False)
@@ -144,6 +148,7 @@ async def open_app(
     costs = build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
     inputs = _model_inputs(options, settings, host, workspace, sessions.saved)
     plain = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
+    log = build_log(settings, host.masker, reporter)
     model = replace(plain, provider=load_while_asked(MaskedProvider(plain.provider, host.masker), tasks))
     try:
         await make_ready(model.provider)
@@ -158,7 +163,12 @@ async def open_app(
             report=reporter,
         )
         shared = AgentInputs(
-            definitions=kinds, model=plain, masker=host.masker, permissions=permissions, workspace=workspace
+            definitions=kinds,
+            model=plain,
+            masker=host.masker,
+            permissions=permissions,
+            log=log,
+            workspace=workspace,
         )
         offered = with_agents(_usable(_offered(tools, kinds), model, reporter), shared, options, settings)
         _say_what_is_left_out(options, settings, model, reporter)
@@ -169,6 +179,7 @@ async def open_app(
             model=model,
             tools=offered,
             board=tools.board,
+            log=log,
             permissions=permissions,
             costs=costs,
             sessions=sessions,
@@ -180,6 +191,8 @@ async def open_app(
         raise
     finally:
         await close_provider(model.provider, reporter)
+        if log is not None:
+            await log.close()
 
 
 def _model_inputs(
