@@ -97,7 +97,7 @@ def archives(directory: Path) -> tuple[Path, ...]:
     """The logs that were put away, oldest first; of one that is there twice the complete copy."""
     found: dict[tuple[str, int], Path] = {}
     try:
-        names = sorted(os.listdir(directory))
+        names = sorted(path.name for path in directory.iterdir())
     except (FileNotFoundError, NotADirectoryError):
         return ()
     for name in names:

@@ -2,7 +2,7 @@
 
 A line is one `write` of a file opened for appending, under a lock that is held for microseconds; whoever
 rotates the file takes the same lock. So no line is torn by another, and none goes to a file that is about to
-be compressed. A line is with the system before the call that it is about runs: killing the process loses none.
+be compressed. A line is with the system before the call that it is about runs: killing loses none.
 It is not awaited on the disk, which takes milliseconds (ADR 0041).
 """
 
