@@ -51,8 +51,7 @@ BUCKETS = st.sampled_from(
 TEXTS = st.one_of(st.lists(PIECES, max_size=6).map("".join), BUCKETS)
 SHAPES = st.tuples(TEXTS, st.sampled_from(["", "\ufeff"]), st.booleans(), st.booleans()).map(
     lambda parts: (
-        parts[1]
-        + (parts[0].replace("\n", "\r\n") if parts[2] else parts[0].removesuffix("\n" * parts[3]))
+        parts[1] + (parts[0].replace("\n", "\r\n") if parts[2] else parts[0].removesuffix("\n" * parts[3]))
     )
 )
 

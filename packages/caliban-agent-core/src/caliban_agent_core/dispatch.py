@@ -197,7 +197,7 @@ class Dispatcher:
         )
 
     def _recorded(self, call: ToolUseBlock, decision: Decision, work: ToolBatch) -> Decision:
-        """`decision`, kept in the log where it is the last word; a deny where it had to be kept and was not."""
+        """`decision`, logged where it is the last word; a deny where it had to be logged and was not."""
         if decision.action == "ask":
             return decision
         missed = self._record(call, decision, work)

@@ -3,6 +3,7 @@
     CalibanError
     └── PermissionsError
         ├── RuleError        a rule, or the block that holds it, lacks the documented shape
+        ├── ImportRefused    a file of another harness holds no rules that could be taken
         └── AuditFailed      the log of decisions cannot be written
 
 A pattern that cannot be read is not an error here: such a rule is kept, grants nothing and carries its
@@ -16,6 +17,10 @@ from caliban_common.errors import CalibanError
 
 class PermissionsError(CalibanError):
     """The root of this package's errors."""
+
+
+class ImportRefused(PermissionsError):
+    """A file holds no rules in a form that is known."""
 
 
 class AuditFailed(PermissionsError):

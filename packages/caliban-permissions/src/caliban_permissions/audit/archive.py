@@ -25,11 +25,9 @@ else:
 
 STEM: Final = "permission-decisions"
 _ARCHIVE: Final = lazy_pattern(r"permission-decisions-(\d{4}-\d\d-\d\d)(?:-(\d{1,9}))?\.jsonl(\.gz)?")
-_PART: Final = lazy_pattern(r"permission-decisions-[\d-]+\.jsonl\.gz\.\d+\.part")
 _FAR: Final = 2**62
 LEVEL: Final = 5
 CHUNK_BYTES: Final = 1 << 20
-DAYS_OF_PARTS: Final = 1
 
 
 def lock(descriptor: int) -> bool:
@@ -88,9 +86,12 @@ def move_away(path: Path, now: datetime) -> Path | None:
 
 def compress_left(directory: Path) -> None:
     """Compress every log that was put away and is not; what another process is at is left to it."""
-    for path in archives(directory):
-        if path.suffix != ".gz":
-            _compress(path)
+    for path in sorted(directory.glob(f"{STEM}-*.jsonl")):
+        if _ARCHIVE.fullmatch(path.name):
+            try:
+                _compress(path)
+            except FileNotFoundError:
+                continue  # somebody else has finished it
 
 
 def archives(directory: Path) -> tuple[Path, ...]:
@@ -121,14 +122,19 @@ def _compress(path: Path) -> None:
     with os.fdopen(source, "rb") as plain:
         if not lock(source) or not is_at(source, path):
             return
-        part = path.with_name(f"{path.name}.gz.{os.getpid()}.part")
-        part.unlink(missing_ok=True)
-        try:
-            _copy(plain, part)
-            part.replace(path.with_name(f"{path.name}.gz"))
-            path.unlink()
-        finally:
-            part.unlink(missing_ok=True)
+        if os.fstat(source).st_size == 0:
+            return  # the name is taken, and the log that it is for is still to come
+        packed = path.with_name(f"{path.name}.gz")
+        for left in path.parent.glob(f"{packed.name}.*.part"):
+            left.unlink(missing_ok=True)  # of a process that died: we hold the lock
+        if not packed.exists():
+            part = path.with_name(f"{packed.name}.{os.getpid()}.part")
+            try:
+                _copy(plain, part)
+                part.replace(packed)
+            finally:
+                part.unlink(missing_ok=True)
+        path.unlink()
 
 
 def _copy(plain: IO[bytes], part: Path) -> None:

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, cast
 
 from msgspec import Struct
 
@@ -76,7 +76,7 @@ def _opened(path: Path) -> IO[bytes]:
         return path.open("rb")
     import gzip
 
-    return gzip.open(path, "rb")
+    return cast("IO[bytes]", gzip.open(path, "rb"))
 
 
 def _record(line: bytes) -> AuditRecord | str | None:

@@ -18,7 +18,9 @@ _NAMED: Final = (
     rf"""(?:[_.-][a-z0-9]{{1,20}}){{0,4}}\\?["']?\s{{0,4}}[=:]\s{{0,4}}\\?["']?){_VALUE}{{6,}}"""
 )
 _SECRETS: Final = (
-    lazy_pattern(rf"(?i)((?:bearer|basic|token)\s{{1,4}}){_VALUE}{{8,}}"),
+    lazy_pattern(
+        rf"(?i)(\b(?:authorization\s{{0,4}}:\s{{0,4}}(?:[a-z]{{1,20}}\s{{1,4}})?|bearer\s{{1,4}})){_VALUE}{{8,}}"
+    ),
     lazy_pattern(_NAMED),
     lazy_pattern(r"([a-zA-Z][a-zA-Z0-9+.-]{0,20}://)[^\s/@\"'\\]{1,200}(?=@)"),
     lazy_pattern(

@@ -121,10 +121,9 @@ def _array(
     data: Mapping[str, Any], inner: Mapping[str, Any], name: str, *, own_file: bool
 ) -> tuple[tuple[str, ...], list[Any]]:
     """Where the list `name` of a file stands, and what is in it."""
-    if name in inner or not own_file or name not in data:
-        place, value = (_TABLE, name), inner.get(name)
-    else:
-        place, value = (name,), data[name]
+    at_top = own_file and name in data and name not in inner
+    place = (name,) if at_top else (_TABLE, name)
+    value = data[name] if at_top else inner.get(name)
     if value is not None and not isinstance(value, list):
         raise SettingsError(f"`{'.'.join(place)}` must be an array, got {kind_of(value)}")
     return place, value or []
@@ -216,7 +215,7 @@ def _in_bucket(
     allows = layout.array(_array(data, inner, "allow", own_file=own_file)[0])
     if allows is None:
         raise EditRefused("the rules of this file stand in a form that is not changed here", hint=_CONVERT)
-    start = text.rfind("\n", 0, allows.start) + 1
+    start = _line_start(text, allows.start)
     indent = text[start : len(text) - len(text[start:].lstrip(" \t"))]
     new = f"{indent}{rule['action']} = [{_quoted(rule['pattern'])}]{_newline(text)}"
     return text[:start] + new + text[start:]
@@ -267,9 +266,13 @@ def _without_item(text: str, array: Array, index: int) -> str:
     return _without_only_item(text, array, item)
 
 
+def _line_start(text: str, at: int) -> int:
+    return text.rfind("\n", 0, at) + 1 or int(text.startswith("\ufeff"))
+
+
 def _without_only_item(text: str, array: Array, item: Span) -> str:
     """The array emptied; its whole line gone where that is as we write one."""
-    start = text.rfind("\n", 0, array.start) + 1
+    start = _line_start(text, array.start)
     plain = f"{array.path[-1]} = [{text[item.start : item.end]}]"
     rest = _REST_OF_LINE.match(text, array.end)
     if text[start : array.end].lstrip(" \t") == plain and rest is not None and not rest[0].strip():
