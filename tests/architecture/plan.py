@@ -116,6 +116,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.cli.help": "errors need more than help does",
     "caliban.stdio": "the version is told to a pipe without what a terminal needs",
     "caliban.main": "only the subcommand or face that was asked for is loaded",
+    "caliban.commands.perms": "files of calls are read where one is named",
     "caliban.compose.audit": "the log of decisions is loaded with the first of them",
     "caliban.compose.agents": "files of agents are read where there are some",
     "caliban.compose.costs": "prices are loaded once the first reply has come",

@@ -102,10 +102,13 @@ def test_the_calls_of_sub_agents_are_on_record_under_the_same_session(free_cli):
     assert got == [("a1", "s", False), ("c1", "s", True)]
 
 
-def test_without_a_call_there_is_no_log(cli):
+def test_without_a_call_there_is_no_log_and_nothing_of_it_is_loaded(cli):
     cli.script(wire.exchange(DONE))
-    assert cli.run("-p", "hi").code == 0
+    done = cli.run("-p", "hi", env={"PYTHONPROFILEIMPORTTIME": "1"})
+    assert (done.code, "caliban_permissions.audit" in done.err) == (0, False)
     assert not cli.home.joinpath(*STATE).exists()
+    done = call(cli, wire.tool_use("Read", {"path": "no"}), env={"PYTHONPROFILEIMPORTTIME": "1"})
+    assert "caliban_permissions.audit.log" in done.err
 
 
 def test_it_is_switched_off_by_a_person_and_not_by_a_project(cli):

@@ -105,6 +105,14 @@ def test_what_looks_like_a_secret_is_none_any_more(text):
     )
 
 
+@given(st.integers(0, 9000), st.integers(0, 300))
+def test_no_cut_leaves_a_piece_of_a_secret(before, behind):
+    token = "ghp_" + "Ab0" * 12
+    command = "x " * (before // 2) + token + " y" * behind
+    excerpt = json.loads(audit_line(entry(input={"command": command}), NOW, str))["input_excerpt"]
+    assert token[:6] not in excerpt
+
+
 @pytest.mark.parametrize("text", ["a_" * 30_000, "token=" * 10_000, "://" * 20_000, "-----BEGIN " * 8_000])
 def test_text_made_to_be_slow_is_not(text):
     assert isinstance(redacted(text), str)

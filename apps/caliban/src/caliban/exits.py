@@ -11,7 +11,7 @@ from caliban_headless.errors import HeadlessError
 from caliban_provider.errors import AuthenticationError, UnknownProvider
 from caliban_sessions import InvalidSessionName, SessionExists, SessionNotFound, SessionWriteError
 from caliban_settings import SettingsError
-from caliban_settings.errors import EditRefused
+from caliban_settings.errors import RulesNotWritten
 from caliban_telemetry import BudgetError, RatesError
 
 CODES: tuple[tuple[type[CalibanError], int], ...] = (
@@ -22,7 +22,7 @@ CODES: tuple[tuple[type[CalibanError], int], ...] = (
     (UnknownProvider, exit_codes.USAGE),
     (SessionNotFound, exit_codes.NO_INPUT),
     (SessionWriteError, exit_codes.CONFIG),
-    (EditRefused, exit_codes.FAILURE),
+    (RulesNotWritten, exit_codes.FAILURE),
     (SettingsError, exit_codes.CONFIG),
     (KeyFailed, exit_codes.CONFIG),
     (RatesError, exit_codes.CONFIG),

@@ -12,12 +12,11 @@ from msgspec import Struct
 from caliban_common.permission import Action
 from caliban_common.text import one_line
 from caliban_permissions.errors import ImportRefused, RuleError
-from caliban_permissions.names import EDITORS, READER, SHELL
+from caliban_permissions.names import EDITORS, READER, SEARCHERS, SHELL
 from caliban_permissions.rules.rule import Rule, parse_rules
 
 BUCKETS: Final[tuple[Action, ...]] = ("deny", "ask", "allow")
 MAX_REMARKS_CHARS: Final = 200
-_CLAUDE_TOOLS: Final[Mapping[str, str]] = MappingProxyType({"Task": "Agent", "BashOutputTool": "BashOutput"})
 _CODEX_DECISIONS: Final[Mapping[str, Action]] = MappingProxyType(
     {"allow": "allow", "prompt": "ask", "forbidden": "deny"}
 )
@@ -118,19 +117,18 @@ def _from_claude(pattern: str, action: Action) -> tuple[str, str]:
     """A pattern of Claude Code as one of ours, and why there is none."""
     name, bracket, rest = pattern.partition("(")
     argument = rest.removesuffix(")")
-    ours = _CLAUDE_TOOLS.get(name, name)
     if name.startswith("mcp__"):
         if bracket:
             return "", "there a rule for a server's tool has no argument"
         bare = name.count("__") == 1
         return (f"{name}__*" if bare and action == "allow" else name), ""
     if not bracket:
-        return ours, ""
-    if ours in (READER, *EDITORS, "Grep", "Glob", "LS") and argument[:1] == "/" and argument[:2] != "//":
+        return name, ""
+    if name in (READER, *EDITORS, *SEARCHERS) and argument[:1] == "/" and argument[:2] != "//":
         return "", "there / is the directory of the file of settings: say ./ (the workspace) or // (the root)"
-    if ours == SHELL and ":*" in argument[:-2]:
+    if name == SHELL and ":*" in argument[:-2]:
         return "", "`:*` has a meaning at the end only"
-    return f"{ours}({argument})", ""
+    return f"{name}({argument})", ""
 
 
 def _codex_rules(statement: ast.stmt) -> Iterator[Rule | str]:

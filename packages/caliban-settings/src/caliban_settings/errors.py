@@ -2,7 +2,7 @@
 
     CalibanError
     └── SettingsError   a file cannot be read, is not what its format promises, or says what no setting may
-        └── EditRefused     a file is not changed: its form does not allow it, or it is not ours to write
+        └── RulesNotWritten     a file is not changed: its form does not allow it, or it is not ours to write
 
 Settings that are merely unknown, untrusted or deprecated are warnings, not errors.
 """
@@ -16,5 +16,5 @@ class SettingsError(CalibanError):
     """The settings cannot be used; the message begins with the file and the line where they are known."""
 
 
-class EditRefused(SettingsError):
+class RulesNotWritten(SettingsError):
     """A file was left as it is, and why."""

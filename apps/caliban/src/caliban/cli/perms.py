@@ -189,7 +189,7 @@ _VERBS: Final = (
 
 PERMS: Final = Subcommand(
     "perms",
-    "permission rules: what they say to a call, changing them, and the log of decisions",
+    "permission rules: what they say to a call, changing them, what was decided",
     "caliban.commands.perms:perms",
     flags=(
         flag(

@@ -79,7 +79,7 @@ def _call(item: object, place: str) -> ExpectedCall:
         )
     given = item.get("input", {})
     if not isinstance(given, dict):
-        raise ConfigError(f"{place}: `input` must be a table", hint=FORM)
+        raise ConfigError(f"{place}: its input must be a table", hint=FORM)
     if item.get("expect") not in get_args(Action):
-        raise ConfigError(f"{place}: `expect` must be allow, ask or deny", hint=FORM)
+        raise ConfigError(f"{place}: what is expected must be allow, ask or deny", hint=FORM)
     return ExpectedCall(tool=item["tool"], input=given, expect=cast(Action, item["expect"]))

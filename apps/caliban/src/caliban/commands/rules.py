@@ -19,16 +19,20 @@ from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, MissingError, UsageError
 from caliban.stdio import complain, write_out
 from caliban_agent_core.subagent.spec import agent_spec
+from caliban_common.errors import FileFailed, NotRegularFile, TooLarge
+from caliban_common.files import read_regular
 from caliban_common.near import did_you_mean
 from caliban_common.paths import config_dir, expand_user, managed_settings_dir
 from caliban_common.permission import Action
 from caliban_common.text import clean, one_line, plural
 from caliban_permissions import Rule
+from caliban_permissions.importers import import_codex_rules, import_table
 from caliban_permissions.lint import FindingKind, LintFinding, describe, lint
 from caliban_permissions.names import guide_spec
 from caliban_settings.edit.rules import RuleTable, toml_rules
 from caliban_settings.edit.store import KeptRule, RuleStore, rule_store
 from caliban_settings.key import Scope
+from caliban_settings.parse import MAX_BYTES, parse
 from caliban_tools_builtin import builtin_specs
 
 ORDER: Final[tuple[Scope, ...]] = ("local", "project", "user", "managed")
@@ -284,15 +288,12 @@ def _say_waits(invocation: Invocation, scope: Scope, rules: list[dict[str, Any]]
 
 def _imported(path: Path) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
     """The rules of another file. Raises `MissingError`, `SettingsError` and `ImportRefused`."""
-    from caliban_common.errors import FileFailed
-    from caliban_common.files import read_regular
-    from caliban_permissions.importers import import_codex_rules, import_table
-    from caliban_settings.parse import MAX_BYTES, parse
-
     try:
         raw = read_regular(path, max_bytes=MAX_BYTES)
     except FileFailed as error:
         raise MissingError(error.message) from error
+    except (NotRegularFile, TooLarge) as error:
+        raise CommandRefused(error.message) from error
     if path.suffix == ".rules":
         taken = import_codex_rules(raw.decode("utf-8", "replace"))
     else:

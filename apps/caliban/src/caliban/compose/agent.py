@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from caliban.cli.options import ModelOptions, WorkspaceOptions
-from caliban.compose.audit import RunLog
 from caliban.compose.permissions import Permissions
 from caliban.compose.resolved import ResolvedModel
 from caliban_agent_core.agent import Agent
@@ -26,14 +25,13 @@ def build_agent(
     permissions: Permissions,
     hooks: Hooks | None,
     options: AgentOptions,
-    log: RunLog | None = None,
 ) -> Agent:
     """The agent behind one session."""
     return Agent(
         resolved.provider,
         resolved.model,
         tools=tools,
-        gate=Gate(rules=permissions, log=log),
+        gate=Gate(rules=permissions, log=permissions.log),
         hooks=hooks,
         options=options,
         compactor=resolved.compactor,

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from caliban.cli.options import Options, SettingsOptions
 from caliban.compose.agent import agent_options
-from caliban.compose.audit import RunLog
 from caliban.compose.masked import MaskedProvider
 from caliban.compose.permissions import Permissions
 from caliban.compose.resolved import ResolvedModel
@@ -37,7 +36,6 @@ class AgentInputs(Struct, frozen=True, kw_only=True):
     masker: Masker
     permissions: Permissions
     hooks: Hooks | None = None
-    log: RunLog | None = None
     workspace: Path
 
 
@@ -106,7 +104,7 @@ def with_agents(tools: ToolSource, inputs: AgentInputs, options: Options, settin
     parts = SubAgentParts(
         model_for=child_models(inputs.model, inputs.masker),
         tools=tools,
-        gate=Gate(rules=inputs.permissions, log=inputs.log),
+        gate=Gate(rules=inputs.permissions, log=inputs.permissions.log),
         hooks=inputs.hooks,
         options=replace(limits, masker=inputs.masker),
         definitions=inputs.definitions,

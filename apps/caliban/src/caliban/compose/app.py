@@ -17,7 +17,7 @@ from caliban.cli.variables import about_variables
 from caliban.compose.agent import agent_options, build_agent
 from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
 from caliban.compose.ahead import load_while_asked
-from caliban.compose.audit import RunLog, build_log
+from caliban.compose.audit import build_log
 from caliban.compose.board import Board
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
@@ -70,7 +70,6 @@ class App(Struct, frozen=True, kw_only=True):
     tools: ToolSource
     board: Board
     hooks: Hooks | None = None
-    log: RunLog | None = None
     permissions: Permissions
     costs: RunCosts
     sessions: Sessions
@@ -87,7 +86,7 @@ class App(Struct, frozen=True, kw_only=True):
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
         limits = replace(limits, masker=self.masker)
         session = Session(
-            build_agent(self.model, self.tools, self.permissions, self.hooks, limits, self.log),
+            build_agent(self.model, self.tools, self.permissions, self.hooks, limits),
             id=saved.id,
             messages=saved.messages,
             store=None if saved.store is None else MaskedStore(saved.store, self.masker),
@@ -95,8 +94,8 @@ class App(Struct, frozen=True, kw_only=True):
             parts=SessionParts(start=self._start(saved), costs=self.costs, reporter=self.reporter),
         )
         self._install_system(session, schema)
-        if self.log is not None:
-            self.log.session_id = saved.id
+        if self.permissions.log is not None:
+            self.permissions.log.session_id = saved.id
         self.board.session = session
         if saved.plan_mode and not self.permissions.plan_mode:
             session.note(plan_mode=False)
@@ -130,9 +129,8 @@ async def open_app(
     """The app that `options` ask for, its provider ready to be asked; `report` hears of it meanwhile.
 
     `host` is this process unless another one is given: its runner starts every program. Commands in the
-    background live in `tasks`, which the face ends after the app, and so does what is loaded ahead.
-
-    Raises the errors of flags, settings, sessions, rules and keys, before anything is sent or written.
+    background live in `tasks`, which the face ends after the app, and so does what is loaded ahead. Raises
+    the errors of flags, settings, sessions, rules and keys, before anything is sent or written.
     """
     host = host or this_host()
     reporter = Reporter(lambda notice: report(masked_notice(notice, host.masker)))
@@ -144,11 +142,11 @@ async def open_app(
     _say_all(warnings, "warning", reporter)
     kinds = agent_kinds(options, settings, workspace, reporter)
     permissions = _permissions(options, settings, workspace, sessions.saved, kinds, reporter)
+    permissions.log = build_log(settings, host.masker, reporter)
     shows_costs = output_format(options.output.output_format).is_data or not options.output.quiet
     costs = build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
     inputs = _model_inputs(options, settings, host, workspace, sessions.saved)
     plain = resolve_model(inputs, costs, lambda warning: reporter(as_notice(warning)), reporter)
-    log = build_log(settings, host.masker, reporter)
     model = replace(plain, provider=load_while_asked(MaskedProvider(plain.provider, host.masker), tasks))
     try:
         await make_ready(model.provider)
@@ -163,12 +161,7 @@ async def open_app(
             report=reporter,
         )
         shared = AgentInputs(
-            definitions=kinds,
-            model=plain,
-            masker=host.masker,
-            permissions=permissions,
-            log=log,
-            workspace=workspace,
+            definitions=kinds, model=plain, masker=host.masker, permissions=permissions, workspace=workspace
         )
         offered = with_agents(_usable(_offered(tools, kinds), model, reporter), shared, options, settings)
         _say_what_is_left_out(options, settings, model, reporter)
@@ -179,7 +172,6 @@ async def open_app(
             model=model,
             tools=offered,
             board=tools.board,
-            log=log,
             permissions=permissions,
             costs=costs,
             sessions=sessions,
@@ -190,9 +182,12 @@ async def open_app(
         mask_error(error, host.masker)
         raise
     finally:
-        await close_provider(model.provider, reporter)
-        if log is not None:
-            await log.close()
+        await _close(model, permissions, reporter)
+
+
+async def _close(model: ResolvedModel, permissions: Permissions, report: Report) -> None:
+    await close_provider(model.provider, report)
+    await permissions.close()
 
 
 def _model_inputs(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import anyio.to_thread
-
 from caliban_agent_core.ports import JudgedCall
 from caliban_common.mask import Masker
 from caliban_common.paths import state_dir
@@ -60,6 +58,8 @@ class RunLog:
         """Finish what was begun; whoever did not write waits for nothing."""
         if self._log is None:
             return
+        import anyio.to_thread
+
         from caliban_permissions.errors import AuditFailed
 
         try:

@@ -16,6 +16,7 @@ from caliban_permissions.audit.redact import redacted
 EXCERPT_CHARS: Final = 256
 REASON_CHARS: Final = 2000
 NAME_CHARS: Final = 256
+WINDOW_CHARS: Final = 4096
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
@@ -42,7 +43,7 @@ def audit_line(entry: AuditEntry, now: datetime, mask: Callable[[str], str]) -> 
     decision, match = entry.decision, entry.decision.match
 
     def shown(words: str, limit: int) -> str:
-        return _cut(redacted(mask(words)), limit)
+        return _shown(mask(words), limit)
 
     rule = None if match is None else {"pattern": shown(match.pattern, REASON_CHARS), "action": match.action}
     if rule is not None and match is not None:
@@ -63,6 +64,15 @@ def audit_line(entry: AuditEntry, now: datetime, mask: Callable[[str], str]) -> 
         "reason": shown(decision.reason, REASON_CHARS),
     }
     return json.dumps(record, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def _shown(text: str, limit: int) -> str:
+    """The beginning of `text` without what looks like a secret; of long text no more is looked at."""
+    if len(text) <= WINDOW_CHARS:
+        return _cut(redacted(text), limit)
+    return _cut(
+        redacted(text[:WINDOW_CHARS])[:-EXCERPT_CHARS] + "…", limit
+    )  # a secret may lie across its end
 
 
 def _compact(value: Mapping[str, Any]) -> str:

@@ -12,8 +12,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
-from caliban_settings.edit.scan import Array, Block, Layout, Span, scan
-from caliban_settings.errors import EditRefused, SettingsError
+from caliban_settings.edit.scan import Array, Block, Layout, TextSpan, scan
+from caliban_settings.errors import RulesNotWritten, SettingsError
 from caliban_settings.parse import kind_of, parse
 from caliban_settings.rules import BUCKETS, clean_patterns, clean_rules, from_legacy
 
@@ -59,7 +59,7 @@ def rule_entries(data: Mapping[str, Any], *, own_file: bool) -> tuple[RuleEntry,
 
 
 def with_rule(text: str, rule: RuleTable, *, own_file: bool) -> str:
-    """`text` with `rule` behind the others of its form. Raises `EditRefused`."""
+    """`text` with `rule` behind the others of its form. Raises `RulesNotWritten`."""
     data, _ = parse(text.encode(), name="the file", toml=True)
     table = data.get(_TABLE)
     inner = table if isinstance(table, dict) else {}
@@ -79,7 +79,7 @@ def with_rule(text: str, rule: RuleTable, *, own_file: bool) -> str:
 
 
 def without_rule(text: str, entry: RuleEntry, *, own_file: bool) -> str:
-    """`text` without the rule of `entry`. Raises `EditRefused`."""
+    """`text` without the rule of `entry`. Raises `RulesNotWritten`."""
     layout = _layout(text)
     path, index = tuple(map(str, entry.place[:-1])), entry.place[-1]
     array = layout.array(path)
@@ -89,17 +89,17 @@ def without_rule(text: str, entry: RuleEntry, *, own_file: bool) -> str:
     elif isinstance(index, int) and index < len(blocks):
         changed = _without_block(text, blocks[index])
     else:
-        raise EditRefused(
+        raise RulesNotWritten(
             "the rule is written in a form that is not changed here", hint="take it out by hand"
         )
     before, after = _read(text, own_file=own_file), _read(changed, own_file=own_file)
     if [item.rule for item in before if item.place != entry.place] != [item.rule for item in after]:
         allows = _allows_come_back(before, after, entry)
         if not allows:
-            raise EditRefused(
+            raise RulesNotWritten(
                 "to take the rule out would change what the others say", hint="take it out by hand"
             )
-        raise EditRefused(
+        raise RulesNotWritten(
             "it is the last ordered rule, and without it the allow rules of the buckets would count",
             hint="take it out by hand, or the buckets first",
         )
@@ -154,7 +154,7 @@ def _layout(text: str) -> Layout:
     try:
         return scan(text)
     except (ValueError, IndexError, RecursionError) as error:
-        raise EditRefused(
+        raise RulesNotWritten(
             f"the form of the file is not understood: {error}", hint="change it by hand"
         ) from error
 
@@ -204,7 +204,7 @@ def _in_bucket(
 ) -> str:
     """The pattern among the others of its action: an ordered rule would switch the allows of buckets off."""
     if any(name in rule for name in _MEMBERS):
-        raise EditRefused(
+        raise RulesNotWritten(
             "the rules of this file stand in lists without order, where a rule has no comment, reason or end",
             hint=_CONVERT,
         )
@@ -214,7 +214,9 @@ def _in_bucket(
         return _inserted(text, array, _quoted(rule["pattern"]))
     allows = layout.array(_array(data, inner, "allow", own_file=own_file)[0])
     if allows is None:
-        raise EditRefused("the rules of this file stand in a form that is not changed here", hint=_CONVERT)
+        raise RulesNotWritten(
+            "the rules of this file stand in a form that is not changed here", hint=_CONVERT
+        )
     start = _line_start(text, allows.start)
     indent = text[start : len(text) - len(text[start:].lstrip(" \t"))]
     new = f"{indent}{rule['action']} = [{_quoted(rule['pattern'])}]{_newline(text)}"
@@ -224,7 +226,9 @@ def _in_bucket(
 def _inserted(text: str, array: Array | None, item: str) -> str:
     """`item` as the last of a static array, on a line of its own where the last has one."""
     if array is None:
-        raise EditRefused("the rules of this file stand in a form that is not changed here", hint=_CONVERT)
+        raise RulesNotWritten(
+            "the rules of this file stand in a form that is not changed here", hint=_CONVERT
+        )
     if not array.items:
         return f"{text[: array.start + 1]} {item} {text[array.start + 1 :]}"
     last = array.items[-1]
@@ -238,13 +242,13 @@ def _inserted(text: str, array: Array | None, item: str) -> str:
     return f"{text[: last.end]},{rest}{indent}{item}{_newline(text)}{text[line.end :]}"
 
 
-def _line_of(text: str, array: Array, item: Span) -> Span | None:
+def _line_of(text: str, array: Array, item: TextSpan) -> TextSpan | None:
     """The line that an element has to itself, its comma and a comment included; its end is behind it."""
     start = text.rfind("\n", 0, item.start) + 1
     rest = _REST_OF_LINE.match(text, item.end)
     if start <= array.start or text[start : item.start].strip() or rest is None:
         return None
-    return Span(start=start, end=rest.end())
+    return TextSpan(start=start, end=rest.end())
 
 
 def _without_item(text: str, array: Array, index: int) -> str:
@@ -270,7 +274,7 @@ def _line_start(text: str, at: int) -> int:
     return text.rfind("\n", 0, at) + 1 or int(text.startswith("\ufeff"))
 
 
-def _without_only_item(text: str, array: Array, item: Span) -> str:
+def _without_only_item(text: str, array: Array, item: TextSpan) -> str:
     """The array emptied; its whole line gone where that is as we write one."""
     start = _line_start(text, array.start)
     plain = f"{array.path[-1]} = [{text[item.start : item.end]}]"
@@ -303,18 +307,18 @@ def _check_added(text: str, changed: str, rule: RuleTable, *, own_file: bool) ->
     try:
         before, after = _read(text, own_file=own_file), list(_read(changed, own_file=own_file))
     except SettingsError as error:
-        raise EditRefused("the form of this file does not take a further rule", hint=_CONVERT) from error
+        raise RulesNotWritten("the form of this file does not take a further rule", hint=_CONVERT) from error
     rules = [item.rule for item in after]
     for place, found in enumerate(rules):
         if found == rule and rules[:place] + rules[place + 1 :] == [item.rule for item in before]:
             return _check_rest(text, changed)
-    raise EditRefused("a further rule would change what the others of this file say", hint=_CONVERT)
+    raise RulesNotWritten("a further rule would change what the others of this file say", hint=_CONVERT)
 
 
 def _check_rest(text: str, changed: str) -> None:
     """Whatever is no rule says what it said."""
     if _without_rules(text) != _without_rules(changed):
-        raise EditRefused("the change would reach what is no rule", hint="change the file by hand")
+        raise RulesNotWritten("the change would reach what is no rule", hint="change the file by hand")
 
 
 def _without_rules(text: str) -> dict[str, Any]:
@@ -339,5 +343,5 @@ def _quoted(text: str) -> str:
 def _shown(char: str) -> str:
     code = ord(char)
     if 0xD800 <= code <= 0xDFFF:
-        raise EditRefused("the text is not Unicode")
+        raise RulesNotWritten("the text is not Unicode")
     return char if char.isprintable() else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

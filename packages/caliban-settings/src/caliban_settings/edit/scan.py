@@ -32,7 +32,7 @@ class Block(Struct, frozen=True, kw_only=True):
     end: int
 
 
-class Span(Struct, frozen=True, kw_only=True):
+class TextSpan(Struct, frozen=True, kw_only=True):
     """Where something stands in a text."""
 
     start: int
@@ -45,7 +45,7 @@ class Array(Struct, frozen=True, kw_only=True):
     path: tuple[str, ...]
     start: int
     end: int
-    items: tuple[Span, ...]
+    items: tuple[TextSpan, ...]
 
 
 class Layout(Struct, frozen=True, kw_only=True):
@@ -132,7 +132,7 @@ class _Scan:
         while not self.text.startswith("]", self.at):
             begun = self.at
             self.value()
-            items.append(Span(start=begun, end=self.at))
+            items.append(TextSpan(start=begun, end=self.at))
             self.comma()
         self.at += 1
         if path is not None:

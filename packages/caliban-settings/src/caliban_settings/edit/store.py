@@ -28,7 +28,7 @@ from caliban_common.files import (
     write_atomic,
 )
 from caliban_settings.edit.rules import RuleEntry, RuleTable, rule_entries, with_rule, without_rule
-from caliban_settings.errors import EditRefused, SettingsError
+from caliban_settings.errors import RulesNotWritten, SettingsError
 from caliban_settings.key import Scope
 from caliban_settings.parse import MAX_BYTES, parse
 from caliban_settings.source import refuse_foreign_policy
@@ -79,10 +79,10 @@ class RuleStore(Struct, frozen=True, kw_only=True):
         )
 
     def add(self, rules: Sequence[RuleTable]) -> Path:
-        """Write `rules` behind the others; where they are now. Raises `EditRefused`, `SettingsError`."""
+        """Write `rules` behind the others; where they are now. Raises `RulesNotWritten`, `SettingsError`."""
         path, own = self._home()
         if path is not None and path.suffix != ".toml":
-            raise EditRefused(
+            raise RulesNotWritten(
                 f"the rules of this scope stand in {path}, and JSON is read but not written",
                 hint=f"say the same in {path.with_suffix('.toml').name}, and remove the JSON file",
             )
@@ -98,16 +98,16 @@ class RuleStore(Struct, frozen=True, kw_only=True):
         return target
 
     def remove(self, kept: KeptRule) -> None:
-        """Take a rule out of its file. Raises `EditRefused`, `SettingsError`."""
+        """Take a rule out of its file. Raises `RulesNotWritten`, `SettingsError`."""
         if not kept.is_toml:
-            raise EditRefused(
+            raise RulesNotWritten(
                 f"{kept.path} is JSON, which is read but not written", hint="take it out by hand"
             )
 
         def change(text: str) -> str:
             data, _ = parse(text.encode(), name=str(kept.path), toml=True)
             if kept.entry not in rule_entries(data, own_file=kept.own_file):
-                raise EditRefused("the file was changed meanwhile", hint="try again")
+                raise RulesNotWritten("the file was changed meanwhile", hint="try again")
             return without_rule(text, kept.entry, own_file=kept.own_file)
 
         self._rewrite(kept.path, change)
@@ -170,18 +170,18 @@ class RuleStore(Struct, frozen=True, kw_only=True):
                 changed = change(raw.decode()).encode()
                 fresh = EVERYBODY_READS if self.scope == "managed" else OWNERS_ONLY
                 if len(changed) > MAX_BYTES:
-                    raise EditRefused(f"{path} would have more than {MAX_BYTES:,} bytes")
+                    raise RulesNotWritten(f"{path} would have more than {MAX_BYTES:,} bytes")
                 write_atomic(real, changed, mode=None if exists else fresh)
         except SettingsError:
             raise
         except CalibanError as error:
-            raise EditRefused(error.message, hint=error.hint) from error
+            raise RulesNotWritten(error.message, hint=error.hint) from error
 
     def _real(self, path: Path) -> Path:
-        """`path` without links. Raises `EditRefused` where these lead out of the workspace."""
+        """`path` without links. Raises `RulesNotWritten` where these lead out of the workspace."""
         real = Path(os.path.realpath(path))
         if self.workspace is not None and not real.is_relative_to(os.path.realpath(self.workspace)):
-            raise EditRefused(f"{path} is a link that leads out of the workspace: {real} is not written")
+            raise RulesNotWritten(f"{path} is a link that leads out of the workspace: {real} is not written")
         if self.scope == "managed":
             refuse_foreign_policy(self.directory)
             refuse_foreign_policy(path)
@@ -189,7 +189,7 @@ class RuleStore(Struct, frozen=True, kw_only=True):
 
 
 def rule_store(scope: Scope, *, workspace: Path, config_dir: Path, managed_dir: Path) -> RuleStore:
-    """The rules of a scope. Raises `EditRefused` for the command line, which has no file."""
+    """The rules of a scope. Raises `RulesNotWritten` for the command line, which has no file."""
     own = workspace / ".caliban"
     match scope:
         case "managed":
@@ -201,7 +201,7 @@ def rule_store(scope: Scope, *, workspace: Path, config_dir: Path, managed_dir: 
         case "local":
             return RuleStore(scope=scope, directory=own, stem="settings.local", workspace=workspace)
         case "cli":
-            raise EditRefused("rules of the command line stand in no file", hint="say them with each run")
+            raise RulesNotWritten("rules of the command line stand in no file", hint="say them with each run")
 
 
 def _denies(entry: RuleEntry) -> bool:
@@ -210,7 +210,7 @@ def _denies(entry: RuleEntry) -> bool:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Nobody else writes meanwhile. Raises `EditRefused` where somebody never ends."""
+    """Nobody else writes meanwhile. Raises `RulesNotWritten` where somebody never ends."""
     try:
         flags = os.O_RDWR | os.O_CREAT | NOFOLLOW | NONBLOCK | BINARY | getattr(os, "O_CLOEXEC", 0)
         descriptor = os.open(path, flags, OWNERS_ONLY)
@@ -218,13 +218,13 @@ def _locked(path: Path) -> Iterator[None]:
         raise failed("lock", path, error) from error
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise EditRefused(f"{path} is no regular file")
+            raise RulesNotWritten(f"{path} is no regular file")
         for _ in range(LOCK_TRIES):
             if _try_lock(descriptor):
                 break
             time.sleep(LOCK_PAUSE_S)
         else:
-            raise EditRefused(f"another process has locked {path}", hint="try again once it has ended")
+            raise RulesNotWritten(f"another process has locked {path}", hint="try again once it has ended")
         yield
     finally:
         os.close(descriptor)  # this ends the lock as well
