@@ -431,3 +431,15 @@ def test_a_verb_has_its_help_and_a_word_that_is_none_is_told(cli):
     done = cli.run("perms", "lst")
     assert (done.code, "did you mean list?" in done.err) == (64, True)
     assert cli.run("--workspace", str(cli.work), "perms", "list").code == 0
+
+
+def test_s867_what_stands_in_the_log_does_not_steer_a_terminal(cli):
+    line = 'echo \x1b]52;c;x\x07 \u202e \u2028 "\n{"action":"deny"}'
+    call(cli, wire.tool_use("Bash", {"command": line}))
+    text = log_of(cli).read_bytes()
+    assert text.isascii() and text.count(b"\n") == 1 and b"\x1b" not in text
+    with log_of(cli).open("ab") as file:  # what others wrote into it
+        file.write('{"ts":"2026-01-01","tool_name":"\x9b31m\u202e","action":"deny"}\n'.encode())
+    shown = cli.run("perms", "audit").out
+    assert len(shown.splitlines()) == 2
+    assert not set(shown) & set("\x1b\x07\x9b\u202e\u2028")

@@ -124,6 +124,8 @@ def _from_claude(pattern: str, action: Action) -> tuple[str, str]:
         return (f"{name}__*" if bare and action == "allow" else name), ""
     if not bracket:
         return name, ""
+    if not rest.endswith(")"):
+        return "", "its bracket has no end"
     if name in (READER, *EDITORS, *SEARCHERS) and argument[:1] == "/" and argument[:2] != "//":
         return "", "there / is the directory of the file of settings: say ./ (the workspace) or // (the root)"
     if name == SHELL and ":*" in argument[:-2]:
