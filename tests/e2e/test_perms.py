@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import signal
 import stat
 from pathlib import Path
 
 import pytest
+from hang_guard import HANG_S, wait_until
 
 from caliban_provider_anthropic.testing import wire
 
@@ -109,6 +112,15 @@ def test_without_a_call_there_is_no_log_and_nothing_of_it_is_loaded(cli):
     assert not cli.home.joinpath(*STATE).exists()
     done = call(cli, wire.tool_use("Read", {"path": "no"}), env={"PYTHONPROFILEIMPORTTIME": "1"})
     assert "caliban_permissions.audit.log" in done.err
+
+
+def test_a_call_is_on_record_before_it_runs_so_that_a_killed_run_shows_it(cli):
+    cli.script(wire.exchange(wire.tool_use("Bash", {"command": "touch begun; exec sleep 1000"}, id="k")))
+    process = cli.start("-p", "go", "--allow", "Bash", start_new_session=True)
+    wait_until((cli.work / "begun").exists)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=HANG_S)
+    assert [line["tool_use_id"] for line in records(cli)] == ["k"]
 
 
 def test_it_is_switched_off_by_a_person_and_not_by_a_project(cli):

@@ -148,6 +148,13 @@ def test_where_settings_hold_the_rules_they_go_on_to_and_the_mode_stays(tmp_path
     assert sorted(item.name for item in path.parent.iterdir()) == [".settings.toml.lock", "settings.toml"]
 
 
+def test_a_rule_that_is_there_already_is_not_written_again(tmp_path):
+    kept = store(tmp_path)
+    kept.add([ALLOW, ALLOW, DENY])
+    kept.add([{**DENY, "comment": "again"}])
+    assert loaded(tmp_path, "project") == [ALLOW, DENY]
+
+
 @pytest.mark.parametrize(
     ("scope", "name"), [("user", "config/settings.json"), ("local", "ws/.caliban/settings.local.json")]
 )

@@ -79,7 +79,10 @@ class RuleStore(Struct, frozen=True, kw_only=True):
         )
 
     def add(self, rules: Sequence[RuleTable]) -> Path:
-        """Write `rules` behind the others; where they are now. Raises `RulesNotWritten`, `SettingsError`."""
+        """Write `rules` behind the others; where they are now. One that is there is not written again.
+
+        Raises `RulesNotWritten`, `SettingsError`.
+        """
         path, own = self._home()
         if path is not None and path.suffix != ".toml":
             raise RulesNotWritten(
@@ -90,8 +93,12 @@ class RuleStore(Struct, frozen=True, kw_only=True):
         own = own if path is not None else target.name == OWN_FILE
 
         def change(text: str) -> str:
+            data, _ = parse(text.encode(), name=str(target), toml=True)
+            known = {_words(entry.rule) for entry in rule_entries(data, own_file=own)}
             for rule in rules:
-                text = with_rule(text, rule, own_file=own)
+                if _words(rule) not in known:
+                    known.add(_words(rule))
+                    text = with_rule(text, rule, own_file=own)
             return text
 
         self._rewrite(target, change)
@@ -202,6 +209,10 @@ def rule_store(scope: Scope, *, workspace: Path, config_dir: Path, managed_dir: 
             return RuleStore(scope=scope, directory=own, stem="settings.local", workspace=workspace)
         case "cli":
             raise RulesNotWritten("rules of the command line stand in no file", hint="say them with each run")
+
+
+def _words(rule: RuleTable) -> str:
+    return f"{rule.get('action')} {rule.get('pattern')}"
 
 
 def _denies(entry: RuleEntry) -> bool:
