@@ -120,6 +120,8 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.cli.help": "errors need more than help does",
     "caliban.stdio": "the version is told to a pipe without what a terminal needs",
     "caliban.main": "only the subcommand or face that was asked for is loaded",
+    "caliban.commands.perms": "files of calls are read where one is named",
+    "caliban.compose.audit": "the log of decisions is loaded with the first of them",
     "caliban.compose.agents": "files of agents are read where there are some",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
     "caliban.cli.dispatch": "a word that is no command is compared with them only then",
@@ -213,6 +215,7 @@ SIZES: Mapping[str, str] = {
     "caliban_agent_core.agent:Agent.run": "keyword-only: what one run has of its own",
     "caliban_agent_core.function:tool": "keyword-only: what a function does not say of itself",
     "caliban_permissions.engine:Engine.__init__": "keyword-only: all that a decision depends on",
+    "caliban_settings.schema": "one table: a row for each key",
 }
 """Module, or `module:function`, beyond the limits of size -> why it is better whole. Starts empty."""
 

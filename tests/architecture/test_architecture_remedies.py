@@ -10,7 +10,7 @@ from typing import get_args
 import house
 import plan
 
-from caliban.cli.commands import COMMANDS
+from caliban.cli.commands import COMMANDS, every_command
 from caliban.cli.groups import GROUPS, LATER_FLAGS
 from caliban.cli.help import variables
 from caliban.cli.variables import IDLE_VARIABLES, INNER_VARIABLES, LATER_VARIABLES
@@ -80,7 +80,7 @@ def literals() -> Iterator[tuple[house.Module, int, str]]:
 def flags() -> frozenset[str]:
     """What may be written with two dashes."""
     rows = [row for group in GROUPS for row in group.flags]
-    rows += [row for command in COMMANDS for row in command.flags]
+    rows += [row for command in every_command() for row in command.flags]
     return frozenset(name for row in rows for name in row.spellings) | frozenset(LATER_FLAGS)
 
 

@@ -72,7 +72,7 @@ def script_edit(cli):
             wire.tool_use("Read", {"path": "a.py"}, id="t1"),
         ),
         wire.exchange(
-            wire.tool_use("Bash", {"command": "cat a.py"}, id="t2"),
+            wire.tool_use("Bash", {"command": "echo x = 1"}, id="t2"),
             wire.tool_use("Bash", {"command": "rm a.py"}, id="t3"),
             wire.tool_use("Edit", {"path": "a.py", "old_string": "1", "new_string": "2"}, id="t4"),
             wire.tool_use("Nothing", {}, id="t5"),

@@ -139,5 +139,7 @@ def test_bash_completes_commands_flags_and_values():
     assert completed("lo") == ["login", "logout"]
     assert completed("--output-format", "") == ["text", "json", "stream-json"]
     assert completed("doctor", "--d") == ["--deep"]
-    assert completed("perms", "ex") == ["explain"]
+    assert completed("perms", "expl") == ["explain"]
+    assert completed("perms", "add", "--re") == ["--reason"]
+    assert completed("perms", "list", "--scope", "pr") == ["project"]
     assert completed("hi", "mod") == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from caliban_common.permission import Decision
+from caliban_common.permission import Decision, RuleMatch
 from caliban_permissions import RemedyWords, Rule
 
 MODES = ("default", "acceptEdits", "auto", "dontAsk", "bypassPermissions")
@@ -52,7 +52,8 @@ class TestModes:
     def test_accept_edits_acts_in_every_face(self, scene: Any) -> None:
         for interactive in (True, False):
             decision = scene.decide("Write", {"path": "a.py"}, mode="acceptEdits", interactive=interactive)
-            assert decision == Decision(action="allow", rule="Write")
+            match = RuleMatch(pattern="Write", action="ask", source="default")
+            assert decision == Decision(action="allow", rule="Write", match=match, by="mode")
 
     def test_a_redirect_is_not_an_edit_that_accept_edits_covers(self, scene: Any) -> None:
         assert scene.verdict("git log > a.txt", ("allow", "Bash:git *"), mode="acceptEdits") == "ask"
@@ -189,6 +190,8 @@ class TestReasons:
             action="deny",
             reason="running `sudo rm -rf x` is denied by the rule Bash:~rm * (user): use git revert",
             rule="Bash:~rm *",
+            match=RuleMatch(pattern="Bash:~rm *", action="deny", source="user"),
+            by="rule",
         )
 
     def test_the_construct_that_kept_a_rule_from_covering_is_named(self, scene: Any) -> None:
@@ -211,7 +214,8 @@ class TestReasons:
 
     def test_an_allow_names_its_rule(self, scene: Any) -> None:
         decision = scene.decide("Bash", {"command": "git status"}, ("allow", "Bash:git *"))
-        assert decision == Decision(action="allow", rule="Bash:git *")
+        match = RuleMatch(pattern="Bash:git *", action="allow", source="user")
+        assert decision == Decision(action="allow", rule="Bash:git *", match=match, by="rule")
 
     @pytest.mark.parametrize(
         "args",

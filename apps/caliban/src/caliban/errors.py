@@ -2,6 +2,7 @@
 
 AppError             carries the exit code of its kind
 ├── UsageError       64: flags that do not exist or do not go together
+├── CommandRefused   1: a command did not do what was asked, and says why
 ├── CommandCancelled 124: a signal ended a command
 ├── ConfigError      78: settings, keys or directories that do not allow the run
 │   └── MissingKey   the provider needs a key, and there is none
@@ -28,6 +29,12 @@ class UsageError(AppError):
     """The flags are wrong."""
 
     code = 64
+
+
+class CommandRefused(AppError):
+    """What a command was asked for is not to be had."""
+
+    code = 1
 
 
 class CommandCancelled(AppError):

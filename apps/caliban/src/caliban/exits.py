@@ -12,6 +12,7 @@ from caliban_provider.errors import AuthenticationError, UnknownProvider
 from caliban_replay.errors import RecordingBroken, RecordingMissing, RecordingUnwritable
 from caliban_sessions import InvalidSessionName, SessionExists, SessionNotFound, SessionWriteError
 from caliban_settings import SettingsError
+from caliban_settings.errors import RulesNotWritten
 from caliban_telemetry import BudgetError, RatesError
 
 CODES: tuple[tuple[type[CalibanError], int], ...] = (
@@ -22,6 +23,7 @@ CODES: tuple[tuple[type[CalibanError], int], ...] = (
     (UnknownProvider, exit_codes.USAGE),
     (SessionNotFound, exit_codes.NO_INPUT),
     (SessionWriteError, exit_codes.CONFIG),
+    (RulesNotWritten, exit_codes.FAILURE),
     (SettingsError, exit_codes.CONFIG),
     (KeyFailed, exit_codes.CONFIG),
     (RatesError, exit_codes.CONFIG),

@@ -19,6 +19,7 @@ from caliban_agent_core.gate import Gate, ask_approver, judge
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.options import AgentOptions
 from caliban_agent_core.overflow import cap_output
+from caliban_agent_core.ports import JudgedCall
 from caliban_agent_core.progress import CallProgress
 from caliban_agent_core.state import RunState
 from caliban_agent_core.tasks import RunTasks
@@ -30,6 +31,7 @@ from caliban_common.event import ApprovalAsked, ApprovalGiven, ToolCallEnd, Tool
 from caliban_common.history import INTERRUPTED, interrupted
 from caliban_common.masked import masked_output
 from caliban_common.message import ResultPart, TextBlock, ToolResultBlock, ToolUseBlock
+from caliban_common.permission import Decision
 from caliban_common.text import one_line
 from caliban_common.tool import Tool, ToolContext, ToolOutput
 
@@ -37,8 +39,8 @@ from caliban_common.tool import Tool, ToolContext, ToolOutput
 class Passed(Struct, frozen=True, kw_only=True):
     """A call that hooks and rules let pass, with the tool that runs it; `place` is its place in the reply.
 
-    `asks` is why a person has to allow it first, `None` where nobody has to. `context` is what hooks want the
-    model to read beside the result. It begins when the call `after`, which conflicts with it, is over.
+    Where the `decision` is an ask, a person has to allow it first. `context` is what hooks want the model to
+    read beside the result. It begins when the call `after`, which conflicts with it, is over.
     """
 
     place: int
@@ -46,7 +48,7 @@ class Passed(Struct, frozen=True, kw_only=True):
     tool: Tool
     key: str | None
     context: str
-    asks: str | None = None
+    decision: Decision
     after: Passed | None = None
     over: anyio.Event = field(default_factory=anyio.Event)
 
@@ -168,17 +170,21 @@ class Dispatcher:
         tool = work.tools.by_name.get(call.name)
         wrong = self._wrong(place, call, tool)
         if wrong is not None or tool is None:
+            self._record(call, Decision(action="deny", reason=wrong or "", by="check"), work)
             await self._finish(place, ToolOutput.of(f"Error: {wrong}", is_error=True), work, INVALID)
             return None
         if self._hooks.stop is not None:
-            await self._deny(place, self._hooks.stop.message, work)
+            reason = self._hooks.stop.message
+            self._record(call, Decision(action="deny", reason=reason, by="hook"), work)
+            await self._deny(place, reason, work)
             return None
         arguments = canonical_arguments(tool.spec, call.input)
         if arguments is not call.input:
             call = replace(call, input=arguments)
         verdict = await judge(self._gate, self._hooks, call, tool, work.turn)
-        if verdict.decision.action == "deny":
-            await self._deny(place, verdict.decision.reason or "not permitted", work, verdict.context)
+        decision = self._recorded(verdict.call, verdict.decision, work)
+        if decision.action == "deny":
+            await self._deny(place, decision.reason or "not permitted", work, verdict.context)
             return None
         return Passed(
             place=place,
@@ -186,7 +192,31 @@ class Dispatcher:
             tool=tool,
             key=_conflict_key(tool, verdict.call),
             context=verdict.context,
-            asks=verdict.decision.reason if verdict.decision.action == "ask" else None,
+            decision=decision,
+        )
+
+    def _recorded(self, call: ToolUseBlock, decision: Decision, work: ToolBatch) -> Decision:
+        """`decision`, logged where it is the last word; a deny where it had to be logged and was not."""
+        if decision.action == "ask":
+            return decision
+        missed = self._record(call, decision, work)
+        if missed is None or decision.action == "deny":
+            return decision
+        return Decision(action="deny", reason=missed, by="check")
+
+    def _record(self, call: ToolUseBlock, decision: Decision, work: ToolBatch) -> str | None:
+        """Keep the last word on `call`; why it must not run, where that had to be kept and was not."""
+        log, options = self._gate.log, self._options
+        if log is None:
+            return None
+        return log.record(
+            JudgedCall(
+                session_id=options.session_id,
+                agent=options.agent,
+                turn=work.turn,
+                call=call,
+                decision=decision,
+            )
         )
 
     def _wrong(self, place: int, call: ToolUseBlock, tool: Tool | None) -> str | None:
@@ -204,7 +234,7 @@ class Dispatcher:
     async def _pass(self, item: Passed, work: ToolBatch, limiter: anyio.Semaphore) -> None:
         """Ask whoever has to allow the call, wait for its turn, and run it."""
         try:
-            if item.asks is not None and not await self._approved(item, work):
+            if item.decision.action == "ask" and not await self._approved(item, work):
                 return
             if item.after is not None:
                 await item.after.over.wait()
@@ -218,10 +248,16 @@ class Dispatcher:
 
     async def _approved(self, item: Passed, work: ToolBatch) -> bool:
         approver = self._gate.approver
-        assert approver is not None and item.asks is not None, "the gate says `ask` only where one is there"
-        asked = ApprovalAsked(turn=work.turn, call=item.call, reason=item.asks)
+        assert approver is not None, "the gate says `ask` only where one is there"
+        reason = item.decision.reason
+        asked = ApprovalAsked(turn=work.turn, call=item.call, reason=reason)
         await self._state.emit(asked)
-        answer = await ask_approver(approver, item.call, item.tool, item.asks)
+        answer = await ask_approver(approver, item.call, item.tool, reason)
+        match = answer.match or item.decision.match
+        if answer.action == "ask":
+            self._record(item.call, replace(answer, match=match), work)
+        else:
+            answer = self._recorded(item.call, replace(answer, match=match), work)
         await self._state.emit(
             ApprovalGiven(
                 turn=work.turn, tool_use_id=item.call.id, action=answer.action, reason=answer.reason
@@ -259,6 +295,8 @@ class Dispatcher:
         finally:
             progress.close()
         elapsed_ms = (clock() - started) * 1000
+        if output.refused:
+            self._record(item.call, Decision(action="deny", reason=output.text, by="fence"), work)
         if not output.is_error:
             work.edited = work.edited or item.tool.spec.kind == "edit"
             work.changed = work.changed or item.tool.spec.kind != "read"

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_agent_core.hooks import HookCaller
-from caliban_agent_core.ports import ApprovalRequest, Approver, Rules
+from caliban_agent_core.ports import ApprovalRequest, Approver, DecisionLog, Rules
 from caliban_common.hook import HookVerdict
 from caliban_common.message import ToolUseBlock
 from caliban_common.permission import Decision
@@ -22,11 +22,12 @@ class Gate(Struct, frozen=True, kw_only=True):
 
     Without either everything is allowed: an embedder who hands over functions has decided. With an `approver`
     and no `rules` every call is asked about; without an `approver` a call that the rules, or a hook, leave to
-    a person is denied.
+    a person is denied. A `log` is told of every decision on a call.
     """
 
     rules: Rules | None = None
     approver: Approver | None = None
+    log: DecisionLog | None = None
 
 
 class GateVerdict(Struct, frozen=True, kw_only=True):
@@ -49,10 +50,10 @@ async def judge(gate: Gate, hooks: HookCaller, call: ToolUseBlock, tool: Tool, t
     answer, context = await hooks.before_tool(call, turn)
     if hooks.stop is not None:
         return GateVerdict(
-            decision=Decision(action="deny", reason=hooks.stop.message), call=call, context=context
+            decision=Decision(action="deny", reason=hooks.stop.message, by="hook"), call=call, context=context
         )
     if answer.denies:
-        decision = Decision(action="deny", reason=answer.reason or "a hook objected")
+        decision = Decision(action="deny", reason=answer.reason or "a hook objected", by="hook")
         return GateVerdict(decision=decision, call=call, context=context)
     if answer.updated_input is not None:
         call = replace(call, input=answer.updated_input)
@@ -70,15 +71,19 @@ async def ask_approver(approver: Approver, call: ToolUseBlock, tool: Tool, reaso
             raise TypeError(f"it answered with a {type(answer).__name__}")
     except Exception as error:
         return _failed("the approver failed", error)
-    return replace(answer, updated_input=None)  # what was shown is what runs: an approver says yes or no
+    return replace(
+        answer, updated_input=None, by="person"
+    )  # what was shown is what runs: an approver says yes or no
 
 
 async def _decide(gate: Gate, answer: HookVerdict, call: ToolUseBlock, tool: Tool) -> Decision:
     decision = await _ruled(gate, call, tool)
     if answer.decision == "ask" and decision.action == "allow":
-        decision = Decision(action="ask", reason=answer.reason or "a hook wants a person to decide")
+        reason = answer.reason or "a hook wants a person to decide"
+        decision = replace(decision, action="ask", reason=reason, by="hook", updated_input=None)
     if decision.action == "ask" and gate.approver is None:
-        return replace(decision, action="deny", reason=decision.reason or "nobody is there to be asked")
+        reason = decision.reason or "nobody is there to be asked"
+        return replace(decision, action="deny", reason=reason, by="headless")
     return decision
 
 
@@ -99,4 +104,4 @@ async def _ruled(gate: Gate, call: ToolUseBlock, tool: Tool) -> Decision:
 
 def _failed(what: str, error: Exception) -> Decision:
     reason = one_line(f"{type(error).__name__}: {error}")
-    return Decision(action="deny", reason=f"{what}: {reason}")
+    return Decision(action="deny", reason=f"{what}: {reason}", by="check")

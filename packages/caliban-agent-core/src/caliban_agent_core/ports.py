@@ -43,6 +43,27 @@ class Approver(Protocol):
         ...
 
 
+class JudgedCall(Struct, frozen=True, kw_only=True):
+    """A call and the last word on it, for a log. `agent` is empty for the main one; `turn` is from 0."""
+
+    session_id: str
+    agent: str
+    turn: int
+    call: ToolUseBlock
+    decision: Decision
+
+
+class DecisionLog(Protocol):
+    """Keeps what was decided about tool calls."""
+
+    def record(self, judged: JudgedCall) -> str | None:
+        """Called once for each call, before it runs; why it must not, where it had to be kept and was not.
+
+        Quick, and raises nothing.
+        """
+        ...
+
+
 class Compactor(Protocol):
     """Makes a history shorter."""
 

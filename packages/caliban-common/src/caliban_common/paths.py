@@ -45,6 +45,13 @@ DATA = PlatformDir(
     windows_variable="LOCALAPPDATA",
     windows_home="AppData/Local",
 )
+STATE = PlatformDir(
+    xdg_variable="XDG_STATE_HOME",
+    linux=".local/state",
+    macos="Library/Application Support",
+    windows_variable="LOCALAPPDATA",
+    windows_home="AppData/Local",
+)
 CACHE = PlatformDir(
     xdg_variable="XDG_CACHE_HOME",
     linux=".cache",
@@ -63,6 +70,11 @@ def config_dir() -> Path:
 def data_dir() -> Path:
     """What the user would miss: sessions, plugins; usually `~/.local/share/caliban`."""
     return _user_dir(DATA)
+
+
+def state_dir() -> Path:
+    """What happened: logs; usually `~/.local/state/caliban`. On macOS it is the directory of data."""
+    return _user_dir(DATA if sys.platform == "darwin" else STATE)
 
 
 def cache_dir() -> Path:

@@ -15,14 +15,32 @@ PermissionMode: TypeAlias = Literal[
 """`disabled` is the mode of `--no-permissions`: no rule is read."""
 
 
+DecidedBy: TypeAlias = Literal[
+    "rule", "default", "mode", "plan", "headless", "hook", "person", "check", "fence"
+]
+"""Who had the last word on a call. `headless`: it needed a person, and there is none; `check`: it was no call
+that could be judged; `fence`: the tool itself refused what it was allowed to be asked."""
+
+
+class RuleMatch(Struct, frozen=True, kw_only=True):
+    """The rule behind a decision; `source` is the scope in which it stands."""
+
+    pattern: str
+    action: Action
+    source: str
+
+
 class Decision(Struct, frozen=True, kw_only=True):
     """The verdict on one tool call.
 
-    `reason` is told to the model and to the person; `rule` is the pattern that decided, if one did.
+    `reason` is told to the model and to the person; `rule` is the pattern that decided, if one did, and
+    `match` that rule with its action: an allow by a mode may stand on a rule that asks. `by` is for the log.
     `updated_input` belongs to an allow: the input as it was judged, which runs in the place of the one given.
     """
 
     action: Action
     reason: str = ""
     rule: str | None = None
+    match: RuleMatch | None = None
+    by: DecidedBy | None = None
     updated_input: Mapping[str, Any] | None = None

@@ -102,11 +102,15 @@ class ToolContext(Struct, frozen=True, kw_only=True):
 
 
 class ToolOutput(Struct, frozen=True, kw_only=True):
-    """What a call gave: `content` for the model, `details` for a screen. Failure is a value."""
+    """What a call gave: `content` for the model, `details` for a screen. Failure is a value.
+
+    `refused` says that the tool did nothing, for what it was asked lies beyond its fence.
+    """
 
     content: tuple[ResultPart, ...]
     is_error: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)
+    refused: bool = False
 
     @classmethod
     def of(cls, text: str, *, is_error: bool = False, details: Mapping[str, Any] | None = None) -> ToolOutput:

@@ -11,13 +11,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from caliban_common.permission import Action, Decision, PermissionMode
+from caliban_common.permission import Action, DecidedBy, Decision, PermissionMode
 from caliban_common.tool import ToolSpec
 from caliban_permissions.characters import refused_text
 from caliban_permissions.explain import Explanation, parts_of
 from caliban_permissions.facts import JudgedTool
 from caliban_permissions.judge import bound, judge_call, judge_claims
-from caliban_permissions.judgement import HumanOnly, Judgement, refusal
+from caliban_permissions.judgement import HumanOnly, Judgement, refusal, strictest
 from caliban_permissions.modes import ModeVerdict, apply_mode, plan_refusal
 from caliban_permissions.names import PLAN_LEAVER, READER
 from caliban_permissions.paths import PathContext, resolve
@@ -104,10 +104,17 @@ class Engine:
             unasked = apply_mode(judgement, _unasked(self.mode), judged, sandboxed=self._sandboxed)
             trial = Trial(judged, args, self._place, self._would_allow, unasked.action == "allow")
             reason = headless_reason(judgement, suggestions, trial, self._words)
-            return Decision(action="deny", reason=reason, rule=judgement.rule)
+            return Decision(
+                action="deny", reason=reason, rule=judgement.rule, match=judgement.match, by="headless"
+            )
         printed = self._printed(judged, args, judgement) if verdict.action == "allow" else None
         return Decision(
-            action=verdict.action, reason=verdict.reason, rule=judgement.rule, updated_input=printed
+            action=verdict.action,
+            reason=verdict.reason,
+            rule=judgement.rule,
+            match=judgement.match,
+            by=_decided_by(judgement, verdict, self.mode),
+            updated_input=printed,
         )
 
     def explain(self, tool: ToolSpec, args: Mapping[str, Any]) -> Explanation:
@@ -228,6 +235,16 @@ class Engine:
         if isinstance(command, Judgement):
             return command
         return judge_bash(command, chain, self._clock(), reads_free=self._reads_free and tool.vouched)
+
+
+def _decided_by(judgement: Judgement, verdict: ModeVerdict, mode: PermissionMode) -> DecidedBy:
+    """Who had the last word: the mode where it changed what the rules say."""
+    if verdict.action != judgement.action or verdict.note:
+        return "plan" if mode == "plan" else "mode"
+    if judgement.rule is None and judgement.action != "allow":
+        return "plan" if mode == "plan" else "check"
+    ruling = strictest(judgement.parts).ruling
+    return "rule" if ruling.explicit else "default"
 
 
 def _unasked(mode: PermissionMode) -> PermissionMode:

@@ -2,7 +2,9 @@
 
     CalibanError
     └── PermissionsError
-        └── RuleError        a rule, or the block that holds it, lacks the documented shape
+        ├── RuleError        a rule, or the block that holds it, lacks the documented shape
+        ├── ImportRefused    a file of another harness holds no rules that could be taken
+        └── AuditFailed      the log of decisions cannot be written
 
 A pattern that cannot be read is not an error here: such a rule is kept, grants nothing and carries its
 `problem`, so that a face can name all of them at once.
@@ -15,6 +17,14 @@ from caliban_common.errors import CalibanError
 
 class PermissionsError(CalibanError):
     """The root of this package's errors."""
+
+
+class ImportRefused(PermissionsError):
+    """A file holds no rules in a form that is known."""
+
+
+class AuditFailed(PermissionsError):
+    """A decision could not be kept in the log."""
 
 
 class RuleError(PermissionsError):

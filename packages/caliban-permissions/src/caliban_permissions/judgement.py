@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from caliban_common.permission import Action
+from caliban_common.permission import Action, RuleMatch
 from caliban_permissions.rules.chain import STRICTNESS, Ruling, Subject
 
 if TYPE_CHECKING:
@@ -50,6 +50,14 @@ class Judgement(NamedTuple):
     parts: tuple[JudgedPart, ...]
     rule: str | None = None
     command: ShellCommand | None = None
+
+    @property
+    def match(self) -> RuleMatch | None:
+        """The rule that decided, and where it stands."""
+        rule = strictest(self.parts).ruling.rule if self.rule is not None else None
+        if rule is None:
+            return None
+        return RuleMatch(pattern=rule.rule.pattern, action=rule.action, source=rule.scope)
 
     @property
     def opaque(self) -> tuple[str, ...]:

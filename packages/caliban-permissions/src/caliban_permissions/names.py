@@ -18,6 +18,7 @@ READER = "Read"
 EDITORS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 """The file tools of the guide; a redirect of the shell counts as the first."""
 
+SEARCHERS = ("Grep", "Glob", "LS")
 FETCHER = "WebFetch"
 PLAN_LEAVER = "ExitPlanMode"
 

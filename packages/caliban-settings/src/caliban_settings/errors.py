@@ -2,6 +2,7 @@
 
     CalibanError
     └── SettingsError   a file cannot be read, is not what its format promises, or says what no setting may
+        └── RulesNotWritten     a file is not changed: its form does not allow it, or it is not ours to write
 
 Settings that are merely unknown, untrusted or deprecated are warnings, not errors.
 """
@@ -13,3 +14,7 @@ from caliban_common.errors import CalibanError
 
 class SettingsError(CalibanError):
     """The settings cannot be used; the message begins with the file and the line where they are known."""
+
+
+class RulesNotWritten(SettingsError):
+    """A file was left as it is, and why."""

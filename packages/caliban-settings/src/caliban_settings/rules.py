@@ -94,7 +94,7 @@ def from_legacy(data: Mapping[str, Any]) -> dict[str, Any]:
     """The `permissions` of a permissions.toml: that table, buckets and rules at the top, or `[[rule]]`s."""
     table = data.get("permissions")
     permissions = dict(table) if isinstance(table, dict) else {}
-    for name in (*BUCKETS, "rules", "enforce", "default_mode", "audit_log"):
+    for name in (*BUCKETS, "rules", "enforce", "default_mode", "audit_log", "audit_required"):
         if name in data:
             permissions.setdefault(name, data[name])
     old = data.get("rule")

@@ -218,8 +218,14 @@ SCHEMA: Final[tuple[Key, ...]] = (
         guard="tighten",
         default=True,
         doc="Write every decision to a log.",
-        later="the log of decisions is",
-        safeguard=True,
+    ),
+    Key(
+        path="permissions.audit_required",
+        form=FLAG,
+        merge="strictest",
+        guard="tighten",
+        default=False,
+        doc="Run no call whose decision cannot be logged; the log is then always on.",
     ),
     # hooks
     Key(
@@ -266,7 +272,11 @@ SCHEMA: Final[tuple[Key, ...]] = (
         doc="What commands may touch; `enabled` turns it on.",
     ),
     Key(
-        path="audit.*", form=ANY, later="the log of decisions is", safeguard=True, doc="The log of decisions."
+        path="audit.*",
+        form=ANY,
+        later="a log of decisions at another place, or in another form, is",
+        safeguard=True,
+        doc="The log of decisions.",
     ),
     *SERVER_KEYS,
     Key(path="router", form=TABLE, scopes=PERSON, restart=True, doc="Routes; the router owns their form."),

@@ -45,7 +45,7 @@ def read_scope(scope: Scope, directory: Path, stem: str) -> Source | None:
     Raises `SettingsError`.
     """
     if scope == "managed":
-        _refuse_foreign_policy(directory)
+        refuse_foreign_policy(directory)
     toml = _read(directory / f"{stem}.toml", scope)
     json = _read(directory / f"{stem}.json", scope)
     source = toml or json
@@ -91,7 +91,7 @@ def _read(path: Path, scope: Scope) -> Source | None:
         reason = getattr(error, "strerror", None) or str(error)
         raise SettingsError(f"cannot look at {path}: {reason.lower()}") from error
     if scope == "managed":
-        _refuse_foreign_policy(path)
+        refuse_foreign_policy(path)
     try:
         raw = read_regular(path, max_bytes=MAX_BYTES)
     except CalibanError as error:
@@ -154,7 +154,7 @@ def _table(data: dict[str, Any], name: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _refuse_foreign_policy(path: Path) -> None:
+def refuse_foreign_policy(path: Path) -> None:
     """Refuse administrator's settings that anybody else could have written (security.md TM8).
 
     On Windows the access lists are not looked at.

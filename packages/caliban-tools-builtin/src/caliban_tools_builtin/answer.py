@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from msgspec.structs import replace
+
 from caliban_common.arguments import ArgumentError
 from caliban_common.text import clean
 from caliban_common.tool import ToolOutput
-from caliban_tools_builtin.errors import ToolFailed
+from caliban_tools_builtin.errors import PathRefused, ToolFailed
 
 
 async def answered(work: Callable[[], Awaitable[ToolOutput]]) -> ToolOutput:
@@ -16,6 +18,8 @@ async def answered(work: Callable[[], Awaitable[ToolOutput]]) -> ToolOutput:
         return await work()
     except ArgumentError as error:
         return _failure("invalid input", str(error))
+    except PathRefused as error:
+        return replace(_failure(error.kind, str(error)), refused=True)
     except ToolFailed as error:
         return _failure(error.kind, str(error))
 

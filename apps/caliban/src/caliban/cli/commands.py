@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from caliban.cli.flag import Flag, flag, positive, switch, words
 from caliban.cli.groups import GROUPS, shared
+from caliban.cli.perms import CALL_EXAMPLE, PERMS
+from caliban.cli.subcommand import Subcommand
 
-if TYPE_CHECKING:
-    from caliban.cli.invocation import Invocation
+__all__ = ["CALL_EXAMPLE", "COMMANDS", "Subcommand", "every_command", "find_command", "first_word", "shared"]
 
 PRINT: Final = ("-p", "--print")
 SAYS_PROMPT: Final = (*PRINT, "--prompt")
 SHELLS: Final = ("bash", "zsh", "fish")
 PURPOSES: Final = ("main_loop", "summarization", "fast_classifier", "sub_agent", "embedding", "other")
-CALL_EXAMPLE: Final = '{"command": "git status"}'
 
 _PLACE: Final = (
     shared("--workspace", help="default: here"),
@@ -28,36 +27,6 @@ _PLACE: Final = (
 _SCOPE: Final = (*_PLACE, shared("--bare", help="no settings of user or project"))
 _PROVIDER: Final = flag("words", metavar="PROVIDER", nargs="*", help="default: the one a run would use")
 _MODEL: Final = (shared("--provider", help="default: the one a run would use"), shared("--model"))
-
-
-class Subcommand(NamedTuple):
-    """A command: a new one is a row and its module.
-
-    `usage` is what follows the name in the list of commands, `description` the head of its own help. `run` is
-    the `module:function` that does it, given an `Invocation`; only the one asked for is loaded. Without
-    arguments a command that `needs_words` shows its help. What is written to one that is `discreet` is never
-    repeated in an error: it may be a key.
-    """
-
-    name: str
-    summary: str
-    run: str
-    flags: tuple[Flag, ...] = ()
-    usage: str = ""
-    description: str = ""
-    needs_words: bool = False
-    discreet: bool = False
-
-    @property
-    def line(self) -> str:
-        """How it is called, in short."""
-        return f"{self.name} {self.usage}".rstrip()
-
-    def load(self) -> Callable[[Invocation], int]:
-        """The function that does it; gives the exit code."""
-        module, _, name = self.run.partition(":")
-        function: Callable[[Invocation], int] = getattr(import_module(module), name)
-        return function
 
 
 COMMANDS: Final = (
@@ -121,33 +90,7 @@ COMMANDS: Final = (
         usage="[--deep]",
         description="Check what a run needs. Exit: 1 when a check fails.",
     ),
-    Subcommand(
-        "perms",
-        "what the permission rules say to a call (exit 0 allow, 1 deny, 2 ask)",
-        "caliban.commands.perms:perms",
-        flags=(
-            flag("verb", choices=("test", "explain"), help="one line, or the reasons too"),
-            flag("tool", metavar="TOOL", help="such as Bash"),
-            flag("input", metavar="JSON", nargs="?", default="{}", help=f"such as {CALL_EXAMPLE}"),
-            *_PLACE,
-            *(
-                shared(name)
-                for name in (
-                    "--permission-mode",
-                    "--allow",
-                    "--deny",
-                    "--ask",
-                    "--auto-allow",
-                    "--no-permissions",
-                    "--allow-dangerously-skip-permissions",
-                    "--disable-auto-mode",
-                )
-            ),
-        ),
-        usage="test|explain TOOL [JSON]",
-        description="Say what the permission rules decide about a call. Exit: 0 allow, 1 deny, 2 ask.",
-        needs_words=True,
-    ),
+    PERMS,
     Subcommand(
         "router",
         "which models a request would go to, in which order",
@@ -269,8 +212,27 @@ def find_command(
         return None
     for command in commands:
         if command.name == word.text:
-            return command, [*arguments[: word.place], *arguments[word.place + 1 :]]
+            return _verb_of(command, arguments[: word.place], arguments[word.place + 1 :], commands)
     return None
+
+
+def every_command(commands: Sequence[Subcommand] = COMMANDS) -> Iterator[Subcommand]:
+    """Each command, and its verbs behind it."""
+    for command in commands:
+        yield command
+        yield from command.verbs
+
+
+def _verb_of(
+    command: Subcommand, before: Sequence[str], behind: Sequence[str], commands: Sequence[Subcommand]
+) -> tuple[Subcommand, Sequence[str]]:
+    """The verb that stands behind a command that has some, else the command; and what is said to it."""
+    word = first_word(behind, commands) if command.verbs else None
+    if word is not None and "--" not in behind[: word.place]:
+        for verb in command.verbs:
+            if verb.name == f"{command.name} {word.text}":
+                return verb, [*before, *behind[: word.place], *behind[word.place + 1 :]]
+    return command, [*before, *behind]
 
 
 def first_word(arguments: Sequence[str], commands: Sequence[Subcommand] = COMMANDS) -> FirstWord | None:
@@ -312,5 +274,5 @@ def _says_prompt(argument: str) -> bool:
 def _rows(commands: Sequence[Subcommand]) -> Iterator[Flag]:
     for group in GROUPS:
         yield from (row for row in group.flags if not row.is_positional)
-    for command in commands:
+    for command in every_command(commands):
         yield from (row for row in command.flags if not row.is_positional)

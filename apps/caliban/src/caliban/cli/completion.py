@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from caliban.cli.commands import COMMANDS, Subcommand
+from caliban.cli.commands import COMMANDS, Subcommand, every_command
 from caliban.cli.flag import Flag, Group
 from caliban.cli.groups import GROUPS
 
@@ -23,7 +23,7 @@ def bash(groups: Sequence[Group] = GROUPS, commands: Sequence[Subcommand] = COMM
         f'        {_all(groups, commands, FILES)}) COMPREPLY=($(compgen -f -- "$word")); return ;;',
     ]  # fmt: skip
     names = " ".join(row.name for row in commands)
-    of_commands = [f'        {row.name}) words="{_words_of(row.flags)}" ;;' for row in commands]
+    of_commands = [line for row in commands for line in _bash_words(row)]
     return "\n".join(
         (
             "_caliban() {",
@@ -61,7 +61,7 @@ def zsh(groups: Sequence[Group] = GROUPS, commands: Sequence[Subcommand] = COMMA
             f"        {_all(groups, commands, FILES)}) _files; return ;;",
             "    esac",
             '    case "${words[2]}" in',
-            *(f"        {row.name}) compadd -- {_words_of(row.flags)} ;;" for row in commands),
+            *(line for row in commands for line in _zsh_words(row)),
             "        *)",
             "            (( CURRENT > 2 )) || _describe command commands",
             f"            compadd -- {_words_of(_rows(groups))}",
@@ -87,7 +87,41 @@ def fish(groups: Sequence[Group] = GROUPS, commands: Sequence[Subcommand] = COMM
         for command in commands
         for row in command.flags
     ]
+    lines += [
+        _fish_line(row, f"__fish_seen_subcommand_from {first}; and __fish_seen_subcommand_from {second}")
+        for command in commands
+        for verb in command.verbs
+        for first, second in (verb.name.split(" "),)
+        for row in verb.flags
+    ]
     return "\n".join((*(line for line in lines if line), ""))
+
+
+def _bash_words(command: Subcommand) -> list[str]:
+    """What completes the words behind a command, or behind one of its verbs."""
+    own = f'        {command.name}) words="{_words_of(command.flags)}"'
+    verbs = [f'{_verb(verb)}) words="{_words_of(verb.flags)}" ;;' for verb in command.verbs]
+    if not verbs:
+        return [f"{own} ;;"]
+    behind = '           [ "$COMP_CWORD" -le 2 ] || case "${COMP_WORDS[2]}" in'
+    return [own, behind, *(f"               {line}" for line in verbs), "           esac ;;"]
+
+
+def _zsh_words(command: Subcommand) -> list[str]:
+    own = f"compadd -- {_words_of(command.flags)}"
+    if not command.verbs:
+        return [f"        {command.name}) {own} ;;"]
+    return [
+        f"        {command.name})",
+        f"            (( CURRENT > 3 )) || {{ {own}; return; }}",
+        '            case "${words[3]}" in',
+        *(f"                {_verb(verb)}) compadd -- {_words_of(verb.flags)} ;;" for verb in command.verbs),
+        "            esac ;;",
+    ]
+
+
+def _verb(command: Subcommand) -> str:
+    return command.name.rpartition(" ")[2]
 
 
 SCRIPTS: Final[Mapping[str, Callable[..., str]]] = MappingProxyType({"bash": bash, "zsh": zsh, "fish": fish})
@@ -119,7 +153,7 @@ def _rows(groups: Sequence[Group]) -> tuple[Flag, ...]:
 
 def _every(groups: Sequence[Group], commands: Sequence[Subcommand]) -> tuple[Flag, ...]:
     """The flags of runs and commands that take a value, each once."""
-    rows = (*_rows(groups), *(row for command in commands for row in command.flags))
+    rows = (*_rows(groups), *(row for command in every_command(commands) for row in command.flags))
     return tuple({row.names: row for row in rows if row.takes_value and not row.is_positional}.values())
 
 

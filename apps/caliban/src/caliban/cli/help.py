@@ -132,13 +132,26 @@ def command_parser(command: Subcommand) -> Parser:
     """The parser of `caliban COMMAND`."""
     parser = Parser(
         prog=f"caliban {command.name}",
-        description=command.description,
-        formatter_class=_formatter,
+        description=_description(command),
+        epilog=_verbs(command),
+        formatter_class=_raw_formatter if command.verbs else _formatter,
         allow_abbrev=False,
     )
     for row in command.flags:
         parser.add_argument(*row.names, **row.how)
     return parser
+
+
+def _description(command: Subcommand) -> str:
+    """The head of a command's help; broken into lines here where the parser leaves it as it is."""
+    return textwrap.fill(command.description, COLUMNS - 2) if command.verbs else command.description
+
+
+def _verbs(command: Subcommand) -> str | None:
+    if not command.verbs:
+        return None
+    rows = {verb.name.partition(" ")[2]: verb.summary for verb in command.verbs}
+    return "\n".join(("verbs:", *_columns(rows), "", f"caliban {command.name} VERB --help shows all of one."))
 
 
 def variables(groups: Sequence[Group] = GROUPS) -> Mapping[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from caliban.cli.commands import COMMANDS, LATER_COMMANDS
+from caliban.cli.commands import LATER_COMMANDS, find_command
 from caliban.cli.dispatch import lookalike
 from caliban.cli.help import command_parser, full_help
 from caliban.cli.invocation import Invocation
@@ -17,9 +17,9 @@ def help_command(invocation: Invocation) -> int:
     if not words:
         return write_out(full_help().encode())
     name = words[0]
-    for command in COMMANDS:
-        if command.name == name:
-            return write_out(command_parser(command).format_help().encode())
+    called = find_command(words)
+    if called is not None:
+        return write_out(command_parser(called[0]).format_help().encode())
     near = lookalike(name)
     if near is not None and near in LATER_COMMANDS:
         raise UsageError(f"there is no command {name!r} in this version", hint=LATER_COMMANDS[near])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from caliban.cli.commands import CALL_EXAMPLE
 from caliban.cli.foreign import TOOLS
+from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
+from caliban.cli.perms import CALL_EXAMPLE, PERMS
 from caliban.compose.permissions import build_engine
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
@@ -22,31 +24,78 @@ from caliban_common.near import nearest
 from caliban_common.permission import Action
 from caliban_common.text import clean, one_line
 from caliban_common.tool import ToolSpec
-from caliban_permissions import Explanation, MatchedRule
+from caliban_permissions import Engine, Explanation, MatchedRule
 from caliban_permissions.names import guide_spec
 from caliban_tools_builtin import builtin_specs
 
 EXITS: Final[Mapping[Action, int]] = MappingProxyType({"allow": 0, "deny": 1, "ask": 2})
+FILE_ENDING: Final = ".toml"
 
 
 def perms(invocation: Invocation) -> int:
-    """Judge one call. The exit code is the verdict: 0 allow, 1 deny, 2 ask."""
-    sources, values = invocation.options.settings, invocation.values
-    options = invocation.options.permissions
-    workspace = build_workspace(invocation.options.workspace.workspace)
-    settings = build_settings(sources, workspace)
-    known = _known(values["tool"])
-    trusted = sources.trust_project
-    engine = build_engine(options, settings, workspace, known.values(), trusted=trusted, interactive=True)
-    tool = known.get(values["tool"]) or ToolSpec(name=values["tool"], description="", input_schema={})
-    if tool.name not in known and not _is_pattern_of_server(tool.name):
-        meant = TOOLS.get(tool.name.lower()) or nearest(tool.name, known)
-        hint = f"did you mean {meant}? " if meant else ""
-        complain(f"caliban: there is no tool {one_line(tool.name, max_chars=80)} in this version\n")
-        complain(f"hint: {hint}the verdict is that on a tool of an installed package\n")
-    explanation = engine.explain(tool, canonical_arguments(tool, _arguments(values["input"])))
-    text = _full(explanation) if values["verb"] == "explain" else _line(explanation)
-    return write_out(clean(text).encode()) or EXITS[explanation.verdict]
+    """The word behind `perms` is a verb; without one it shows its help."""
+    return write_out(command_parser(PERMS).format_help().encode())
+
+
+def test(invocation: Invocation) -> int:
+    """Judge one call, or those of a file. The exit code is the verdict: 0 allow, 1 deny, 2 ask."""
+    values = invocation.values
+    if values["input"] is None and values["tool"].endswith(FILE_ENDING):
+        from caliban.commands.calls import judge_calls
+
+        return judge_calls(Path(values["tool"]), _Judge(invocation))
+    explanation = _explained(invocation)
+    return write_out(clean(_line(explanation)).encode()) or EXITS[explanation.verdict]
+
+
+def explain(invocation: Invocation) -> int:
+    """Judge one call, and say why."""
+    explanation = _explained(invocation)
+    return write_out(clean(_full(explanation)).encode()) or EXITS[explanation.verdict]
+
+
+class _Judge:
+    """Judges calls under the conditions of a run."""
+
+    def __init__(self, invocation: Invocation) -> None:
+        self._options = invocation.options
+        self._workspace = build_workspace(self._options.workspace.workspace)
+        self._settings = build_settings(self._options.settings, self._workspace)
+        self._known = {spec.name: spec for spec in (*builtin_specs(), search_spec(), agent_spec())}
+        self._engine = self._with(self._known)
+
+    def _with(self, known: Mapping[str, ToolSpec]) -> Engine:
+        return build_engine(
+            self._options.permissions,
+            self._settings,
+            self._workspace,
+            known.values(),
+            trusted=self._options.settings.trust_project,
+            interactive=True,
+        )
+
+    def __call__(self, name: str, arguments: Mapping[str, Any]) -> Explanation:
+        """The verdict on a call, with all that is behind it."""
+        known = self._known if name in self._known else _with_guide(self._known, name)
+        engine = self._engine if known is self._known else self._with(known)
+        tool = known.get(name) or ToolSpec(name=name, description="", input_schema={})
+        if tool.name not in known and not _is_pattern_of_server(tool.name):
+            meant = TOOLS.get(tool.name.lower()) or nearest(tool.name, known)
+            hint = f"did you mean {meant}? " if meant else ""
+            complain(f"caliban: there is no tool {one_line(tool.name, max_chars=80)} in this version\n")
+            complain(f"hint: {hint}the verdict is that on a tool of an installed package\n")
+        return engine.explain(tool, canonical_arguments(tool, arguments))
+
+
+def _explained(invocation: Invocation) -> Explanation:
+    values = invocation.values
+    return _Judge(invocation)(values["tool"], _arguments(values["input"] or "{}"))
+
+
+def _with_guide(known: Mapping[str, ToolSpec], name: str) -> Mapping[str, ToolSpec]:
+    """`known`, and one of the guide that is not built yet as it will be."""
+    to_come = guide_spec(name)
+    return known if to_come is None else {**known, name: to_come}
 
 
 def _arguments(text: str) -> Mapping[str, Any]:
@@ -57,15 +106,6 @@ def _arguments(text: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise UsageError("the input must be a JSON object", hint=f"such as {CALL_EXAMPLE}")
     return value
-
-
-def _known(name: str) -> dict[str, ToolSpec]:
-    """The tools that rules are about, and one of the guide that is not built yet as it will be."""
-    known = {spec.name: spec for spec in (*builtin_specs(), search_spec(), agent_spec())}
-    to_come = guide_spec(name)
-    if to_come is not None:
-        known.setdefault(name, to_come)
-    return known
 
 
 def _is_pattern_of_server(name: str) -> bool:

@@ -12,7 +12,7 @@ from caliban.compose.resolved import ResolvedModel
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.gate import Gate
 from caliban_agent_core.options import AgentOptions
-from caliban_agent_core.ports import Approver, Rules
+from caliban_agent_core.ports import Approver, DecisionLog, Rules
 from caliban_common.hook import Hooks
 from caliban_common.message import NewId, new_id
 from caliban_common.paths import cache_dir
@@ -29,9 +29,11 @@ class Judges(Struct, frozen=True, kw_only=True):
     hooks: Hooks | None = None
 
 
-def build_judges(rules: Rules, hooks: Hooks | None, approver: Approver | None) -> Judges:
+def build_judges(
+    rules: Rules, hooks: Hooks | None, approver: Approver | None, log: DecisionLog | None
+) -> Judges:
     """The judges of a session; what the `rules` leave to a person goes to the `approver`, if there is one."""
-    return Judges(gate=Gate(rules=rules, approver=approver), hooks=hooks)
+    return Judges(gate=Gate(rules=rules, approver=approver, log=log), hooks=hooks)
 
 
 def build_agent(

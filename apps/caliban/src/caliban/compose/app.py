@@ -17,6 +17,7 @@ from caliban.cli.variables import about_variables
 from caliban.compose.agent import Judges, agent_options, build_agent, build_judges
 from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
 from caliban.compose.ahead import load_while_asked
+from caliban.compose.audit import build_log
 from caliban.compose.board import Board
 from caliban.compose.choice import ModelInputs, is_strict
 from caliban.compose.costs import RunCosts, build_costs
@@ -98,7 +99,7 @@ class App(Struct, frozen=True, kw_only=True):
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
         limits = replace(limits, masker=self.masker, strict_media=self.strict_media)
         rules = self.permissions if approver is None else self.permissions.asking()
-        judges = build_judges(self.wiring.rules(rules), self.hooks, approver)
+        judges = build_judges(self.wiring.rules(rules), self.hooks, approver, self.permissions.log)
         limits, new_id = self.wiring.options(limits), self.wiring.new_id
         session = Session(
             build_agent(self.model, self._offered(judges), judges, limits, new_id=new_id),
@@ -115,6 +116,8 @@ class App(Struct, frozen=True, kw_only=True):
             ),
         )
         self._install_system(session, schema)
+        if self.permissions.log is not None:
+            self.permissions.log.session_id = saved.id
         self.board.session = session
         if saved.plan_mode and not self.permissions.plan_mode:
             session.note(plan_mode=False)
@@ -183,6 +186,7 @@ async def open_app(
     _say_warnings(options, settings, host, sessions.saved, reporter)
     kinds = agent_kinds(options, settings, workspace, reporter)
     permissions = _permissions(options, settings, workspace, sessions.saved, kinds, reporter)
+    permissions.log = build_log(settings, host.masker, reporter) if wiring.logs else None
     costs = _costs(options, settings, host)
     asked = _model_inputs(options, settings, host, workspace, sessions.saved)
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
@@ -198,7 +202,7 @@ async def open_app(
         report=reporter,
         media=lambda: limits_of(model, settings),
     )
-    try:
+    async with _closing(model, permissions, host, reporter):
         await make_ready(model.provider)
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
@@ -217,11 +221,21 @@ async def open_app(
             strict_media=is_strict(host.environ),
             wiring=wiring,
         )
+
+
+@asynccontextmanager
+async def _closing(
+    model: ResolvedModel, permissions: Permissions, host: Host, report: Report
+) -> AsyncIterator[None]:
+    """Close what a run has opened; no error that leaves it holds a secret."""
+    try:
+        yield
     except Exception as error:
         mask_error(error, host.masker)
         raise
     finally:
-        await close_provider(model.provider, reporter)
+        await close_provider(model.provider, report)
+        await permissions.close()
 
 
 def _say_warnings(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from msgspec.structs import replace
 
 from caliban.cli.options import PermissionOptions
+from caliban.compose.audit import RunLog
 from caliban.errors import ConfigError, UsageError
 from caliban_common.near import did_you_mean
 from caliban_common.paths import expand_user
@@ -26,7 +27,8 @@ class Permissions:
     """The rules of a run and the mode it shows.
 
     Where nobody wrote a rule the engine is made with the first call that is judged: most first requests
-    leave before that. Rules that somebody wrote are read at once, so that a mistake is told in time.
+    leave before that. Rules that somebody wrote are read at once, so that a mistake is told in time. The
+    `log` hears of what is decided about the calls of every agent.
     """
 
     def __init__(self, mode: PermissionMode, make: Callable[[], Engine], *, ruled: bool) -> None:
@@ -35,6 +37,7 @@ class Permissions:
         self._make = make
         self._engine = make() if ruled else None
         self._ruled = ruled
+        self.log: RunLog | None = None
 
     @property
     def engine(self) -> Engine:
@@ -67,6 +70,11 @@ class Permissions:
     def may_read(self, path: str) -> bool:
         """Whether a search may show what is at `path`."""
         return not self._ruled or self.engine.may_read(path)
+
+    async def close(self) -> None:
+        """Finish the log of decisions, where there is one."""
+        if self.log is not None:
+            await self.log.close()
 
     def permits(self, tool: ToolSpec, args: Mapping[str, Any]) -> bool:
         """Whether a call may run without anybody being asked."""

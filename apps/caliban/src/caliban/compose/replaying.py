@@ -153,6 +153,7 @@ def replay_wiring(replay: Replay) -> Wiring:
         news=lambda news: replay.news,
         options=lambda options: replace(options, timing=replay.timing, keeps_overflow=False),
         new_id=replay.new_id,
+        logs=False,
     )
 
 

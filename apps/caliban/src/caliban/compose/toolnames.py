@@ -55,6 +55,13 @@ def check_tool_names(
     return tuple(dict.fromkeys(warnings))
 
 
+def unknown_tool(pattern: str) -> tuple[str, str] | None:
+    """The tool that a rule names, where there is none, and what was probably meant."""
+    known = _known(())
+    name = _unknown(pattern, known)
+    return None if name is None else (name, _meant(name, known) or "")
+
+
 def unknown_of_agents(kinds: Iterable[AgentDefinition], offered: Collection[str]) -> Iterator[str]:
     """What to say of tools that kinds of agents name, and that are not there."""
     named = [(kind, name) for kind in kinds for name in (*(kind.tools or ()), *kind.denied_tools)]

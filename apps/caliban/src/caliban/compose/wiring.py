@@ -34,7 +34,10 @@ def _as_it_is(part: T) -> T:
 
 
 class Wiring(Struct, frozen=True, kw_only=True):
-    """What finds sessions and models, and what is put around each part of a run."""
+    """What finds sessions and models, and what is put around each part of a run.
+
+    `logs` says that decisions on calls go to the log: those of a replay were made before.
+    """
 
     sessions: Callable[[SessionOptions, Path], Sessions] = find_sessions
     resolve: Resolve = resolve_model
@@ -47,6 +50,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
     options: Callable[[AgentOptions], AgentOptions] = _as_it_is
     reporter: Callable[[Report], Reporter] = Reporter
     new_id: NewId = new_id
+    logs: bool = True
 
 
 USUAL = Wiring()
