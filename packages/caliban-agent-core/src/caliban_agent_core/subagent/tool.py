@@ -20,7 +20,7 @@ class AgentTool:
     """Runs agents for their caller. `depth` is that of the agents it starts; those of a session are 1."""
 
     def __init__(self, parts: SubAgentParts, *, spec: ToolSpec | None = None, depth: int = 1) -> None:
-        self.spec = spec or agent_spec(parts.definitions)
+        self.spec: ToolSpec = spec or agent_spec(parts.definitions)
         self._parts = parts
         self._limiter = anyio.Semaphore(parts.max_at_once)
         # One for all agents of this depth: what they start shares a limit and waits for no caller of its own.

@@ -33,7 +33,7 @@ class ActiveTools:
     def __init__(self, deferral: Deferral, names: Iterable[str] = ()) -> None:
         self.deferral = deferral
         self.names: tuple[str, ...] = ()
-        self.changes = 0
+        self.changes: int = 0
         self._recent: dict[str, None] = {}  # least recently used first
         self.use(*names)
 

@@ -26,7 +26,7 @@ class ToolSearch:
     """Finds tools among those that `deferred` gives, and makes them `active`."""
 
     def __init__(self, active: ActiveTools, deferred: Callable[[], tuple[ToolSpec, ...]]) -> None:
-        self.spec = search_spec()
+        self.spec: ToolSpec = search_spec()
         self._active = active
         self._deferred = deferred
 
