@@ -22,6 +22,7 @@ MAX_CHECKED_CHARS = 10_000
 MAX_DEPTH = 64
 """A tool input nested deeper is refused."""
 
+_EXCERPT_CHARS = 40
 _HIDDEN = lazy_pattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\udfff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
@@ -93,3 +94,12 @@ def lookalike(text: str) -> str | None:
 def fold(text: str) -> str:
     """The text as the most forgiving file system would compare it: compatibility and case folded."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def excerpt(text: str) -> str:
+    """The text on one line and at most 40 characters long, hidden characters escaped."""
+    beginning = text[: _EXCERPT_CHARS + 1]
+    shown = "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in beginning
+    )
+    return shown if len(shown) <= _EXCERPT_CHARS else shown[: _EXCERPT_CHARS - 3] + "..."

@@ -8,14 +8,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from caliban_common.tool import ArgumentRole
-from caliban_permissions.characters import refused_input
+from caliban_permissions.characters import excerpt, refused_input
 from caliban_permissions.facts import PATH_ROLES, JudgedTool, claimed_in, paths_of
 from caliban_permissions.judgement import HumanOnly, JudgedPart, Judgement, refusal, strictest
 from caliban_permissions.names import names_for
 from caliban_permissions.paths import PathContext, PathNames, hard_linked, resolve
 from caliban_permissions.protected import WHY, protection
 from caliban_permissions.rules.chain import RuleChain, Ruling
-from caliban_permissions.shell.line import excerpt
 from caliban_permissions.subjects import CallSubject, PathSubject
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from caliban_permissions.characters import refused_command
+from caliban_permissions.characters import excerpt, refused_command
 from caliban_permissions.commands.command import LineSubject, ShellCommand
 from caliban_permissions.commands.destruction import dangers
 from caliban_permissions.commands.reading import ONLY_READS, ReadOnlyCommands
@@ -18,7 +18,6 @@ from caliban_permissions.protected import protection
 from caliban_permissions.rules.chain import RuleChain, Ruling, means, raised_to
 from caliban_permissions.rules.compiled import CompiledRule
 from caliban_permissions.shell import HOLE, Redirect
-from caliban_permissions.shell.line import excerpt
 from caliban_permissions.subjects import PathSubject
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
+from caliban_permissions.characters import excerpt
+
 HOLE = "\x00"
 """Stands in a word for text that is known only when the command runs. Commands with NUL are refused."""
-
-_EXCERPT_CHARS = 40
 
 
 class Opacity(NamedTuple):
@@ -125,12 +125,3 @@ class ParsedLine(NamedTuple):
     def clear(self) -> bool:
         """Whether the line says exactly what it runs."""
         return not self.opaque and not any(simple.opaque for simple in self.simple_commands)
-
-
-def excerpt(text: str) -> str:
-    """The text on one line and at most 40 characters long, hidden characters escaped."""
-    beginning = text[: _EXCERPT_CHARS + 1]
-    shown = "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in beginning
-    )
-    return shown if len(shown) <= _EXCERPT_CHARS else shown[: _EXCERPT_CHARS - 3] + "..."

@@ -96,16 +96,16 @@ class Glob:
                     query,
                     cwd=cwd,
                     deadline_s=DEADLINE_S,
-                    feed=lambda chunk: listing.feed(chunk) and not listing.paths,
+                    feed=lambda chunk: listing.feed(chunk) and len(listing.paths) < MAX_FILES,
                 )
-        return bool(listing.paths)
+        return bool(listing.readable(listing.paths[: 2 * MAX_FILES]))
 
     def _report(self, pattern: str, listing: Listing, note: str) -> ToolOutput:
-        """What the model reads; names that handles do not reach any more are left out."""
-        total = len(listing.paths)
+        """What the model reads; names that rules hide, or handles do not reach any more, are left out."""
         first = heapq.nsmallest(2 * MAX_FILES, listing.paths)
-        there = [path for path in first if is_there(below(listing.base, path))]
-        total -= len(first) - len(there)
+        readable = listing.readable(first)
+        there = [path for path in readable if is_there(below(listing.base, path))]
+        total = len(listing.paths) - (len(first) - len(there))
         shown = there[:MAX_FILES]
         lines = [f"→ Glob '{pattern}' matched {plural(total, 'file')}" + (":" if total else "")]
         lines += (f"  {self._fence.show(listing.root + path)}" for path in shown)
@@ -113,8 +113,8 @@ class Glob:
             lines.append(note)
         if total > len(shown):
             lines.append(f"[{total - len(shown)} more are not shown: give a narrower pattern or path]")
-        if listing.unreadable:
-            lines.append(f"[{plural(listing.unreadable, 'file')} hidden by rules]")
+        if len(readable) < len(first):
+            lines.append(f"[{plural(len(first) - len(readable), 'file')} hidden by rules]")
         if not listing.complete:
             lines.append("[the search was stopped, there may be more: give a narrower pattern or path]")
         details = {"total": total, "complete": listing.complete}
@@ -146,10 +146,7 @@ class Glob:
 
 
 class Listing:
-    """The listed files that fit a pattern, relative to `base`, taken piece by piece while the search runs.
-
-    `unreadable` counts those that rules hide.
-    """
+    """The listed files that fit a pattern, relative to `base`, taken piece by piece while the search runs."""
 
     def __init__(self, base: AdmittedPath, order: GlobPlan, readable: Callable[[str], bool] | None) -> None:
         self.base = base
@@ -157,7 +154,6 @@ class Listing:
         self._order = order
         self._fits = None if order.exact else compiled(order.rest).fullmatch
         self._readable = readable
-        self.unreadable: int = 0
         self._pending = b""
         self.paths: list[str] = []
         self.size_bytes: int = 0
@@ -175,11 +171,12 @@ class Listing:
 
     def add(self, paths: list[str]) -> None:
         """Take paths that fit."""
-        shown = paths
-        if self._readable is not None:
-            shown = [path for path in paths if self._readable(self.root + path)]
-            self.unreadable += len(paths) - len(shown)
-        self.paths += shown
+        self.paths += paths
+
+    def readable(self, paths: list[str]) -> list[str]:
+        """Those of the `paths` that no rule hides. Each is looked at: give those that are to be shown."""
+        may_show = self._readable
+        return paths if may_show is None else [path for path in paths if may_show(self.root + path)]
 
     def fits(self, path: str) -> object:
         """Whether a path is what the pattern means."""
@@ -188,7 +185,7 @@ class Listing:
     @property
     def is_empty(self) -> bool:
         """Whether nothing matched, hidden by rules or not."""
-        return self.complete and not self.paths and not self.unreadable
+        return self.complete and not self.paths
 
 
 async def all_ignored(engine: SearchEngine, query: Query, cwd: str) -> bool:

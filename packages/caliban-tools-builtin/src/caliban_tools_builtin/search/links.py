@@ -7,6 +7,7 @@ afterwards, when it is known which directories hold a listed file and so are not
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from time import monotonic
@@ -14,6 +15,9 @@ from time import monotonic
 from caliban_tools_builtin.search.engine import Query
 
 MAX_SECONDS = 1.0
+MAX_ENTRIES = 20_000
+"""Of a larger tree the part is looked through that is nearest to its root."""
+
 MANY = 500
 """A directory with more entries may be one that is ignored: that is looked up before it is gone through."""
 
@@ -21,18 +25,20 @@ MANY = 500
 def links(base: str, query: Query, fits: Callable[[str], object]) -> list[str]:
     """The links below `base` to regular files whose path `fits`, ignored ones among them.
 
-    Linked directories are not entered. Stops after a second: a tree so large has been searched for files all
-    the same.
+    Linked directories are not entered. Level by level, at most `MAX_ENTRIES`, and for a second: a tree so
+    large has been searched for files all the same.
     """
     found: list[str] = []
-    open_ones = [""]
+    open_ones = deque([""])
     deadline = monotonic() + MAX_SECONDS
-    while open_ones and monotonic() < deadline:
-        here = open_ones.pop()
+    looked_at = 0
+    while open_ones and looked_at < MAX_ENTRIES and monotonic() < deadline:
+        here = open_ones.popleft()
         try:
             entries = list(os.scandir(f"{base}/{here}"))
         except OSError:
             continue
+        looked_at += len(entries)
         is_first = here.count("/") == 1
         if here and (is_first or len(entries) > MANY) and _is_ignored(base, here[:-1], query, directory=True):
             continue
