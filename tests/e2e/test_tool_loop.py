@@ -317,7 +317,7 @@ def test_what_a_tool_call_needs_is_loaded_while_the_model_thinks(cli):
     cli.script(Exchange(raw=True, steps=(Pause(answers), Send(head), *exchange.steps)))
     process = cli.start("-p", "hi")
     try:
-        # The library behind `ctypes` is the last but one of what is loaded ahead.
+        # The library behind `ctypes` is one of the last that are loaded ahead.
         wait_until(lambda: b"_ctypes" in Path(f"/proc/{process.pid}/maps").read_bytes())
     finally:
         answers.set()

@@ -40,6 +40,12 @@ MODULES = (
     "caliban_process.shield",
     "ctypes",
     "resource",
+    "caliban_permissions.audit.log",
+    "caliban_permissions.audit.archive",
+    "caliban_tools_builtin.fs.read",
+    "caliban_tools_builtin.search.glob",
+    "caliban_tools_builtin.search.grep",
+    "sysconfig",
 )
 """In the order in which a reply that calls a tool needs them; those that others import come first."""
 
