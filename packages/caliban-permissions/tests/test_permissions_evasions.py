@@ -76,6 +76,20 @@ class TestADeny:
     def test_meets_a_program_glued_to_an_option(self, project: Any) -> None:
         asked(project, NO_RM, ["tar -Irm -xf x", "git grep -Orm x", "tar -Frm -cf x a.txt"])
 
+    def test_may_meet_what_bash_finds_when_it_expands_a_target_again(self, project: Any) -> None:
+        targets = (
+            "'$(rm x)'",
+            "\"'$(rm x)'\"",
+            "'`rm x`'",
+            "\\$\\(rm\\ x\\)",
+            "$'$(rm x)'",
+            '"$y"',
+            "a'$(rm x)'",
+            "'~/x'",
+        )
+        asked(project, NO_RM, [f"echo x >&{target}" for target in targets])
+        asked(project, NO_RM, [f"{{ true; }} 1>&{target}" for target in targets])
+
     def test_may_meet_what_a_loop_goes_through(self, project: Any) -> None:
         words = ("<(rm x)", "a `rm x`", "${y:=`rm x`}", "a >(rm x) b", '"`rm x`"')
         asked(project, NO_RM, [f"for y in {word}; do \u00b2; done" for word in words])

@@ -48,7 +48,7 @@ def shape(line: ParsedLine) -> object:
         ("git  log\t-1 && make", "git log -1 && make"),
         ("a 'x y' \"it's\" \\$x", "a 'x y' 'it'\\''s' '$x'"),
         ("<&-eval x", "eval x <&-"),
-        ("echo x >&\u00b2", "echo x >&'\u00b2'"),
+        ("echo x >&out.txt", "echo x >&out.txt"),
         ("99999999999>f", "99999999999 >f"),
         ("a 2>&1 >f <g", "a 2>&1 >f <g"),
         ("x=1 'y=2' z=3", "x=1 'y=2' z=3".replace(" z=3", " 'z=3'")),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 from caliban_common.lazy import lazy_pattern
-from caliban_permissions.shell.line import HOLE, Opacity, Redirect, Segment, SimpleCommand, Word
+from caliban_permissions.shell.line import COPIES, HOLE, Opacity, Redirect, Segment, SimpleCommand, Word
 from caliban_permissions.shell.variables import ASSIGNMENT, INERT_VARIABLES, harmless, names_a_loader
 
 _SETTERS = frozenset(
@@ -18,6 +18,10 @@ _SETTERS = frozenset(
 
 _EXPANDS_VARIABLES = frozenset({"make", "gmake"})
 """Programs that take every variable for one of their own and hand its value to a shell."""
+
+_COPIED = lazy_pattern(r"[A-Za-z0-9_./:,@%+=-]+")
+"""What no expansion changes: bash expands the word behind `>&` as a word, and once more as the name of a file,
+quoted or not: it runs the substitutions that it then finds."""
 
 _PLAIN_VALUE = lazy_pattern(r"[A-Za-z0-9_.,:+=@%-]*")
 
@@ -137,6 +141,9 @@ def target_opacity(redirect: Redirect) -> tuple[Opacity, ...]:
     if redirect.op in ("<<", "<<-"):
         broken = "\n" in target.text
         return (*target.opaque, Opacity("here-document delimiter of two lines")) if broken else target.opaque
+    name = target.text.removeprefix("~/") if target.at_home else target.text
+    if redirect.op in COPIES and _COPIED.fullmatch(name) is None:
+        return (*target.opaque, Opacity("a redirect whose target is expanded twice", target.raw, runs=True))
     if target.glob is not None and redirect.op != "<<<":
         return (*target.opaque, Opacity("wildcard in a redirect target", target.raw))
     return target.opaque

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from caliban_common.lazy import lazy_pattern
-from caliban_permissions.shell.line import Opacity, Segment, Word
+from caliban_permissions.shell.line import COPIES, Opacity, Segment, Word
 from caliban_permissions.shell.words import METACHARACTERS, brace_words, read_word
 
 _BLANKS = lazy_pattern(r"[ \t]+")
@@ -17,7 +17,6 @@ _OPERATOR = lazy_pattern(
     r"&>>|&>|&&|&|\|\||\|&|\||;;&|;;|;&|;|<<<|<<-|<<|<>|<&|<\(|<|>>|>&|>\||>\(|>|\(|\)|\n"
 )
 _REDIRECTS = frozenset({"<", "<<", "<<-", "<<<", "<>", "<&", ">", ">>", ">&", ">|", "&>", "&>>"})
-COPIES = frozenset({"<&", ">&"})
 _EXPANDED_IN_BODY = lazy_pattern(r"`|\$[({\[]")
 _NAMED_DESCRIPTOR = lazy_pattern(r"\{[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\}")
 _DIGITS = lazy_pattern(r"[0-9]+")

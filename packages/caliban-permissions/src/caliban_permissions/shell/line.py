@@ -61,6 +61,10 @@ class Word(NamedTuple):
     at_home: bool = False
 
 
+COPIES = frozenset({">&", "<&"})
+"""Redirects that copy a descriptor, or else name a file."""
+
+
 class Redirect(NamedTuple):
     """One redirection. `op` is the operator without its descriptor, `body` the text of a here-document."""
 
@@ -80,7 +84,7 @@ class Redirect(NamedTuple):
     def duplicates(self) -> bool:
         """Whether it only copies or closes a descriptor."""
         text = self.target.text
-        return self.op in (">&", "<&") and (text == "-" or (text.isascii() and text.isdigit()))
+        return self.op in COPIES and (text == "-" or (text.isascii() and text.isdigit()))
 
 
 class SimpleCommand(NamedTuple):

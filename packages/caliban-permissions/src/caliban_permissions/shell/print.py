@@ -7,8 +7,7 @@ substitutions. Reading what is printed gives the same line again.
 from __future__ import annotations
 
 from caliban_common.lazy import lazy_pattern
-from caliban_permissions.shell.lex import COPIES
-from caliban_permissions.shell.line import ParsedLine, Piece, Redirect, Segment, SimpleCommand, Word
+from caliban_permissions.shell.line import COPIES, ParsedLine, Piece, Redirect, Segment, SimpleCommand, Word
 from caliban_permissions.shell.reserved import RESERVED
 
 _PLAIN = lazy_pattern(r"[A-Za-z0-9_./:,@%+=-]+")
@@ -136,8 +135,8 @@ class _Printer:
             self.documents.append(f"{body}{delimiter}\n")
             return self._add(f"{redirect.descriptor}<<'{delimiter}'")
         target = print_word(redirect.target)
-        if target is None or (redirect.op in COPIES and target.startswith("-")):
-            return False  # behind `<&` a `-` closes, quoted or not: the rest would be a word of its own
+        if target is None or (redirect.op in COPIES and not _copied(target)):
+            return False
         return self._add(operator + target)
 
     def _add(self, text: str | None) -> bool:
@@ -149,6 +148,11 @@ class _Printer:
     def _line_end(self) -> None:
         self.parts.append("\n" + "".join(self.documents))
         self.documents.clear()
+
+
+def _copied(target: str) -> bool:
+    """Whether a target behind `>&` is read as it stands: a `-` closes, and bash expands the rest twice."""
+    return not target.startswith("-") and _PLAIN.fullmatch(target.removeprefix("~/")) is not None
 
 
 def _assignment(word: Word) -> str | None:
