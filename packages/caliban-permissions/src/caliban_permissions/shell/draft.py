@@ -20,7 +20,7 @@ _EXPANDS_VARIABLES = frozenset({"make", "gmake"})
 """Programs that take every variable for one of their own and hand its value to a shell."""
 
 _COPIED = lazy_pattern(r"[A-Za-z0-9_./:,@%+=-]+")
-"""What no expansion changes: bash expands the word behind `>&` as a word, and once more as the name of a file,
+"""What no expansion changes: bash expands the word behind `>&` as a word, and once more as a file's name,
 quoted or not: it runs the substitutions that it then finds."""
 
 _PLAIN_VALUE = lazy_pattern(r"[A-Za-z0-9_.,:+=@%-]*")
