@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from pathlib import Path
 
+from caliban_common.filelock import is_at, try_lock
 from caliban_common.files import BINARY, NOFOLLOW, NONBLOCK
 from caliban_sessions.errors import SessionBusy, SessionWriteError
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
-_FAR = 1 << 20
-"""The byte that Windows locks, out of the way of the pid, which others must be able to read."""
 
 
 class Lock:
@@ -36,9 +28,9 @@ class Lock:
         while True:
             descriptor = _open(path)
             try:
-                if not _try_lock(descriptor):
+                if not try_lock(descriptor):
                     raise _busy(name, _pid_in(descriptor))
-                if _is_at(descriptor, path):
+                if is_at(descriptor, path):
                     _write_pid(descriptor)
                     return cls(path, descriptor)
             except OSError as error:
@@ -70,25 +62,6 @@ def _open(path: Path) -> int:
         os.close(descriptor)
         raise _unlockable(path, OSError("it is not a regular file"))
     return descriptor
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            os.lseek(descriptor, _FAR, os.SEEK_SET)
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
-
-
-def _is_at(descriptor: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.lstat())
-    except FileNotFoundError:
-        return False
 
 
 def _write_pid(descriptor: int) -> None:

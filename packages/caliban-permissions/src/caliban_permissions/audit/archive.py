@@ -9,23 +9,19 @@ Whoever comes later finishes what was left half done.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Final
 
+from caliban_common import filelock
+from caliban_common.filelock import is_at, try_lock
 from caliban_common.files import BINARY, NOFOLLOW, NONBLOCK
 from caliban_common.lazy import lazy_pattern
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
 STEM: Final = "permission-decisions"
 _ARCHIVE: Final = lazy_pattern(r"permission-decisions-(\d{4}-\d\d-\d\d)(?:-(\d{1,9}))?\.jsonl(\.gz)?")
-_FAR: Final = 2**62
 LEVEL: Final = 5
 CHUNK_BYTES: Final = 1 << 20
 
@@ -33,36 +29,15 @@ CHUNK_BYTES: Final = 1 << 20
 def lock(descriptor: int) -> bool:
     """Lock a file for this process, without waiting; whether that worked."""
     try:
-        if sys.platform == "win32":
-            os.lseek(descriptor, _FAR, os.SEEK_SET)
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
+        return try_lock(descriptor)
     except OSError:
         return True  # a file system without locks: a line is one write all the same
-    return True
 
 
 def unlock(descriptor: int) -> None:
     """Let the next one in."""
-    try:
-        if sys.platform == "win32":
-            os.lseek(descriptor, _FAR, os.SEEK_SET)
-            msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
-        else:
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
-    except OSError:
-        pass
-
-
-def is_at(descriptor: int, path: Path) -> bool:
-    """Whether the open file is still the one of that name."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.lstat())
-    except FileNotFoundError:
-        return False
+    with suppress(OSError):
+        filelock.unlock(descriptor)
 
 
 def move_away(path: Path, now: datetime) -> Path | None:

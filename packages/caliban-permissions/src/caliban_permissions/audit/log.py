@@ -16,8 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from caliban_common.filelock import is_at
 from caliban_common.files import BINARY, NOFOLLOW, NONBLOCK, FileFailed, ensure_private_dir, failed
-from caliban_permissions.audit.archive import compress_left, is_at, lock, move_away, unlock
+from caliban_permissions.audit.archive import compress_left, lock, move_away, unlock
 from caliban_permissions.audit.entry import AuditEntry, audit_line
 from caliban_permissions.errors import AuditFailed
 

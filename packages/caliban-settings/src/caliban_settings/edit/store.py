@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from typing import Final
 from msgspec import Struct
 
 from caliban_common.errors import CalibanError
+from caliban_common.filelock import try_lock
 from caliban_common.files import (
     BINARY,
     NOFOLLOW,
@@ -32,11 +32,6 @@ from caliban_settings.errors import RulesNotWritten, SettingsError
 from caliban_settings.key import Scope
 from caliban_settings.parse import MAX_BYTES, parse
 from caliban_settings.source import refuse_foreign_policy
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 OWN_FILE: Final = "permissions.toml"
 LOCK_TRIES: Final = 200
@@ -231,7 +226,7 @@ def _locked(path: Path) -> Iterator[None]:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise RulesNotWritten(f"{path} is no regular file")
         for _ in range(LOCK_TRIES):
-            if _try_lock(descriptor):
+            if try_lock(descriptor):
                 break
             time.sleep(LOCK_PAUSE_S)
         else:
@@ -239,14 +234,3 @@ def _locked(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)  # this ends the lock as well
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
