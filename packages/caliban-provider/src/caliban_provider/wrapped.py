@@ -1,9 +1,10 @@
-"""The plain part of a provider around another: all that it leaves as it is."""
+"""The plain part of a provider around another, and of a call around its call: what they leave as it is."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 from typing import Any
 
 from caliban_provider.capabilities import Capabilities, ModelInfo
@@ -51,3 +52,34 @@ class WrappedProvider:
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._inner, name)
+
+
+class WrappedCall:
+    """The events of `call`, once it is entered; a subclass changes how it is entered, left, or gives events.
+
+    `_next` gives the next event of the call itself.
+    """
+
+    __slots__ = ("_call", "_next")
+
+    def __init__(self, call: AbstractAsyncContextManager[AsyncIterator[StreamEvent]]) -> None:
+        self._call = call
+
+    async def __aenter__(self) -> AsyncIterator[StreamEvent]:
+        events = await self._call.__aenter__()
+        self._next = events.__aiter__().__anext__
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        return await self._call.__aexit__(kind, error, traceback)
+
+    def __aiter__(self) -> AsyncIterator[StreamEvent]:
+        return self
+
+    async def __anext__(self) -> StreamEvent:
+        return await self._next()

@@ -18,6 +18,7 @@ from caliban_provider.errors import BudgetSpent
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import MessageStart, StreamEvent
+from caliban_provider.wrapped import WrappedCall
 from caliban_replay.difference import first_difference
 from caliban_replay.errors import RequestDiffers
 from caliban_replay.faults import error_from_data
@@ -240,31 +241,15 @@ class SwappedProvider:
         await self._real.aclose()
 
 
-class _Signed:
+class _Signed(WrappedCall):
     """The events of one call, which say who answers."""
 
     def __init__(
         self, call: AbstractAsyncContextManager[AsyncIterator[StreamEvent]], family: str, model: str
     ) -> None:
-        self._call = call
+        super().__init__(call)
         self._family = family
         self._model = model
-
-    async def __aenter__(self) -> AsyncIterator[StreamEvent]:
-        events = await self._call.__aenter__()
-        self._next = events.__aiter__().__anext__
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
-        return await self._call.__aexit__(kind, error, traceback)
-
-    def __aiter__(self) -> AsyncIterator[StreamEvent]:
-        return self
 
     async def __anext__(self) -> StreamEvent:
         event = await self._next()

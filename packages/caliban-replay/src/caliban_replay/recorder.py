@@ -26,7 +26,7 @@ from caliban_provider.errors import ProviderError
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
-from caliban_provider.wrapped import WrappedProvider
+from caliban_provider.wrapped import WrappedCall, WrappedProvider
 from caliban_replay.lines import (
     BackgroundLine,
     BackgroundResultLine,
@@ -74,10 +74,10 @@ class RecordingProvider(WrappedProvider):
         return _RecordedCall(self._inner.stream(request), self._tape, self._lane, request)
 
 
-class _RecordedCall:
+class _RecordedCall(WrappedCall):
     """One call, and the iterator over its events."""
 
-    __slots__ = ("_call", "_lane", "_next", "_number", "_request", "_tape")
+    __slots__ = ("_lane", "_number", "_request", "_tape")
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class _RecordedCall:
         lane: int,
         request: CompletionRequest,
     ) -> None:
-        self._call = call
+        super().__init__(call)
         self._tape = tape
         self._lane = lane
         self._request = request
@@ -94,12 +94,10 @@ class _RecordedCall:
     async def __aenter__(self) -> AsyncIterator[StreamEvent]:
         self._number = self._tape.asked(self._lane, self._request)
         try:
-            events = await self._call.__aenter__()
+            return await super().__aenter__()
         except ProviderError as error:
             self._tape.failed(self._number, error)
             raise
-        self._next = events.__aiter__().__anext__
-        return self
 
     async def __aexit__(
         self,
@@ -108,10 +106,7 @@ class _RecordedCall:
         traceback: TracebackType | None,
     ) -> bool | None:
         self._tape.flush()
-        return await self._call.__aexit__(kind, error, traceback)
-
-    def __aiter__(self) -> AsyncIterator[StreamEvent]:
-        return self
+        return await super().__aexit__(kind, error, traceback)
 
     async def __anext__(self) -> StreamEvent:
         try:

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from importlib import import_module
-from types import TracebackType
 
 import anyio
 from anyio.abc import TaskGroup
@@ -19,7 +18,7 @@ from anyio.abc import TaskGroup
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
-from caliban_provider.wrapped import WrappedProvider
+from caliban_provider.wrapped import WrappedCall, WrappedProvider
 
 PAUSE_S = 0.005
 """Between two modules, and before the first: a server that answers at once is not kept waiting at all."""
@@ -93,15 +92,15 @@ class LoadingProvider(WrappedProvider):
         return call if self._ahead.done else _WaitedCall(call, self._ahead)
 
 
-class _WaitedCall:
+class _WaitedCall(WrappedCall):
     """A call whose answer is waited for while it is entered."""
 
-    __slots__ = ("_ahead", "_call")
+    __slots__ = ("_ahead",)
 
     def __init__(
         self, call: AbstractAsyncContextManager[AsyncIterator[StreamEvent]], ahead: LoadAhead
     ) -> None:
-        self._call = call
+        super().__init__(call)
         self._ahead = ahead
 
     async def __aenter__(self) -> AsyncIterator[StreamEvent]:
@@ -110,14 +109,6 @@ class _WaitedCall:
             return await self._call.__aenter__()
         finally:
             self._ahead.answered()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
-        return await self._call.__aexit__(kind, error, traceback)
 
 
 def load_while_asked(provider: Provider, tasks: TaskGroup | None) -> Provider:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from types import TracebackType
 from typing import Any
 
 from msgspec.structs import replace
@@ -26,7 +25,7 @@ from caliban_provider.stream import (
     TextDelta,
     ThinkingDelta,
 )
-from caliban_provider.wrapped import WrappedProvider
+from caliban_provider.wrapped import WrappedCall, WrappedProvider
 
 
 def mask_error(error: BaseException, masker: Masker) -> None:
@@ -83,32 +82,16 @@ class MaskedProvider(WrappedProvider):
         return self._masked
 
 
-class _MaskedReply:
+class _MaskedReply(WrappedCall):
     """The events of one reply; the end of a block brings what was held back of its text."""
 
-    __slots__ = ("_call", "_masker", "_next", "_streams", "_waiting")
+    __slots__ = ("_masker", "_streams", "_waiting")
 
     def __init__(self, call: AbstractAsyncContextManager[AsyncIterator[StreamEvent]], masker: Masker) -> None:
-        self._call = call
+        super().__init__(call)
         self._masker = masker
         self._streams: dict[tuple[int, type], MaskedStream] = {}
         self._waiting: list[StreamEvent] = []
-
-    async def __aenter__(self) -> AsyncIterator[StreamEvent]:
-        events = await self._call.__aenter__()
-        self._next = events.__aiter__().__anext__
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
-        return await self._call.__aexit__(kind, error, traceback)
-
-    def __aiter__(self) -> AsyncIterator[StreamEvent]:
-        return self
 
     async def __anext__(self) -> StreamEvent:
         if self._waiting:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
-from types import TracebackType
 
 import anyio
 from msgspec.structs import replace
@@ -15,7 +14,7 @@ from caliban_provider.errors import ProviderError
 from caliban_provider.provider import Provider
 from caliban_provider.request import CompletionRequest
 from caliban_provider.stream import StreamEvent
-from caliban_provider.wrapped import WrappedProvider
+from caliban_provider.wrapped import WrappedCall, WrappedProvider
 
 ASKED_S = 3.0
 """How long a conversation waits, once, for the list of models."""
@@ -72,25 +71,17 @@ def _goes_on(request: CompletionRequest) -> bool:
     return has_answered and tokens(request.messages) >= LEAST_TOKENS
 
 
-class _Informed:
+class _Informed(WrappedCall):
     """A call that is made once the list of models was asked for."""
 
-    __slots__ = ("_call", "_told")
+    __slots__ = ("_told",)
 
     def __init__(
         self, call: AbstractAsyncContextManager[AsyncIterator[StreamEvent]], told: ToldProvider
     ) -> None:
-        self._call = call
+        super().__init__(call)
         self._told = told
 
     async def __aenter__(self) -> AsyncIterator[StreamEvent]:
         await self._told.learn()
         return await self._call.__aenter__()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool | None:
-        return await self._call.__aexit__(kind, error, traceback)
