@@ -215,7 +215,6 @@ SIZES: Mapping[str, str] = {
     "caliban_agent_core.agent:Agent.run": "keyword-only: what one run has of its own",
     "caliban_agent_core.function:tool": "keyword-only: what a function does not say of itself",
     "caliban_permissions.engine:Engine.__init__": "keyword-only: all that a decision depends on",
-    "caliban_settings.schema": "one table: a row for each key",
 }
 """Module, or `module:function`, beyond the limits of size -> why it is better whole. Starts empty."""
 
