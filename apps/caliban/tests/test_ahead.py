@@ -50,14 +50,16 @@ async def test_is_loaded_while_a_request_waits_whatever_cannot_be() -> None:
 
 
 @pytest.mark.anyio
-async def test_nothing_is_loaded_once_the_answer_begins() -> None:
+async def test_nothing_is_loaded_once_the_answer_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("caliban.compose.ahead.PAUSE_S", 0)  # what is to be loaded is loaded at once
     sys.modules.pop("colorsys", None)
     ahead = LoadAhead(("colorsys",))
     async with anyio.create_task_group() as group:
         group.start_soon(ahead.run)
         ahead.asked()
         ahead.answered()
-        await anyio.sleep(0.05)
+        for _ in range(5):
+            await anyio.wait_all_tasks_blocked()
         assert "colorsys" not in sys.modules and not ahead.done
         group.cancel_scope.cancel()
 
