@@ -56,6 +56,7 @@ async def test_nothing_is_loaded_once_the_answer_begins(monkeypatch: pytest.Monk
     ahead = LoadAhead(("colorsys",))
     async with anyio.create_task_group() as group:
         group.start_soon(ahead.run)
+        await anyio.wait_all_tasks_blocked()
         ahead.asked()
         ahead.answered()
         for _ in range(5):
