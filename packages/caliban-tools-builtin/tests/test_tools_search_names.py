@@ -207,3 +207,13 @@ def test_what_ignore_files_hide_is_not_said_to_be_missing(search, ws):
     assert search("Grep", pattern="x", include="*.log")[1:] == [hidden]
     said = search("Grep", pattern="x", include="*.js", readable=readable)
     assert said[1:] == ["[no file there fits include '*.js']"]
+
+
+def test_of_a_large_tree_links_near_its_root_are_listed(search, ws, monkeypatch):
+    monkeypatch.setattr("caliban_tools_builtin.search.links.MAX_ENTRIES", 10)
+    (ws / "deep").mkdir()
+    for number in range(20):
+        (ws / f"f{number}.txt").write_text("x")
+    (ws / "near.md").symlink_to("f1.txt")
+    (ws / "deep" / "far.md").symlink_to("../f1.txt")
+    assert search("Glob", pattern="**/*.md") == ["→ Glob '**/*.md' matched 1 file:", "  near.md"]
