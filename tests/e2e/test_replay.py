@@ -8,12 +8,14 @@ import signal
 import stat
 import subprocess
 import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
 from hang_guard import HANG_S, wait_until
 
 from caliban_provider.testing.exchange import Pause
+from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.testing import wire
 
 STREAM = ("--output-format", "stream-json")
@@ -558,9 +560,19 @@ def test_a_recording_plays_on_another_machine(cli, tmp_path: Path):
 
 def test_news_of_commands_in_the_background_come_again_where_they_came(cli):
     (cli.work / "note.txt").write_text("a note\n")
-    calls = (("Bash", {"command": "true", "run_in_background": True}), *[("Read", {"path": "note.txt"})] * 6)
-    cli.script(*(use(name, args, id=f"c{n}") for n, (name, args) in enumerate(calls)), said("done"))
-    done = record(cli, "-p", "go", *STREAM, "--allow", "Bash:true")
-    assert done.code == 0, done.err
-    again = replayed(cli, "--strict")
-    assert (again.code, again.out) == (0, done.out), again.err
+    numbers = count()
+
+    def serve(request):
+        number = next(numbers)
+        if 'status=\\"news\\"' in request.body.decode():
+            return said("done")
+        command = {"command": "true", "run_in_background": True}
+        return use("Read", {"path": "note.txt"}, id=f"c{number}") if number else use("Bash", command)
+
+    flags = ("--allow", "Bash:true", "--max-turns", "5000")
+    with LoopbackServer(serve) as cli.server:  # the model reads on until it is told
+        done = record(cli, "-p", "go", *STREAM, *flags)
+        assert (done.code, done.frames[-1]["result"]) == (0, "done"), done.err
+        asked = len(cli.bodies())
+        again = replayed(cli, "--strict")
+        assert (again.code, again.out, len(cli.bodies())) == (0, done.out, asked), again.err
