@@ -115,7 +115,8 @@ HEAVY_AT_IMPORT: Mapping[str, tuple[str, ...]] = {}
 """Module -> the heavy libraries that importing it may load."""
 
 LAZY_DOORS: Mapping[str, str] = {
-    "caliban.__main__": "looks at the arguments before it imports anything",
+    "caliban.__main__": "imports are made quick before there are any",
+    "caliban.entry": "looks at the arguments before it imports anything more",
     "caliban.about": "the version is told without the flags",
     "caliban.cli.help": "errors need more than help does",
     "caliban.stdio": "the version is told to a pipe without what a terminal needs",

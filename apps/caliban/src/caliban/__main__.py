@@ -1,73 +1,20 @@
-"""The entry point: looks at the arguments before it imports anything."""
+"""The entry point: makes imports quick before it imports anything."""
 
 from __future__ import annotations
 
-import errno
-import os
-import sys
-
-from caliban.early_signals import EarlySignals
-from caliban.last_words import SHORT_OF_FILES, failed_words, wanted_format
-from caliban.stdio import complain, hold_standard_descriptors, write_out
-
-ASCII = ("ascii", "us-ascii", "ansi_x3.4-1968")
-ABOUT = frozenset(("-V", "--version", "-h", "--help"))
+from caliban.import_cache import import_cache
+from caliban.stdio import hold_standard_descriptors
 
 
 def main() -> None:
     """Run the command line and leave the process with its exit code."""
-    arguments = sys.argv[1:]
-    flags = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    signals = EarlySignals(wanted_format(arguments))
-    hold_standard_descriptors()
-    try:
-        if flags == ["help"] or ABOUT.intersection(flags):
-            from caliban.about import about
+    hold_standard_descriptors()  # before any file is opened, or it would get the number of a closed stream
+    cache = import_cache()
+    if cache is not None:
+        cache.install()
+    from caliban.entry import enter
 
-            code = about(flags)
-            if code is not None:
-                _leave(code)
-        if sys.getfilesystemencoding() in ASCII:
-            _start_again_in_utf8()
-        signals.listen()
-        _leave(_run(arguments, signals))
-    except (ImportError, OSError) as error:
-        if not isinstance(error, ImportError) and error.errno not in (errno.EMFILE, errno.ENFILE):
-            raise
-        write_out(failed_words(wanted_format(arguments), signals.state))
-        complain(f"{SHORT_OF_FILES} ({type(error).__name__})\n")
-        _leave(1)
-
-
-def _run(arguments: list[str], signals: EarlySignals) -> int:
-    import gc
-
-    if not os.environ.get("CALIBAN_DEBUG"):
-        sys.unraisablehook = _say_nothing  # what a loop that was half made complains of helps nobody
-    gc.disable()  # nothing of what is imported ever becomes garbage; a run that begins turns it on again
-    from caliban.main import run
-
-    return run(arguments, signals)
-
-
-def _say_nothing(unraisable: object) -> None:
-    """Leave what no code can raise unsaid: the error that caused it is told."""
-
-
-def _start_again_in_utf8() -> None:
-    """Leave a locale in which neither a prompt nor a file name beyond ASCII can be read."""
-    if not sys.flags.utf8_mode and hasattr(os, "execv"):
-        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
-
-
-def _leave(code: int) -> None:
-    """Exit without the interpreter's teardown: everything is flushed and closed by now."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError, AttributeError):
-            pass
-    os._exit(code)
+    enter(None if cache is None else cache.update)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,73 @@
+"""What the entry point enters: looks at the arguments before it imports anything more."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+from caliban.early_signals import EarlySignals
+from caliban.last_words import SHORT_OF_FILES, failed_words, wanted_format
+from caliban.stdio import complain, write_out
+
+ASCII = ("ascii", "us-ascii", "ansi_x3.4-1968")
+ABOUT = frozenset(("-V", "--version", "-h", "--help"))
+
+
+def enter(at_end: Callable[[], None] | None = None) -> NoReturn:
+    """Run the command line and leave the process with its exit code; after a success call `at_end` first."""
+    arguments = sys.argv[1:]
+    flags = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    signals = EarlySignals(wanted_format(arguments))
+    try:
+        if flags == ["help"] or ABOUT.intersection(flags):
+            from caliban.about import about
+
+            code = about(flags)
+            if code is not None:
+                _leave(code)
+        if sys.getfilesystemencoding() in ASCII:
+            _start_again_in_utf8()
+        signals.listen()
+        _leave(_run(arguments, signals), at_end)
+    except (ImportError, OSError) as error:
+        if not isinstance(error, ImportError) and error.errno not in (errno.EMFILE, errno.ENFILE):
+            raise
+        write_out(failed_words(wanted_format(arguments), signals.state))
+        complain(f"{SHORT_OF_FILES} ({type(error).__name__})\n")
+        _leave(1)
+
+
+def _run(arguments: list[str], signals: EarlySignals) -> int:
+    import gc
+
+    if not os.environ.get("CALIBAN_DEBUG"):
+        sys.unraisablehook = _say_nothing  # what a loop that was half made complains of helps nobody
+    gc.disable()  # nothing of what is imported ever becomes garbage; a run that begins turns it on again
+    from caliban.main import run
+
+    return run(arguments, signals)
+
+
+def _say_nothing(unraisable: object) -> None:
+    """Leave what no code can raise unsaid: the error that caused it is told."""
+
+
+def _start_again_in_utf8() -> None:
+    """Leave a locale in which neither a prompt nor a file name beyond ASCII can be read."""
+    if not sys.flags.utf8_mode and hasattr(os, "execv"):
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
+
+
+def _leave(code: int, at_end: Callable[[], None] | None = None) -> NoReturn:
+    """Exit without the interpreter's teardown: everything is flushed and closed by now."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            pass
+    if at_end is not None and code == 0:
+        at_end()
+    os._exit(code)

@@ -1,0 +1,214 @@
+"""The compiled modules of a start in one file, so that a start opens one file and not five hundred.
+
+The interpreter keeps the code of each module in a `.pyc` of its own, and looks for it in every folder of its
+path: a quarter of the time that a start takes. This keeps what the last starts have loaded in one file beside
+those, with the same trust and the same test of freshness: size and time of the source. Whatever does not fit
+(another path, a changed folder, a changed module) is loaded as ever, and the file is written anew at the end.
+See ADR 0042.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+from _frozen_importlib import ModuleSpec
+from _frozen_importlib_external import MAGIC_NUMBER, SourceFileLoader, cache_from_source
+from _imp import source_hash
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import CodeType, ModuleType
+    from typing import TypeAlias
+
+    Entry: TypeAlias = tuple[str, str, str, bool, int, int, int, int]
+    """Source, its folder, its `.pyc`, whether it is a package, time (ns), size, offset, length (bytes)."""
+
+NAME = "start"
+"""What the file is called, before the tag of the interpreter."""
+
+LAYOUT = 1
+MAX_INDEX_BYTES = 8 << 20
+PYC_HEADER_BYTES = 16
+FEW = 16
+"""That many modules, or a twentieth of all, may come from elsewhere before the file is written anew."""
+
+
+class ImportCache:
+    """The file at `place`; `owner` is who may have written it. `install` before the first heavy import."""
+
+    def __init__(self, place: str, owner: int) -> None:
+        self._place = place
+        self._owner = owner
+        self._entries: dict[str, Entry] = {}
+        self._descriptor = -1
+
+    def install(self) -> None:
+        """Let modules come from the file, where there is one that fits; nothing of it ever raises."""
+        try:
+            self._open()
+        except (OSError, EOFError, ValueError, TypeError):
+            self._entries = {}
+        if self._entries:
+            sys.meta_path.insert(0, self)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The module as the file has it, unless its source has changed or its package lies elsewhere."""
+        entry = self._entries.get(name)
+        if entry is None:
+            return None
+        source, folder, pyc, is_package, modified_ns, size, offset, length = entry
+        if path is not None and (os.path.dirname(folder) if is_package else folder) not in path:
+            return None
+        try:
+            found = os.stat(source)
+        except OSError:
+            return None
+        if found.st_mtime_ns != modified_ns or found.st_size != size:
+            return None
+        loader = CachedLoader(name, source, self._descriptor, offset, length)
+        spec = ModuleSpec(name, loader, origin=source)
+        spec.has_location = True
+        spec.cached = pyc
+        if is_package:
+            spec.submodule_search_locations = [folder]
+        return spec
+
+    def update(self) -> None:
+        """Write the file anew where much of what is loaded came from elsewhere; nothing of it ever raises."""
+        if sys.flags.dont_write_bytecode or not os.access(os.path.dirname(self._place), os.W_OK):
+            return
+        specs = [spec for spec in map(_spec, list(sys.modules.values())) if spec is not None]
+        others = [spec for spec in specs if not isinstance(spec.loader, CachedLoader)]
+        if len(others) <= max(FEW, len(specs) // 20):
+            return
+        try:
+            self._write(specs)
+        except (OSError, ValueError):
+            pass
+
+    def _open(self) -> None:
+        descriptor = os.open(self._place, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        facts = os.fstat(descriptor)
+        index: object = None
+        if facts.st_uid == self._owner and not facts.st_mode & 0o022:
+            length = int.from_bytes(os.read(descriptor, 8), "little")
+            digest, data = os.read(descriptor, 8), os.read(descriptor, min(length, MAX_INDEX_BYTES))
+            if source_hash(LAYOUT, data) == digest:
+                key, end, index = marshal.loads(data)
+                if key != _key() or end != facts.st_size:
+                    index = None
+        if isinstance(index, dict):
+            self._descriptor, self._entries = descriptor, index
+        else:
+            os.close(descriptor)
+
+    def _write(self, specs: Sequence[ModuleSpec]) -> None:
+        """Everything that is loaded, and what the file had and nobody needed this time."""
+        found: dict[str, tuple[tuple[str, str, str, bool, int, int], bytes]] = {}
+        for spec in specs:
+            if (code := _compiled(spec)) is not None:
+                found[spec.name] = code
+        for name, entry in self._entries.items():
+            if name not in found:
+                found[name] = (entry[:6], os.pread(self._descriptor, entry[7], entry[6]))
+        index, codes = _packed(found)
+        temporary = f"{self._place}.{os.getpid()}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(temporary, flags, 0o644)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(len(index).to_bytes(8, "little") + source_hash(LAYOUT, index) + index)
+                file.writelines(codes)
+            os.replace(temporary, self._place)
+        except OSError:
+            os.unlink(temporary)
+            raise
+
+
+class CachedLoader(SourceFileLoader):
+    """Loads a module from the file; for all else (source, resources) it is the interpreter's own loader."""
+
+    def __init__(self, name: str, path: str, descriptor: int, offset: int, length: int) -> None:
+        super().__init__(name, path)
+        self._descriptor, self._offset, self._length = descriptor, offset, length
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """The code as the file has it; as ever where that cannot be read."""
+        try:
+            code = marshal.loads(os.pread(self._descriptor, self._length, self._offset))
+        except (OSError, EOFError, ValueError, TypeError):
+            code = None
+        return code if hasattr(code, "co_code") else super().get_code(fullname)
+
+
+def import_cache() -> ImportCache | None:
+    """The one of this program; `None` where what modules there are depends on more than the installation."""
+    try:
+        here = os.getcwd()
+    except OSError:
+        here = ""
+    if not hasattr(os, "pread") or "PYTHONPATH" in os.environ or not {"", here}.isdisjoint(sys.path):
+        return None
+    place = cache_from_source(os.path.join(os.path.dirname(__file__), f"{NAME}.py"))
+    return ImportCache(place.removesuffix(".pyc") + ".pack", os.stat(__file__).st_uid)
+
+
+def _key() -> tuple[bytes, int, tuple[tuple[str, int], ...]]:
+    """What has to be as it was: interpreter, path, and the folders on it, in which something may be new."""
+    return MAGIC_NUMBER, sys.flags.optimize, tuple((folder, _modified_ns(folder)) for folder in sys.path)
+
+
+def _modified_ns(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _spec(module: ModuleType) -> ModuleSpec | None:
+    """How `module` was found, where its code lies in a `.pyc` by a source."""
+    spec: ModuleSpec | None = getattr(module, "__spec__", None)
+    if spec is None or not isinstance(spec.loader, SourceFileLoader) or spec.cached is None:
+        return None
+    return spec
+
+
+def _compiled(spec: ModuleSpec) -> tuple[tuple[str, str, str, bool, int, int], bytes] | None:
+    """What the file keeps of a module, from a `.pyc` that fits its source."""
+    source, pyc = spec.origin, spec.cached
+    if source is None or pyc is None:
+        return None
+    try:
+        found = os.stat(source)
+        with open(pyc, "rb") as file:
+            data = file.read()
+    except OSError:
+        return None
+    times = (int(found.st_mtime), found.st_size)
+    expected = MAGIC_NUMBER + b"".join((n & 0xFFFFFFFF).to_bytes(4, "little") for n in (0, *times))
+    if data[:PYC_HEADER_BYTES] != expected:
+        return None
+    folder = os.path.dirname(source)
+    is_package = spec.submodule_search_locations is not None
+    facts = (source, folder, pyc, is_package, found.st_mtime_ns, found.st_size)
+    return facts, data[PYC_HEADER_BYTES:]
+
+
+def _packed(
+    found: dict[str, tuple[tuple[str, str, str, bool, int, int], bytes]],
+) -> tuple[bytes, list[bytes]]:
+    """The index, and the codes in the order in which they follow it."""
+    base = 0
+    while True:
+        offset, entries = base, {}
+        for name, (facts, code) in found.items():
+            entries[name] = (*facts, offset, len(code))
+            offset += len(code)
+        index = marshal.dumps((_key(), offset, entries))
+        if base == 16 + len(index):
+            return index, [code for _, code in found.values()]
+        base = 16 + len(index)

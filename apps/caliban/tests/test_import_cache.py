@@ -1,0 +1,236 @@
+"""The file with the compiled modules of a start: used where it fits, passed over where anything changed."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from caliban.import_cache import ImportCache
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "pread"), reason="the file is read by pread")
+
+PROGRAM = """\
+import os, sys
+sys.path[:] = [{site!r}, *[entry for entry in sys.path if entry]]
+from caliban.import_cache import CachedLoader, ImportCache
+cache = ImportCache({place!r}, {owner})
+cache.install()
+import importlib
+names = [f"parts.m{{n}}" for n in range(20)] + ["parts", "parts.inner", "parts.inner.leaf"]
+loaded = [importlib.import_module(name) for name in names]
+print(sum(isinstance(module.__spec__.loader, CachedLoader) for module in loaded))
+print(loaded[0].VALUE, loaded[-1].VALUE, loaded[-1].__file__)
+{more}
+cache.update()
+"""
+
+
+class Site:
+    """A folder with modules, and a place for the file, that programs of one's own are run with."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "site"
+        self.place = folder / "start.pack"
+        (self.folder / "parts" / "inner").mkdir(parents=True)
+        for name in ("__init__", "inner/__init__", "inner/leaf", *(f"m{n}" for n in range(20))):
+            self.write(name, 1)
+        # Without it the first program adds a folder for its own, and the path is not what it was.
+        self.run()
+        self.place.unlink(missing_ok=True)
+
+    def write(self, name: str, value: object) -> None:
+        (self.folder / "parts" / f"{name}.py").write_text(f"VALUE = {value}\n", encoding="utf-8")
+
+    def run(self, more: str = "", *options: str, owner: int | None = None) -> tuple[int, str]:
+        """How many of 23 modules came from the file, and all that was printed besides."""
+        owner = os.geteuid() if owner is None else owner
+        text = PROGRAM.format(site=str(self.folder), place=str(self.place), owner=owner, more=more)
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        done = subprocess.run(
+            [sys.executable, *options, "-c", text], capture_output=True, text=True, env=environ, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        count, _, rest = done.stdout.partition("\n")
+        return int(count), rest
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+def test_the_second_start_takes_all_from_the_file(site: Site) -> None:
+    first, words = site.run()
+    assert (first, stat.S_IMODE(site.place.stat().st_mode) & 0o022) == (0, 0)
+    assert site.run() == (23, words)
+    assert site.run() == (23, words)
+
+
+def test_a_file_that_has_all_is_not_written_again(site: Site) -> None:
+    site.run()
+    before = site.place.stat()
+    site.run()
+    assert (site.place.stat().st_ino, site.place.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_a_module_that_has_changed_is_loaded_as_it_is_now(site: Site) -> None:
+    site.run()
+    site.write("m0", 22)
+    count, words = site.run()
+    assert count == 22
+    assert words.startswith("22 1 ")
+
+
+def test_one_of_the_same_size_is_known_by_its_time(site: Site) -> None:
+    site.run()
+    site.write("m0", 2)
+    os.utime(site.folder / "parts" / "m0.py", ns=(1, 1))
+    assert site.run()[1].startswith("2 1 ")
+
+
+def test_a_module_that_is_gone_is_missed(site: Site) -> None:
+    site.run()
+    (site.folder / "parts" / "inner" / "leaf.py").unlink()
+    with pytest.raises(AssertionError, match="ModuleNotFoundError"):
+        site.run()
+
+
+def test_a_new_module_on_the_path_may_hide_another_and_does(site: Site) -> None:
+    site.run()
+    (site.folder / "colorsys.py").write_text("HIDDEN = True\n", encoding="utf-8")
+    count, words = site.run("import colorsys; print(colorsys.HIDDEN)")
+    assert count == 0
+    assert words.endswith("True\n")
+
+
+def test_a_package_that_lies_elsewhere_has_its_own_modules(site: Site, tmp_path: Path) -> None:
+    site.run()
+    other = tmp_path / "other" / "parts"
+    other.mkdir(parents=True)
+    (other / "extra.py").write_text("", encoding="utf-8")
+    (other / "m3.py").write_text("VALUE = 'other'\n", encoding="utf-8")
+    more = f"sys.modules['parts'].__path__[:] = [{str(other)!r}]; del sys.modules['parts.m3']\n"
+    more += "import parts.m3; print(sys.modules['parts.m3'].VALUE)"
+    assert site.run(more)[1].endswith("other\n")
+
+
+def test_sources_and_resources_are_read_as_ever(site: Site) -> None:
+    (site.folder / "parts" / "data.txt").write_text("told", encoding="utf-8")
+    site.write("m1", "0\ndef fails():\n    raise ValueError('here')  # the line of the source")
+    site.run()
+    more = "import importlib.resources as r, inspect, traceback, parts, parts.m1\n"
+    more += "print((r.files(parts) / 'data.txt').read_text(), inspect.getsource(parts.m1.fails))\n"
+    more += "try:\n    parts.m1.fails()\nexcept ValueError:\n    traceback.print_exc(file=sys.stdout)\n"
+    count, words = site.run(more)
+    assert count == 23
+    assert "told def fails" in words
+    assert words.count("# the line of the source") == 2
+
+
+def test_modules_are_reloaded_from_their_sources(site: Site) -> None:
+    site.run()
+    path = site.folder / "parts" / "m2.py"
+    more = f"open({str(path)!r}, 'w').write('VALUE = 555'); import parts.m2\n"
+    more += "print(importlib.reload(parts.m2).VALUE)"
+    assert site.run(more)[1].endswith("555\n")
+
+
+def test_what_others_can_write_is_not_read(site: Site) -> None:
+    site.run()
+    assert site.run(owner=os.geteuid() + 1)[0] == 0
+    site.place.chmod(0o664)
+    assert site.run()[0] == 0
+
+
+def test_a_link_is_not_followed(site: Site, tmp_path: Path) -> None:
+    site.run()
+    site.place.rename(tmp_path / "elsewhere")
+    site.place.symlink_to(tmp_path / "elsewhere")
+    assert site.run()[0] == 0
+    assert not site.place.is_symlink()  # the next file took its place
+    assert site.run()[0] == 23
+
+
+def test_without_byte_code_there_is_no_file(site: Site) -> None:
+    assert site.run("", "-B")[0] == 0
+    assert not site.place.exists()
+
+
+def test_optimised_code_is_not_what_the_file_of_others_has(site: Site) -> None:
+    site.run()
+    assert site.run("", "-O")[0] == 0
+    more = "print(all(module.__cached__.endswith('.opt-1.pyc') for module in loaded))"
+    count, words = site.run(more, "-O")
+    assert (count, words.endswith("True\n")) == (23, True)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_a_folder_that_cannot_be_written_is_left_alone(site: Site) -> None:
+    site.place.parent.chmod(0o555)
+    try:
+        assert site.run()[0] == 0
+    finally:
+        site.place.parent.chmod(0o755)
+
+
+@pytest.mark.parametrize("cut", [0, 1, 7, 8, 15, 16, 100, 5_000, -1, -500])
+def test_a_file_that_was_cut_off_is_passed_over_and_written_anew(site: Site, cut: int) -> None:
+    site.run()
+    whole = site.place.read_bytes()
+    site.place.write_bytes(whole[:cut])
+    count, words = site.run()
+    assert (count, words.startswith("1 1 ")) == (0, True)
+    assert site.run()[0] == 23
+
+
+@pytest.mark.parametrize("place", [9, 30, 4_000])
+def test_a_byte_of_the_index_that_has_changed_is_noticed(site: Site, place: int) -> None:
+    site.run()
+    data = bytearray(site.place.read_bytes())
+    data[place] ^= 1
+    site.place.write_bytes(bytes(data))
+    assert site.run()[0] == 0
+    assert site.run()[0] == 23
+
+
+def test_code_that_cannot_be_read_comes_from_where_it_came_before(site: Site) -> None:
+    site.run()
+    data = bytearray(site.place.read_bytes())
+    length = int.from_bytes(data[:8], "little")
+    _, _, entries = marshal.loads(data[16 : 16 + length])
+    for name, (*_, offset, size) in entries.items():
+        if name.startswith("parts."):
+            data[offset : offset + size] = b"\0" * size
+    site.place.write_bytes(bytes(data))
+    assert site.run()[1].startswith("1 1 ")
+
+
+@given(data=st.binary(max_size=400))
+def test_garbage_is_no_file(data: bytes, tmp_path_factory: Any) -> None:
+    place = tmp_path_factory.getbasetemp() / f"garbage-{os.getpid()}.pack"
+    place.write_bytes(data)
+    cache, before = ImportCache(str(place), os.geteuid()), list(sys.meta_path)
+    cache.install()
+    assert sys.meta_path == before
+
+
+def test_two_that_write_at_once_leave_one_whole_file(site: Site) -> None:
+    owner = os.geteuid()
+    text = PROGRAM.format(site=str(site.folder), place=str(site.place), owner=owner, more="")
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    both = [
+        subprocess.Popen([sys.executable, "-c", text], env=environ, stdout=subprocess.DEVNULL)
+        for _ in range(4)
+    ]
+    assert [one.wait() for one in both] == [0] * 4
+    assert site.run()[0] == 23
+    assert [path.name for path in site.place.parent.iterdir() if path.name.startswith("start.pack.")] == []
