@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from caliban_common.message import (
@@ -475,3 +477,67 @@ def test_one_message_is_sent_with_its_signature_to_one_model_and_without_to_anot
             request = ask(*messages, model=model)
             assert encoder.body(request).join() == body_bytes(request)
             assert (b"SIG1" in encoder.body(request).join()) is (model == MODEL)
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.integers(0, 5)),
+        st.tuples(st.just("cut"), st.integers(0, 8)),
+        st.tuples(st.just("copy"), st.integers(0, 8)),
+        st.tuples(st.just("model"), st.integers(0, 1)),
+        st.tuples(st.just("mark"), st.integers(0, 1)),
+    ),
+    max_size=30,
+)
+
+
+@given(steps=STEPS)
+def test_whatever_was_sent_before_a_body_is_that_of_its_request_alone(steps: list[tuple[str, int]]) -> None:
+    kinds = (
+        user("a"),
+        said(*SIGNED, TextBlock(text="t")),
+        said(ToolUseBlock(id="t", name="Read", input={"path": "p"})),
+        heard(result("t", TextBlock(text="r"))),
+        heard(),
+        said(TextBlock(text=" ")),
+    )
+    encoder, messages, model, cache = Encoder(), [user("begin")], MODEL, False
+    for step, number in steps:
+        if step == "add":
+            messages = [*messages, kinds[number]]
+        elif step == "cut":
+            messages = [*messages[:1], *messages[1 + number :]]
+        elif step == "copy":  # the same words in another object, as after a summary or a resume
+            messages = [replace(one) if at == number else one for at, one in enumerate(messages)]
+        elif step == "model":
+            model = (MODEL, "claude-opus-4-6")[number]
+        else:
+            cache = bool(number)
+        request = ask(*messages, model=model, cache=cache, min_cache_tokens=0)
+        assert encoder.body(request).join() == body_bytes(request)
+
+
+def test_a_message_that_cannot_be_sent_leaves_no_half_of_a_history_behind() -> None:
+    class Broken(Mapping[str, Any]):
+        works = False
+
+        def __getitem__(self, key: str) -> Any:
+            return key
+
+        def __iter__(self) -> Iterator[str]:
+            if not self.works:
+                raise ValueError("broken")
+            return iter(("path",))
+
+        def __len__(self) -> int:
+            return 1
+
+    broken = Broken()
+    call = ToolUseBlock(id="t", name="Read", input=broken)
+    request = ask(user("a"), said(TextBlock(text="b")), user("c"), said(call), user("d"))
+    encoder = Encoder()
+    encoder.body(ask(*request.messages[:2]))
+    with pytest.raises(ValueError, match="broken"):
+        encoder.body(request)
+    broken.works = True
+    assert encoder.body(request).join() == body_bytes(request)

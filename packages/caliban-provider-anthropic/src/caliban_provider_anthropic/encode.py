@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from operator import is_
 from types import MappingProxyType
 from typing import Any
 
@@ -100,6 +101,23 @@ class _Piece(Struct, frozen=True):
         return self.whole[self.rest : -len(_TAIL)]
 
 
+class _Sent(Struct, kw_only=True):
+    """The history of the last body: the next one is mostly the same with something behind it.
+
+    `groups` are runs of messages of one role, none of them empty; `size_bytes` is what they come to.
+    """
+
+    model: str
+    messages: list[Message] = field(default_factory=list)
+    groups: list[list[_Piece]] = field(default_factory=list)
+    size_bytes: int = 0
+
+    def begins(self, messages: Sequence[Message], model: str) -> bool:
+        """Whether `messages` for `model` are these, and perhaps more."""
+        known = self.messages
+        return self.model == model and len(known) <= len(messages) and all(map(is_, known, messages))
+
+
 class Encoder:
     """Makes bodies and remembers the bytes of messages and tools between them.
 
@@ -114,13 +132,15 @@ class Encoder:
         self._mark = LONG_MARK if cache_ttl == "1h" else MARK
         self._pieces: Memo[_Piece] = Memo(max_bytes=memo_bytes)
         self._fixed: Memo[bytes] = Memo(max_bytes=memo_bytes // 8)
+        self._sent: _Sent | None = None
 
     def body(self, request: CompletionRequest) -> Body:
         """The body of `request`. Raises `InvalidRequest` when there is nothing to send."""
         row = facts(request.model)
         leading = _count_leading(request.messages)
         system = self._system(request.messages[:leading])
-        groups = self._groups(request.messages[leading:], request.model)
+        sent = self._continued(request.messages[leading:], request.model)
+        groups = sent.groups
         if not groups:
             raise InvalidRequest(
                 "there is no message to send", hint="every message is empty: say something to the model"
@@ -136,33 +156,38 @@ class Encoder:
             members.setdefault("system", _marked_list(system, self._mark if request.cache else b""))
         thinks = b'"type":"enabled"' in members.get("thinking", b"")
         prefill = row.prefill and not thinks
-        size_bytes = sum(len(piece.whole) for group in groups for piece in group)
-        self._pieces.fit(size_bytes)
-        marks = request.cache and size_bytes >= request.min_cache_tokens * CHARS_PER_TOKEN
+        self._pieces.fit(sent.size_bytes)
+        marks = request.cache and sent.size_bytes >= request.min_cache_tokens * CHARS_PER_TOKEN
         messages = _history(groups, prefill=prefill, mark=self._mark if marks else b"")
         return Body(members=members, messages=messages, names=names)
 
-    def _groups(self, messages: Sequence[Message], model: str) -> list[list[_Piece]]:
-        """What is sent of the history: runs of messages of one role, none of them empty."""
-        groups: list[list[_Piece]] = []
-        role = ""
+    def _continued(self, messages: Sequence[Message], model: str) -> _Sent:
+        """What is sent of the history; a turn more costs what is new of it, however long it is."""
+        sent, self._sent = self._sent, None  # what fails half way is not gone on with
+        if sent is None or not sent.begins(messages, model):
+            sent = _Sent(model=model)
+        groups = sent.groups
+        role = groups[-1][0].role if groups else ""
         known = self._pieces.get
         same: dict[str | None, bool] = {}
-        for message in messages:
+        for message in messages[len(sent.messages) :]:
             own = False
             if message.family == FAMILY:
                 if message.model not in same:
                     same[message.model] = same_model(message.model, model)
                 own = same[message.model]
             piece = known(message, own) or self._make_piece(message, own)
+            sent.messages.append(message)
             if piece is None:
                 continue
+            sent.size_bytes += len(piece.whole)
             if piece.role == role:
                 groups[-1].append(piece)
             else:
                 role = piece.role
                 groups.append([piece])
-        return groups
+        self._sent = sent
+        return sent
 
     def _make_piece(self, message: Message, own: bool) -> _Piece | None:
         piece = _encode_message(message, own=own)
