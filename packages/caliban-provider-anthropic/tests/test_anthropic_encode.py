@@ -484,6 +484,7 @@ STEPS = st.lists(
         st.tuples(st.just("add"), st.integers(0, 5)),
         st.tuples(st.just("cut"), st.integers(0, 8)),
         st.tuples(st.just("copy"), st.integers(0, 8)),
+        st.tuples(st.just("swap"), st.integers(0, 8)),
         st.tuples(st.just("model"), st.integers(0, 1)),
         st.tuples(st.just("mark"), st.integers(0, 1)),
     ),
@@ -509,6 +510,8 @@ def test_whatever_was_sent_before_a_body_is_that_of_its_request_alone(steps: lis
             messages = [*messages[:1], *messages[1 + number :]]
         elif step == "copy":  # the same words in another object, as after a summary or a resume
             messages = [replace(one) if at == number else one for at, one in enumerate(messages)]
+        elif step == "swap":
+            messages = [kinds[number % 6] if at == number // 2 else one for at, one in enumerate(messages)]
         elif step == "model":
             model = (MODEL, "claude-opus-4-6")[number]
         else:
