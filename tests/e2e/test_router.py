@@ -124,6 +124,22 @@ def test_another_provider_by_flag_sets_all_routes_aside(two):
     assert two.models() == ([], ["mine"])
 
 
+def test_what_is_not_the_routers_in_its_file_is_named(two):
+    two.file.write_text(
+        f"{two.file.read_text()}\n[images]\nmax_bytes = 9\n\n[permissions]\ndeny = ['Read']\n"
+    )
+    two.cli.script(wire.exchange(wire.text("ok")), wire.exchange(wire.text("ok")))
+    done = two.run("-p", "hi", "--config", str(two.file))
+    assert done.code == 0
+    assert done.err.count("only [router] and [provider] are read there, not [images], [permissions]") == 1
+    own = two.cli.home / ".config" / "caliban" / "caliban.toml"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text("[images]\nmax_bytes = 9\n")
+    done = two.run("-p", "hi")
+    assert done.code == 0
+    assert done.err.count("not [images]") == 1
+
+
 def test_routes_of_a_project_count_only_where_it_is_trusted(two):
     (two.cli.work / "caliban.toml").write_text(two.file.read_text().replace("claude-opus-4-7", "theirs"))
     two.cli.script(wire.exchange(wire.text("ok")), wire.exchange(wire.text("ok")))

@@ -217,7 +217,9 @@ def test_a_file_is_read_or_says_where_it_is_wrong(tmp_path: Path):
     path.write_text(WHOLE, encoding="utf-8-sig")
     assert read_config(path) == router_config(tomllib.loads(WHOLE))
     path.write_text("[images]\nmax = 3\n")
-    assert read_config(path) is None
+    named: list[tuple[str, ...]] = []
+    assert read_config(path, left_out=named.append) is None
+    assert named == [("images",)]
     for broken in (b"[router", b"x = '\xff'"):
         path.write_bytes(broken)
         with pytest.raises(RouterConfigError, match=r"caliban\.toml: not "):

@@ -6,7 +6,7 @@ route part of a breaker or hedge takes the rest from `[router.breaker]` and `[ro
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,6 +22,7 @@ from caliban_model_router.table import Table
 
 FILE_NAME = "caliban.toml"
 MAX_BYTES = 1 << 20
+OWN_TABLES = frozenset(("router", "provider"))
 
 
 class RouterConfig(Struct, frozen=True, kw_only=True):
@@ -58,9 +59,15 @@ def find_config(start: Path, home: Path) -> Path | None:
     return next((folder / FILE_NAME for folder in way if (folder / FILE_NAME).is_file()), None)
 
 
-def read_config(path: Path, *, known: Collection[str] | None = None) -> RouterConfig | None:
+def read_config(
+    path: Path,
+    *,
+    known: Collection[str] | None = None,
+    left_out: Callable[[tuple[str, ...]], None] | None = None,
+) -> RouterConfig | None:
     """The configuration in the TOML file `path`; `None` where it has no `[router]`.
 
+    `left_out` is told the names of what else is in it and means nothing here, if there is any.
     Raises `RouterConfigError`, and what `caliban_common.files.read_regular` raises.
     """
     import tomllib
@@ -70,6 +77,9 @@ def read_config(path: Path, *, known: Collection[str] | None = None) -> RouterCo
     except (ValueError, RecursionError) as error:
         why = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else f"not TOML: {error}"
         raise RouterConfigError(f"{path}: {why}", table="router") from error
+    others = tuple(sorted(data.keys() - OWN_TABLES))
+    if others and left_out is not None:
+        left_out(others)
     return router_config(data, known=known) if "router" in data else None
 
 

@@ -16,6 +16,7 @@ from caliban.compose.provider import make_provider
 from caliban.errors import ConfigError
 from caliban_common.errors import CalibanError
 from caliban_common.paths import config_dir, expand_user
+from caliban_common.text import one_line
 from caliban_drive.notice import Notice, Report
 from caliban_model_router import (
     Purpose,
@@ -121,12 +122,12 @@ def _configured(
     """The first routes there are, where they stand, and the catalog with the providers they describe."""
     if inputs.options.config is not None:
         path = expand_user(inputs.options.config)
-        read = _read(path, catalog)
+        read = _read(path, catalog, report)
         if read is None:
             raise ConfigError(f"--config {path}: there is no [router] table in it")
         return read
     for path in _places(inputs, report):
-        read = _read(path, catalog)
+        read = _read(path, catalog, report)
         if read is not None:
             return read
     table = inputs.settings.get("router")
@@ -157,8 +158,17 @@ def _places(inputs: ModelInputs, report: Report) -> Iterator[Path]:
         yield own
 
 
-def _read(path: Path, catalog: ProviderCatalog) -> tuple[RouterConfig, str, ProviderCatalog] | None:
-    return _checked(str(path), lambda: read_config(path), catalog)
+def _read(
+    path: Path, catalog: ProviderCatalog, report: Report
+) -> tuple[RouterConfig, str, ProviderCatalog] | None:
+    def say(names: tuple[str, ...]) -> None:
+        tables = ", ".join(f"[{one_line(name)[:40]}]" for name in names[:5])
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        message = f"{path}: only [router] and [provider] are read there, not {tables}{more}"
+        hint = "what else there is to configure stands in settings.toml"
+        report(Notice(subtype="not_of_the_router", message=message, hint=hint))
+
+    return _checked(str(path), lambda: read_config(path, left_out=say), catalog)
 
 
 def _checked(
