@@ -54,6 +54,9 @@ MAX_NAME_CHARS = 80
 MAX_ARGUMENT_CHARS = 120
 
 
+ANNOUNCED = ("auto_mode",)
+"""Warnings that say no more than what goes on: where that is not told, neither are they."""
+
 SPOKEN_TOO = (*UNFRAMED, "session_write_failed")
 """Warnings that stand on standard error beside frames: whoever watches must not learn too late of these."""
 
@@ -122,7 +125,7 @@ class Notices:
             case ReplyDiscarded():
                 return line(f"the reply starts again: {one_line(event.reason)}")
             case Warned():
-                return _warning(event)
+                return "" if event.subtype in ANNOUNCED and not self._announce else _warning(event)
             case HistoryReplaced():
                 return _shortened(event)
             case ChildEvent():

@@ -115,7 +115,32 @@ class Engine:
             match=judgement.match,
             by=_decided_by(judgement, verdict, self.mode),
             updated_input=printed,
+            suggestions=self._lasting(judged, args, judgement) if verdict.action == "ask" else (),
         )
+
+    def allowed(self, tool: ToolSpec, args: Mapping[str, Any], reason: str, *, by: DecidedBy) -> Decision:
+        """An allow of a call by somebody else than the rules, who let it be asked about; it runs as read."""
+        judged = self._judged(tool)
+        judgement, _ = self._verdict(judged, args)
+        printed = self._printed(judged, args, judgement)
+        return Decision(
+            action="allow",
+            reason=reason,
+            rule=judgement.rule,
+            match=judgement.match,
+            by=by,
+            updated_input=printed,
+        )
+
+    def with_answers(self, rules: Iterable[Rule]) -> Engine:
+        """The same engine with rules that a person made in this session, above all others.
+
+        An allow among them lifts what asks, and no deny that is written.
+        """
+        other = copy(self)
+        other.rules = replace(self.rules, runtime=(*rules, *self.rules.runtime))
+        other._chain = RuleChain(other.rules, self._place, self._vouched.values())
+        return other
 
     def explain(self, tool: ToolSpec, args: Mapping[str, Any]) -> Explanation:
         """Everything behind the verdict, before interactivity."""
@@ -130,14 +155,14 @@ class Engine:
             parts=parts_of(judgement, chain, self._clock()),
             opaque=judgement.opaque,
             human_only=tuple(only.text for only in judgement.human_only if only.kind != "outside"),
-            suggestions=suggest(judged, args, self._place, judgement) if verdict.action == "ask" else (),
+            suggestions=self._lasting(judged, args, judgement) if verdict.action == "ask" else (),
             layers=chain.layers(),
         )
 
     def suggest(self, tool: ToolSpec, args: Mapping[str, Any]) -> tuple[str, ...]:
         """The patterns that "always allow" would write for this call; none where no rule should last."""
         judged = self._judged(tool)
-        return suggest(judged, args, self._place, self._verdict(judged, args)[0])
+        return self._lasting(judged, args, self._verdict(judged, args)[0])
 
     def may_read(self, path: str) -> bool:
         """Whether no deny or ask rule for Read means this path: what search tools may show of it."""
@@ -155,6 +180,15 @@ class Engine:
             return False
         now = self._clock()
         return not any(_denies_all(chain, tool.name, now) for chain in (self._chain, self._policy))
+
+    def _lasting(self, tool: JudgedTool, args: Mapping[str, Any], judgement: Judgement) -> tuple[str, ...]:
+        """The suggestions, where the call would run with them: none that a floor makes idle."""
+        patterns = suggest(tool, args, self._place, judgement)
+        if not patterns:
+            return ()
+        rules = (Rule(pattern=pattern, action="allow") for pattern in patterns)
+        lasting = self.with_answers(rules)._verdict(tool, args)[1].action == "allow"
+        return patterns if lasting else ()
 
     def _would_allow(self, tool: ToolSpec, args: Mapping[str, Any], allow: tuple[str, ...]) -> bool:
         """Whether the call would run with more allow rules than this engine was given."""

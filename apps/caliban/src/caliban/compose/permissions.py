@@ -240,11 +240,6 @@ def resolve_mode(options: PermissionOptions, settings: Settings) -> PermissionMo
                 "bypassPermissions runs every tool call without asking",
                 hint="add --allow-dangerously-skip-permissions if that is what you want",
             )
-    if mode == "auto" and not options.disable_auto_mode:
-        raise UsageError(
-            "the auto mode's classifier is not part of this version",
-            hint="--disable-auto-mode makes auto ask; acceptEdits allows edits",
-        )
     return cast(PermissionMode, mode)
 
 

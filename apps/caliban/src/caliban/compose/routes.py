@@ -35,8 +35,9 @@ from caliban_settings import Settings
 MAIN: Purpose = "main_loop"
 SUMMARIES: Purpose = "summarization"
 SUB_AGENTS: Purpose = "sub_agent"
+CLASSIFIER: Purpose = "fast_classifier"
 PURPOSES: tuple[Purpose, ...] = (MAIN, SUMMARIES, SUB_AGENTS)
-"""What a run asks models for."""
+"""What every run asks models for; one in the auto mode asks for verdicts, too."""
 
 FALLBACK_ID = "fallback_model"
 FLAG_ID = "flag"
@@ -46,7 +47,8 @@ class Routing(Struct, frozen=True, kw_only=True):
     """The routes, the file or words that they come from, and the providers that these name.
 
     `is_configured` is false where nobody asked for more than one model: then there is one route, for it.
-    `base_url` is where a flag says that the first route's provider is.
+    `base_url` is where a flag says that the first route's provider is; `classifies` that calls are judged by
+    a model.
     """
 
     config: RouterConfig
@@ -54,6 +56,7 @@ class Routing(Struct, frozen=True, kw_only=True):
     is_configured: bool
     catalog: ProviderCatalog
     base_url: str | None = None
+    classifies: bool = False
 
     @property
     def first(self) -> Route:
@@ -64,7 +67,8 @@ class Routing(Struct, frozen=True, kw_only=True):
     def reachable(self) -> RouterConfig:
         """The routes that a run can come to: nobody has to have the keys of the others."""
         routes = {route.id: route for route in self.config.routes}
-        wanted = [route.id for purpose in PURPOSES for route in self.config.routes_for(purpose)]
+        purposes = (*PURPOSES, CLASSIFIER) if self.classifies else PURPOSES
+        wanted = [route.id for purpose in purposes for route in self.config.routes_for(purpose)]
         for id in wanted:
             wanted += [
                 other for other in routes[id].fallback or () if other in routes and other not in wanted
@@ -100,6 +104,7 @@ def read_routing(inputs: ModelInputs, report: Report) -> Routing:
         is_configured=configured is not None or fallback is not None or bool(overrides),
         catalog=catalog,
         base_url=wanted.base_url,
+        classifies=inputs.classifies,
     )
 
 
