@@ -117,6 +117,11 @@ def warning_frame(event: Warned) -> dict[str, Any]:
     return {"type": "warning", "subtype": event.subtype, "message": event.message, "details": details}
 
 
+def control_frame(event: Warned, *, withdraws: bool) -> dict[str, Any]:
+    """`control_request` or `control_cancel_request`: a question to whoever reads, or one taken back."""
+    return {"type": "control_cancel_request" if withdraws else "control_request", **event.details}
+
+
 def discarded_frame(event: ReplyDiscarded) -> dict[str, Any]:
     """`warning/reply_discarded`: the deltas of the reply so far do not count, it starts again."""
     return {"type": "warning", "subtype": event.type, "message": event.reason, "details": {}}

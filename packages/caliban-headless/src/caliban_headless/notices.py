@@ -54,6 +54,11 @@ MAX_NAME_CHARS = 80
 MAX_ARGUMENT_CHARS = 120
 
 
+REQUEST = "can_use_tool"
+WITHDRAWN = "can_use_tool_withdrawn"
+QUESTIONS = (REQUEST, WITHDRAWN)
+"""Notices that are questions to a program: frames of their own, and no line."""
+
 ANNOUNCED = ("auto_mode",)
 """Warnings that say no more than what goes on: where that is not told, neither are they."""
 
@@ -75,7 +80,7 @@ def print_notice(text: str) -> None:
 
 def show_notice(notice: Notice) -> None:
     """Say `notice` on standard error at once: what is reported while no prompt runs."""
-    if notice.subtype != "status" or _is_watched():
+    if notice.subtype not in QUESTIONS and (notice.subtype != "status" or _is_watched()):
         print_notice(line(notice.message, advice(notice.hint, notice.remedy)))
 
 

@@ -64,7 +64,6 @@ class Engine:
         auto_allow_read_only: bool = True,
         words: RemedyWords = LIBRARY_WORDS,
     ) -> None:
-        self.rules = rules
         self.mode: PermissionMode = _unasked(mode) if auto_allow else mode
         self.interactive = interactive
         self._auto_allow = auto_allow
@@ -72,7 +71,7 @@ class Engine:
         self._place = PathContext.of(workspace, cwd, home or Path.home(), roots, search_path)
         self._vouched = {spec.name: JudgedTool(spec, vouched=True) for spec in vouched}
         known = self._vouched.values()
-        self._chain = RuleChain(rules, self._place, known)
+        self._take(rules)
         self._policy = RuleChain(RuleSet(managed=rules.managed), self._place, known)
         self._sandboxed = sandboxed
         self._reads_free = auto_allow_read_only
@@ -138,8 +137,7 @@ class Engine:
         An allow among them lifts what asks, and no deny that is written.
         """
         other = copy(self)
-        other.rules = replace(self.rules, runtime=(*rules, *self.rules.runtime))
-        other._chain = RuleChain(other.rules, self._place, self._vouched.values())
+        other._take(replace(self.rules, runtime=(*rules, *self.rules.runtime)))
         return other
 
     def explain(self, tool: ToolSpec, args: Mapping[str, Any]) -> Explanation:
@@ -194,9 +192,18 @@ class Engine:
         """Whether the call would run with more allow rules than this engine was given."""
         other = copy(self)
         rules = tuple(Rule(pattern=pattern, action="allow") for pattern in allow)
-        other.rules = replace(self.rules, cli=(*self.rules.cli, *rules))
-        other._chain = RuleChain(other.rules, self._place, self._vouched.values())
+        other._take(replace(self.rules, cli=(*self.rules.cli, *rules)))
         return other._verdict(other._judged(tool), args)[1].action == "allow"
+
+    def _take(self, rules: RuleSet) -> None:
+        """Judge by `rules`. What a person allowed in the session is left out of `_written`."""
+        known = self._vouched.values()
+        self.rules = rules
+        self._chain = RuleChain(rules, self._place, known)
+        lasting = tuple(rule for rule in rules.runtime if rule.action != "allow")
+        differs = len(lasting) != len(rules.runtime)
+        written = replace(rules, runtime=lasting)
+        self._written = RuleChain(written, self._place, known) if differs else self._chain
 
     def _judged(self, spec: ToolSpec) -> JudgedTool:
         # By identity first: to compare two equal specs takes 2 µs, and a JudgedTool made anew as much again.
@@ -219,7 +226,9 @@ class Engine:
             if judgement.explicit or (judgement.action == "deny"):
                 return judgement, ModeVerdict(judgement.action, judgement.reason)
             return judgement, ModeVerdict("allow", "", "permissions are disabled")
-        judgement = self._judge(tool, args, self._chain)
+        judgement = self._judge(tool, args, self._written)
+        if self._written is not self._chain and judgement.action != "deny":
+            judgement = self._judge(tool, args, self._chain)  # an answer lifts what asks, and no deny
         if self.mode == "plan" and judgement.action != "deny":
             judgement = _in_plan(tool, judgement, may_leave=self._plan_is_own and not self.interactive)
         return judgement, apply_mode(judgement, self.mode, tool, sandboxed=self._sandboxed)

@@ -223,6 +223,12 @@ GROUPS: Final = (
                 variable="CALIBAN_DISABLE_AUTO_MODE",
                 help="auto mode asks instead of classifying",
             ),
+            flag(
+                "--permission-prompt-tool",
+                type=words,
+                metavar="NAME",
+                help="who is asked: stdio, the program that reads and writes stream-json",
+            ),
         ),
     ),
     Group(
@@ -266,7 +272,6 @@ GROUPS: Final = (
 
 LATER_FLAGS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "--permission-prompt-tool": "MCP servers are not part of this version",
         "--mcp-oauth-port": "MCP servers are not part of this version",
         "--mcp-config": "MCP servers are not part of this version",
         "--bg": "background agents are not part of this version",

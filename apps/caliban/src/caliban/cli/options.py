@@ -109,6 +109,7 @@ class PermissionOptions(Struct, frozen=True, kw_only=True):
     auto_allow: bool = False
     allow_dangerously_skip_permissions: bool = False
     disable_auto_mode: bool = False
+    permission_prompt_tool: str | None = None
 
 
 class ExtensionOptions(Struct, frozen=True, kw_only=True):

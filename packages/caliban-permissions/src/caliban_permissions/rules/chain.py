@@ -113,15 +113,7 @@ class RuleChain:
         )
 
     def raised(self, ruling: Ruling, subject: Subject, now: datetime) -> Ruling:
-        """The ruling after the floors: managed rules always, user rules against the project.
-
-        What was allowed in the session lifts what asks, and no deny that is written.
-        """
-        if ruling.scope == "runtime" and ruling.action == "allow":
-            below = tuple(rule for rule in self.written if rule.scope != "runtime")
-            written = self.first(below, subject, now)
-            if written.action == "deny":
-                ruling = written._replace(floor=True)
+        """The ruling after the floors: managed rules always, user rules against the project."""
         if ruling.scope == "project" and self.user:
             ruling = raised_to(ruling, self.first(self.user, subject, now))
         if ruling.scope != "managed" and self.managed:
