@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from caliban_common.permission import Action, DecidedBy, Decision, PermissionMode
 from caliban_common.tool import ToolSpec
 from caliban_permissions.characters import refused_text
-from caliban_permissions.explain import Explanation, parts_of
+from caliban_permissions.explanation import Explanation, parts_of
 from caliban_permissions.facts import JudgedTool
 from caliban_permissions.judge import bound, judge_call, judge_claims
 from caliban_permissions.judgement import HumanOnly, Judgement, refusal, strictest
@@ -146,13 +146,17 @@ class Engine:
         judgement, verdict = self._verdict(judged, args)
         chain = self._policy if self.mode == "disabled" else self._chain
         return Explanation(
-            verdict=verdict.action,
+            action=verdict.action,
             reason=verdict.reason or verdict.note,
             rule=judgement.rule,
+            match=judgement.match,
+            by=_decided_by(judgement, verdict, self.mode),
+            updated_input=self._printed(judged, args, judgement) if verdict.action == "allow" else None,
             mode=self.mode,
             parts=parts_of(judgement, chain, self._clock()),
             opaque=judgement.opaque,
             human_only=tuple(only.text for only in judgement.human_only if only.kind != "outside"),
+            guards=tuple((only.kind, only.text) for only in judgement.human_only),
             suggestions=self._lasting(judged, args, judgement) if verdict.action == "ask" else (),
             layers=chain.layers(),
         )
