@@ -44,7 +44,7 @@ _FORM: Final = 'a prompt is sent as {"type":"user","content":"…"}'
 class PromptSource(Protocol):
     """Gives prompts. `last` is whether none will come after those already given."""
 
-    async def next(self) -> Message | Operation | None:
+    async def next(self) -> Message | Operation | Resumption | None:
         """The next prompt, waiting for it; `None` at the end. Raises `HeadlessError` for a bad one."""
         ...
 
@@ -74,12 +74,12 @@ class RunAtWork(Protocol):
 
 
 class OnePrompt:
-    """A source of a single prompt."""
+    """A source of a single prompt, or of what goes on without one."""
 
-    def __init__(self, prompt: Message) -> None:
-        self._prompt: Message | None = prompt
+    def __init__(self, prompt: Message | Resumption) -> None:
+        self._prompt: Message | Resumption | None = prompt
 
-    async def next(self) -> Message | None:
+    async def next(self) -> Message | Resumption | None:
         """The prompt, the first time."""
         prompt, self._prompt = self._prompt, None
         return prompt
@@ -289,6 +289,10 @@ class Operation(Struct, frozen=True, kw_only=True):
     """What is to be done with the conversation, in its turn between two prompts."""
 
     name: Literal["compact", "undo_compaction"]
+
+
+class Resumption(Struct, frozen=True, kw_only=True):
+    """Go on with the calls that wait for a person: an answer to them stands in the place of a prompt."""
 
 
 class InterruptFrame(Struct, frozen=True, kw_only=True):

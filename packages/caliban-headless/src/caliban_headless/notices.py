@@ -37,6 +37,7 @@ from caliban_common.text import one_line, plural
 from caliban_common.tool import FixedTools, ShownArgument, ToolSource
 from caliban_drive.notice import Notice
 from caliban_drive.result import PromptResult
+from caliban_headless.pending import pending_line
 from caliban_headless.remedies import advice, result_advice
 
 UNSPOKEN = ("cache_miss",)
@@ -165,6 +166,10 @@ class Notices:
         if self._framed:
             return ""
         failure = line(_words(result), result_advice(result)) if result.is_error else ""
+        if result.pending:
+            failure += "".join(map(pending_line, result.pending))
+            go_on = f"{self._resume or 'caliban -r SESSION'} -p --approve CALL, or --reject CALL"
+            failure += f"hint: {go_on}\n"
         return failure + (self._summary(result) if self._announce and result.turns else "")
 
     def _summary(self, result: PromptResult) -> str:

@@ -229,6 +229,15 @@ GROUPS: Final = (
                 metavar="NAME",
                 help="who is asked: stdio, the program that reads and writes stream-json",
             ),
+            switch("--defer-approvals", help="leave calls that would be asked about in the session"),
+            flag(
+                "--approve",
+                type=words,
+                action="append",
+                metavar="CALL",
+                help="with -r: run the call that waits there, named as its run has printed it",
+            ),
+            flag("--reject", type=words, action="append", metavar="CALL", help="with -r: deny it"),
         ),
     ),
     Group(

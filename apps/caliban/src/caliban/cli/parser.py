@@ -170,8 +170,33 @@ def _check(options: Options) -> None:
     _check_output(options.output)
     if input_format(options.output.input_format).is_framed:
         _check_frames(options.prompt)
+    if rules.answers or rules.defer_approvals:
+        _check_later(options)
     if rules.permission_prompt_tool is not None:
         _check_asked(rules.permission_prompt_tool, options)
+
+
+def _check_later(options: Options) -> None:
+    """Refuse answers without a session, or beside a prompt, and calls left where nobody finds them."""
+    rules, session = options.permissions, options.session
+    flags = "--approve and --reject" if rules.answers else "--defer-approvals"
+    if session.no_save:
+        raise UsageError(f"{flags} need a session that is saved: leave --no-save out")
+    if session.record is not None:
+        raise UsageError(f"--record cannot keep answers that come later: leave it or {flags} out")
+    if rules.permission_prompt_tool is not None:
+        raise UsageError(f"{flags} contradict --permission-prompt-tool, whose answers come at once")
+    if input_format(options.output.input_format).is_framed:
+        raise UsageError(f"{flags} are for one prompt, and --input-format stream-json brings several")
+    if not rules.answers:
+        return
+    if session.fork_session or (session.resume is None and not session.continue_session):
+        raise UsageError(
+            f"{flags} answer for a call that waits in a session", hint="caliban -r SESSION -p --approve CALL"
+        )
+    prompt = options.prompt
+    if prompt.is_given or prompt.print_prompt or prompt.images:
+        raise UsageError(f"{flags} stand in the place of a prompt: leave the prompt out")
 
 
 def _check_asked(name: str, options: Options) -> None:

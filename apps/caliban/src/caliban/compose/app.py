@@ -115,6 +115,7 @@ class App(Struct, frozen=True, kw_only=True):
                 reporter=self.reporter,
                 new_id=new_id,
                 news=self.wiring.news(self.board.news),
+                pending=saved.pending,
             ),
         )
         self._install_system(session, schema)
