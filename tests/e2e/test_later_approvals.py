@@ -109,7 +109,7 @@ def test_another_prompt_gives_the_call_up(cli):
     cli.script(wire.exchange(DONE))
     done = answer(cli, prompt=("-p", "never mind"))
     assert done.code == 0
-    assert "given up" in done.out
+    assert "given up" in done.err
     assert answer(cli, "--approve", call["approval"]).code == 64
     assert not (cli.work / "made").exists()
 
@@ -124,9 +124,8 @@ def test_what_is_asked_after_the_answer_is_denied_or_left_behind(cli):
 
 
 def test_a_call_of_a_killed_run_cannot_be_approved(cli):
-    cli.script(
-        wire.exchange(wire.tool_use("Bash", {"command": "touch made"}, id="toolu_0")), wire.exchange(DONE)
-    )
+    call = wire.tool_use("Bash", {"command": "touch made"}, id="toolu_0")
+    cli.script(wire.exchange(call), wire.exchange(DONE))
     assert cli.run("-p", "go", "--session", "s").code == 0
     done = answer(cli, "--approve", "toolu_0:000000000000")
     assert done.code == 64

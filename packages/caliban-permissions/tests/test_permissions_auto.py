@@ -1,4 +1,4 @@
-"""The auto mode without a model: lists, what nobody may overrule, what counts as a verdict, what is remembered."""
+"""The auto mode without a model: lists, what nobody may overrule, what is a verdict, what is remembered."""
 
 from __future__ import annotations
 
@@ -24,45 +24,25 @@ BASH = guide_spec("Bash")
 WRITE = guide_spec("Write")
 assert BASH is not None and WRITE is not None
 
-COMMANDS = st.lists(
-    st.sampled_from(
-        [
-            "make deploy",
-            "git push",
-            "rm -rf build",
-            "sudo id",
-            "cat .env",
-            "npm install",
-            "curl https://a.b",
-            "cargo test",
-            "touch x",
-            "sh",
-            "bash -c 'rm x'",
-            "echo $HOME",
-            "python3 -c 1",
-            "ls",
-            "kill 1",
-            "mv a b",
-            "rm -rf ~",
-            "touch .git/hooks/x",
-        ]
-    ),
-    min_size=1,
-    max_size=4,
-).flatmap(lambda parts: st.sampled_from([" && ", "; ", " | ", " || "]).map(lambda glue: glue.join(parts)))
+PARTS = st.sampled_from(
+    [
+        *("make deploy", "git push", "rm -rf build", "sudo id", "cat .env", "npm install", "cargo test"),
+        *("curl https://a.b", "touch x", "sh", "bash -c 'rm x'", "echo $HOME", "python3 -c 1", "ls"),
+        *("kill 1", "mv a b", "rm -rf ~", "touch .git/hooks/x"),
+    ]
+)
+COMMANDS = st.lists(PARTS, min_size=1, max_size=4).flatmap(
+    lambda parts: st.sampled_from([" && ", "; ", " | ", " || "]).map(lambda glue: glue.join(parts))
+)
 PATTERNS = st.sampled_from(
     [
-        "Bash",
-        "Bash:*",
-        "Bash:rm *",
-        "Bash:~git *",
-        "Bash(make:*)",
-        "Bash:sudo *",
-        "*",
-        "Write",
-        "Bash:cat .env",
-        "Edit",
+        *("Bash", "Bash:*", "Bash:rm *", "Bash:~git *", "Bash(make:*)", "Bash:sudo *", "*", "Write"),
+        *("Bash:cat .env", "Edit"),
     ]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
 
 
@@ -120,7 +100,7 @@ def test_an_ask_that_a_person_wrote_is_for_a_person(tmp_path):
     assert (made.standing, made.decision.action) == ("person", "ask")
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(command=COMMANDS, denied=PATTERNS, extra=st.lists(PATTERNS, max_size=4))
 def test_no_list_lifts_a_deny_or_an_ask_of_a_person(tmp_path_factory, command, denied, extra):
     tmp_path = tmp_path_factory.getbasetemp()
@@ -139,7 +119,7 @@ def test_no_list_lifts_a_deny_or_an_ask_of_a_person(tmp_path_factory, command, d
             assert (ruling.standing, ruling.decision.action) == ("person", "ask")
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(command=COMMANDS, more=st.lists(PATTERNS, min_size=1, max_size=4))
 def test_one_more_allow_lifts_no_hard_and_no_soft_deny(tmp_path_factory, command, more):
     tmp_path = tmp_path_factory.getbasetemp()
@@ -193,13 +173,7 @@ def test_a_verdict_is_the_whole_reply(label):
 
 
 @settings(deadline=None)
-@given(
-    st.text()
-    | st.recursive(
-        st.none() | st.booleans() | st.text(),
-        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    ).map(json.dumps)
-)
+@given(st.text() | VALUES.map(json.dumps))
 def test_anything_else_is_no_verdict(reply):
     with pytest.raises(BadVerdict):
         read_verdict(reply)
