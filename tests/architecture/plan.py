@@ -273,6 +273,7 @@ TOOL_CATALOG = "caliban_tools_builtin.specs"
 
 TOOL_NAMES: Mapping[str, str] = {
     "caliban.cli.foreign": "what other harnesses call the tools, and ours",
+    "caliban_permissions.auto.lists": "patterns of the auto mode, which are rules as people write them",
     "caliban_permissions.names": "rules of people name tools, and families of tools by one of them",
 }
 """Modules outside the built-in tools with a tool's name in a literal -> why."""

@@ -3,35 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import Any, Final, NamedTuple, cast, get_args
 
 from caliban_common.permission import Action, PermissionMode
 from caliban_common.text import one_line
+from caliban_drive.lasting import DESTINATIONS, PermissionUpdate, RuleWords
 
-Destination: TypeAlias = Literal["session", "cliArg", "localSettings", "projectSettings", "userSettings"]
-"""How far an update reaches; `cliArg` is the session, too."""
-
-DESTINATIONS: Final[tuple[Destination, ...]] = get_args(Destination)
 MODES: Final = tuple(mode for mode in get_args(PermissionMode) if mode != "disabled")
 MAX_RULES: Final = 100
 MESSAGE_CHARS: Final = 4000
 _NOT_TAKEN: Final = ("replaceRules", "removeRules", "addDirectories", "removeDirectories")
-
-
-class RuleWords(NamedTuple):
-    """A rule as the dialect writes it: without `content` it is about every call of the tool."""
-
-    tool: str
-    content: str | None
-
-
-class PermissionUpdate(NamedTuple):
-    """A change that an answer asks for: rules of one `behavior` to add, or the `mode` to go to."""
-
-    destination: Destination
-    rules: tuple[RuleWords, ...] = ()
-    behavior: Action = "allow"
-    mode: PermissionMode | None = None
 
 
 class HostAnswer(NamedTuple):

@@ -17,8 +17,9 @@ from caliban_agent_core.ports import ApprovalRequest
 from caliban_common.message import NewId, new_id
 from caliban_common.permission import Decision
 from caliban_common.text import one_line
+from caliban_drive.lasting import RuleWords, Updates
 from caliban_drive.notice import Notice, Report
-from caliban_headless.answer import HostAnswer, PermissionUpdate, RuleWords, host_answer, rule_words
+from caliban_headless.answer import HostAnswer, host_answer, rule_words
 from caliban_headless.notices import REQUEST, WITHDRAWN
 
 MAX_KNOWN: Final = 10_000
@@ -32,16 +33,6 @@ class Interruptible(Protocol):
 
     def interrupt(self, *, waiting: bool = False) -> None:
         """End the run in progress."""
-        ...
-
-
-class Updates(Protocol):
-    """Who carries out what an answer changes beyond its call."""
-
-    async def apply(
-        self, updates: tuple[PermissionUpdate, ...], offered: Mapping[RuleWords, str]
-    ) -> str | None:
-        """Carry out all `updates`, or none; why none, in words. `offered` are our own patterns by words."""
         ...
 
 

@@ -20,8 +20,8 @@ from caliban_common.event import (
 )
 from caliban_common.message import Block, DocumentBlock, ImageBlock, Message, ThinkingBlock
 from caliban_common.usage import Usage
+from caliban_drive.pending import pending_data
 from caliban_drive.result import ModelUsage, PromptResult
-from caliban_headless.pending import pending_data
 from caliban_headless.remedies import result_advice
 
 ERROR_CATEGORIES = frozenset({"overloaded", "rate_limit", "timeout", "network", "server_error"})

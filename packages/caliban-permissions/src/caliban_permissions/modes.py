@@ -95,7 +95,7 @@ def apply_mode(
             pass
     if sandboxed and tool.command is not None and not human_only and not judgement.explicit:
         return ModeVerdict("allow", "", "sandboxed")
-    return ModeVerdict("ask", judgement.reason)
+    return ModeVerdict("ask", judgement.asked_reason)
 
 
 def _unasked(judgement: Judgement) -> ModeVerdict:

@@ -26,7 +26,7 @@ from caliban_common.near import nearest
 from caliban_common.permission import Action
 from caliban_common.text import clean, one_line
 from caliban_common.tool import ToolSpec
-from caliban_headless.notices import show_notice
+from caliban_drive.notice import Notice
 from caliban_permissions import Engine, Explanation, MatchedRule
 from caliban_permissions.names import guide_spec
 from caliban_tools_builtin import builtin_specs
@@ -108,7 +108,7 @@ class _Judge:
         from caliban.compose.asking.lists import read_auto_lists
         from caliban_permissions.auto.judge import AutoJudge
 
-        lists = read_auto_lists(self._options.settings, self._workspace, show_notice)
+        lists = read_auto_lists(self._options.settings, self._workspace, _say)
         ruling = AutoJudge(engine, lists).judge(tool, arguments)
         decision = ruling.decision
         words = {"open": "its model would be asked", "person": "only a person may answer it"}
@@ -123,6 +123,10 @@ class _Judge:
             suggestions=decision.suggestions,
             auto=auto,
         )
+
+
+def _say(notice: Notice) -> None:
+    complain(f"caliban: {notice.message}\n")
 
 
 def _explained(invocation: Invocation) -> Explanation:

@@ -39,6 +39,8 @@ CLASSIFIER: Purpose = "fast_classifier"
 PURPOSES: tuple[Purpose, ...] = (MAIN, SUMMARIES, SUB_AGENTS)
 """What every run asks models for; one in the auto mode asks for verdicts, too."""
 
+CLASSIFIER_KEYS = ("model_overrides.fast-classifier", "model_overrides.fast_classifier")
+
 FALLBACK_ID = "fallback_model"
 FLAG_ID = "flag"
 
@@ -92,6 +94,10 @@ def read_routing(inputs: ModelInputs, report: Report) -> Routing:
     configured = _configured(inputs, report, catalog)
     config, source, catalog = configured or (_one(settings, catalog), "flags and settings", catalog)
     overrides = settings.get("model_overrides") or {}
+    if len({settings.get(key) for key in CLASSIFIER_KEYS} - {None}) > 1:
+        raise ConfigError(
+            f"{' and '.join(CLASSIFIER_KEYS)} name two models", hint="they are one key: leave one of them out"
+        )
     try:
         config = with_overrides(config, overrides)
     except RouterConfigError as error:

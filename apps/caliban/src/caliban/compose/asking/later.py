@@ -18,7 +18,7 @@ from caliban_agent_core.ports import ApprovalRequest
 from caliban_agent_core.turn import waiting_calls
 from caliban_common.permission import Decision
 from caliban_common.text import plural
-from caliban_headless.pending import approval_token
+from caliban_drive.pending import approval_token
 
 REFUSED: Final = "the user said no"
 

@@ -13,8 +13,8 @@ from caliban_common.errors import CalibanError
 from caliban_common.paths import config_dir, managed_settings_dir
 from caliban_common.permission import AnswerScope
 from caliban_common.text import one_line
+from caliban_drive.lasting import Destination, PermissionUpdate, RuleWords
 from caliban_drive.notice import Notice, Report
-from caliban_headless.answer import Destination, PermissionUpdate, RuleWords
 from caliban_permissions import Rule
 from caliban_settings.edit.store import rule_store
 from caliban_settings.key import Scope
