@@ -20,7 +20,6 @@ from caliban_common.event import (
 )
 from caliban_common.message import Block, DocumentBlock, ImageBlock, Message, ThinkingBlock
 from caliban_common.usage import Usage
-from caliban_drive.pending import pending_data
 from caliban_drive.result import ModelUsage, PromptResult
 from caliban_headless.remedies import result_advice
 
@@ -172,6 +171,8 @@ def result_frame(result: PromptResult) -> dict[str, Any]:
     if result.is_error:
         frame |= _failure(result)
     if result.pending:
+        from caliban_drive.pending import pending_data
+
         frame["pending_approvals"] = [pending_data(call) for call in result.pending]
     frame["turns_without_edit"] = result.turns_without_edit
     frame["no_edit_nudge_emitted"] = result.no_edit_nudge_emitted

@@ -37,7 +37,6 @@ from caliban_common.text import one_line, plural
 from caliban_common.tool import FixedTools, ShownArgument, ToolSource
 from caliban_drive.notice import Notice
 from caliban_drive.result import PromptResult
-from caliban_headless.pending import pending_line
 from caliban_headless.remedies import advice, result_advice
 
 UNSPOKEN = ("cache_miss",)
@@ -167,6 +166,8 @@ class Notices:
             return ""
         failure = line(_words(result), result_advice(result)) if result.is_error else ""
         if result.pending:
+            from caliban_headless.pending import pending_line
+
             failure += "".join(map(pending_line, result.pending))
             go_on = f"{self._resume or 'caliban -r SESSION'} -p --approve CALL, or --reject CALL"
             failure += f"hint: {go_on}\n"
