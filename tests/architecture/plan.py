@@ -138,6 +138,8 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.model": "the router is loaded where there may be routes only",
     "caliban_agent_core.subagent.tool": "what runs sub-agents is loaded with the first one",
     "caliban_agent_core.compaction": "most runs end before a history is too long",
+    "caliban_headless.frames": "how calls that wait are named is loaded where some do",
+    "caliban_headless.notices": "the same",
     "caliban_headless.input": "images are looked at where a frame holds one",
     "caliban_images.pdf": "what takes PDFs apart is loaded with the first one",
     "caliban_process.runner": "what runs programs is loaded with the first one",
