@@ -139,6 +139,8 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.model": "the router is loaded where there may be routes only",
     "caliban_agent_core.subagent.tool": "what runs sub-agents is loaded with the first one",
     "caliban_agent_core.compaction": "most runs end before a history is too long",
+    "caliban_headless.frames": "how calls that wait are named is loaded where some do",
+    "caliban_headless.notices": "the same",
     "caliban_headless.input": "images are looked at where a frame holds one",
     "caliban_images.pdf": "what takes PDFs apart is loaded with the first one",
     "caliban_process.runner": "what runs programs is loaded with the first one",
@@ -274,6 +276,7 @@ TOOL_CATALOG = "caliban_tools_builtin.specs"
 
 TOOL_NAMES: Mapping[str, str] = {
     "caliban.cli.foreign": "what other harnesses call the tools, and ours",
+    "caliban_permissions.auto.lists": "patterns of the auto mode, which are rules as people write them",
     "caliban_permissions.names": "rules of people name tools, and families of tools by one of them",
 }
 """Modules outside the built-in tools with a tool's name in a literal -> why."""

@@ -25,6 +25,7 @@ BASH = next(spec for spec in builtin_specs() if spec.name == "Bash")
             "bypassPermissions",
         ),
         ("", {"permission_mode": "auto", "disable_auto_mode": True}, "auto"),
+        ("", {"permission_mode": "auto"}, "auto"),
     ],
 )
 def test_the_mode_is_that_of_the_flag_then_of_settings_then_the_default(settings, said, flags, mode):
@@ -36,8 +37,8 @@ def test_the_mode_is_that_of_the_flag_then_of_settings_then_the_default(settings
     [
         ("", {"permission_mode": "yolo"}, UsageError),
         ("", {"permission_mode": "bypassPermissions"}, UsageError),
-        ("", {"permission_mode": "auto"}, UsageError),
         (ENFORCED, {"no_permissions": True}, ConfigError),
+        (ENFORCED, {"allow_dangerously_skip_permissions": True}, ConfigError),
         (
             ENFORCED,
             {"permission_mode": "bypassPermissions", "allow_dangerously_skip_permissions": True},

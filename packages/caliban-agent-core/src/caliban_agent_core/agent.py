@@ -173,6 +173,8 @@ class Agent:
         output_type: type[OutputT],
         session_id: str | None = None,
         context: Any = None,
+        prefix: PrefixWatch | None = None,
+        inputs: InputSource | None = None,
     ) -> Run[OutputT]: ...
 
     @overload
@@ -183,6 +185,8 @@ class Agent:
         output_type: Any = None,
         session_id: str | None = None,
         context: Any = None,
+        prefix: PrefixWatch | None = None,
+        inputs: InputSource | None = None,
     ) -> Run[Any]: ...
 
     def resume(
@@ -192,14 +196,23 @@ class Agent:
         output_type: Any = None,
         session_id: str | None = None,
         context: Any = None,
+        prefix: PrefixWatch | None = None,
+        inputs: InputSource | None = None,
     ) -> Run[Any]:
         """Go on with a run that ended with `approval`, in this process or another one.
 
         The calls that wait are judged again, and the approver asked again; then the run goes on. A history
         does not say what its answer was to be: give the `output_type` again, and the `session_id` and the
-        `context` of the run.
+        `context` of the run, `prefix` and `inputs` as for `run`.
         """
-        setup = RunSetup(session_id=session_id, context=context, output_type=output_type, resumes=True)
+        setup = RunSetup(
+            session_id=session_id,
+            context=context,
+            output_type=output_type,
+            prefix=prefix,
+            inputs=inputs,
+            resumes=True,
+        )
         return self._run(self._messages(history), None, setup)
 
     def _run(self, messages: tuple[Message, ...], prompt: Message | None, setup: RunSetup) -> Run[Any]:

@@ -19,7 +19,7 @@ from caliban_agent_core.gate import Gate, ask_approver, judge
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.options import AgentOptions
 from caliban_agent_core.overflow import cap_output
-from caliban_agent_core.ports import JudgedCall
+from caliban_agent_core.ports import ApprovalRequest, JudgedCall
 from caliban_agent_core.progress import CallProgress
 from caliban_agent_core.state import RunState
 from caliban_agent_core.tasks import RunTasks
@@ -233,31 +233,43 @@ class Dispatcher:
 
     async def _pass(self, item: Passed, work: ToolBatch, limiter: anyio.Semaphore) -> None:
         """Ask whoever has to allow the call, wait for its turn, and run it."""
+        running = item
         try:
-            if item.decision.action == "ask" and not await self._approved(item, work):
-                return
+            if item.decision.action == "ask":
+                approved = await self._approved(item, work)
+                if approved is None:
+                    return
+                running = replace(item, call=approved)
             if item.after is not None:
                 await item.after.over.wait()
                 if item.after.place in work.deferred:
                     work.deferred.add(item.place)
                     return
             async with limiter:
-                await self._execute(item, work)
+                await self._execute(running, work)
         finally:
             item.over.set()
 
-    async def _approved(self, item: Passed, work: ToolBatch) -> bool:
-        approver = self._gate.approver
-        assert approver is not None, "the gate says `ask` only where one is there"
+    async def _approved(self, item: Passed, work: ToolBatch) -> ToolUseBlock | None:
+        """The call as a person lets it run, or nothing."""
         reason = item.decision.reason
         asked = ApprovalAsked(turn=work.turn, call=item.call, reason=reason)
         await self._state.emit(asked)
-        answer = await ask_approver(approver, item.call, item.tool, reason)
-        match = answer.match or item.decision.match
+        verdict = await ask_approver(
+            self._gate,
+            ApprovalRequest(
+                call=item.call,
+                tool=item.tool.spec,
+                reason=reason,
+                agent=self._options.agent,
+                suggestions=item.decision.suggestions,
+            ),
+        )
+        answer = replace(verdict.decision, match=verdict.decision.match or item.decision.match)
         if answer.action == "ask":
-            self._record(item.call, replace(answer, match=match), work)
+            self._record(item.call, answer, work)
         else:
-            answer = self._recorded(item.call, replace(answer, match=match), work)
+            answer = self._recorded(verdict.call, answer, work)
         await self._state.emit(
             ApprovalGiven(
                 turn=work.turn, tool_use_id=item.call.id, action=answer.action, reason=answer.reason
@@ -267,7 +279,7 @@ class Dispatcher:
             work.deferred.add(item.place)
         elif answer.action != "allow":
             await self._deny(item.place, answer.reason or "not permitted", work, item.context)
-        return answer.action == "allow"
+        return verdict.call if answer.action == "allow" else None
 
     async def _deny(self, place: int, reason: str, work: ToolBatch, context: str = "") -> None:
         output = ToolOutput.of(f"Tool call denied: {reason}", is_error=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from inspect import isawaitable
 from typing import Any
 
@@ -10,11 +11,12 @@ from msgspec.structs import replace
 
 from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.ports import ApprovalRequest, Approver, DecisionLog, Rules
+from caliban_common.canonical import canonical_arguments
 from caliban_common.hook import HookVerdict
 from caliban_common.message import ToolUseBlock
 from caliban_common.permission import Decision
 from caliban_common.text import one_line
-from caliban_common.tool import Tool
+from caliban_common.tool import Tool, ToolSpec
 
 
 class Gate(Struct, frozen=True, kw_only=True):
@@ -63,36 +65,58 @@ async def judge(gate: Gate, hooks: HookCaller, call: ToolUseBlock, tool: Tool, t
     return GateVerdict(decision=decision, call=call, context=context)
 
 
-async def ask_approver(approver: Approver, call: ToolUseBlock, tool: Tool, reason: str) -> Decision:
-    """The approver's answer; `ask` means that it comes later. The wall: one that fails allows nothing."""
+async def ask_approver(gate: Gate, request: ApprovalRequest) -> GateVerdict:
+    """The approver's answer; `ask` means that it comes later. The wall: one that fails allows nothing.
+
+    What was shown is what runs, unless the answer carries another input, which the rules judge anew.
+    """
+    assert gate.approver is not None, "the gate says `ask` only where one is there"
     try:
-        answer: object = await approver.approve(ApprovalRequest(call=call, tool=tool.spec, reason=reason))
+        answer: object = await gate.approver.approve(request)
         if not isinstance(answer, Decision):
             raise TypeError(f"it answered with a {type(answer).__name__}")
+        changed: object = answer.updated_input
+        if changed is not None and not isinstance(changed, Mapping):
+            raise TypeError(f"it answered with an input that is a {type(changed).__name__}")
     except Exception as error:
-        return _failed("the approver failed", error)
-    return replace(
-        answer, updated_input=None, by="person"
-    )  # what was shown is what runs: an approver says yes or no
+        return GateVerdict(decision=_failed("the approver failed", error), call=request.call)
+    decision = replace(answer, updated_input=None, by="person", suggestions=())
+    if decision.action != "allow" or changed is None or dict(changed) == dict(request.call.input):
+        return GateVerdict(decision=decision, call=request.call)
+    return await _judge_changed(gate, request, changed, decision)
+
+
+async def _judge_changed(
+    gate: Gate, request: ApprovalRequest, changed: Mapping[str, Any], allowed: Decision
+) -> GateVerdict:
+    """The verdict on the input that an answer brought: a deny holds, and an ask was answered with it."""
+    call = replace(request.call, input=canonical_arguments(request.tool, changed))
+    decision = await _ruled(gate, call, request.tool)
+    if decision.action == "deny":
+        reason = f"the input that the answer brought: {decision.reason}"
+        return GateVerdict(decision=replace(decision, reason=reason), call=request.call)
+    if decision.action == "allow" and decision.updated_input is not None:
+        call = replace(call, input=decision.updated_input)
+    return GateVerdict(decision=allowed, call=call)
 
 
 async def _decide(gate: Gate, answer: HookVerdict, call: ToolUseBlock, tool: Tool) -> Decision:
-    decision = await _ruled(gate, call, tool)
+    decision = await _ruled(gate, call, tool.spec)
     if answer.decision == "ask" and decision.action == "allow":
         reason = answer.reason or "a hook wants a person to decide"
         decision = replace(decision, action="ask", reason=reason, by="hook", updated_input=None)
     if decision.action == "ask" and gate.approver is None:
         reason = decision.reason or "nobody is there to be asked"
-        return replace(decision, action="deny", reason=reason, by="headless")
+        return replace(decision, action="deny", reason=reason, by="headless", suggestions=())
     return decision
 
 
-async def _ruled(gate: Gate, call: ToolUseBlock, tool: Tool) -> Decision:
+async def _ruled(gate: Gate, call: ToolUseBlock, tool: ToolSpec) -> Decision:
     """What the rules say. The wall: an input that they cannot judge must not run, nor end the run."""
     if gate.rules is None:
         return Decision(action="allow" if gate.approver is None else "ask")
     try:
-        decision: Any = gate.rules.decide(tool.spec, call.input)
+        decision: Any = gate.rules.decide(tool, call.input)
         if isawaitable(decision):
             decision = await decision
         if not isinstance(decision, Decision) or decision.action not in ("allow", "ask", "deny"):

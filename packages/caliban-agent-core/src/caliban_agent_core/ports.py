@@ -25,11 +25,19 @@ class Rules(Protocol):
 
 
 class ApprovalRequest(Struct, frozen=True, kw_only=True):
-    """A call that the rules leave to a person. `call` carries the exact input that would run."""
+    """A call that the rules leave to a person. `call` carries the exact input that would run.
+
+    `agent` is whose call it is, empty for the main one. `suggestions` are the rules that would let such calls
+    run without a question, one for each part that nothing allows yet: where there are none, no rule should
+    last. How far an answer reaches is one of `caliban_common.permission.ANSWER_SCOPES`; what lasts longer
+    than the call is the approver's to keep.
+    """
 
     call: ToolUseBlock
     tool: ToolSpec
     reason: str
+    agent: str = ""
+    suggestions: tuple[str, ...] = ()
 
 
 class Approver(Protocol):
@@ -38,6 +46,7 @@ class Approver(Protocol):
     async def approve(self, request: ApprovalRequest) -> Decision:
         """`allow`, `deny`, or `ask` where the answer comes later: the run then ends and can be resumed.
 
+        An allow may carry another input: that is judged again, and runs unless it is denied.
         Several may be asked for at once. What it raises counts as `deny`.
         """
         ...

@@ -13,9 +13,10 @@ from caliban_agent_core.hooks import ask_hooks, context_message, hook_fired, pro
 from caliban_agent_core.prefix import PrefixWatch
 from caliban_agent_core.run import Run
 from caliban_agent_core.tasks import background_news
+from caliban_agent_core.turn import waiting_calls
 from caliban_common.event import AgentEvent
 from caliban_common.hook import HookEvent, SessionEnd, SessionStart, UserPromptSubmit
-from caliban_common.message import Message, NewId, new_id
+from caliban_common.message import Message, NewId, ToolUseBlock, new_id
 from caliban_common.stop import Stop
 from caliban_common.usage import Usage
 from caliban_drive.inputs import SteeringQueue
@@ -32,7 +33,8 @@ class SessionParts(Struct, frozen=True, kw_only=True):
 
     `start` is what hooks are told of it, `costs` who knows what was spent, `reporter` the road of its
     notices, `new_id` names the messages that it writes itself. `news` gives, once, lines for the model about
-    what goes on beside its turns.
+    what goes on beside its turns. `pending` are the ids of calls of the last reply that an earlier process
+    left to a person.
     """
 
     start: SessionStart | None = None
@@ -40,6 +42,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     reporter: Reporter = Reporter(drop)
     new_id: NewId = new_id
     news: Callable[[], tuple[str, ...]] = tuple
+    pending: tuple[str, ...] = ()
 
 
 class PromptInProgress(Protocol):
@@ -87,14 +90,28 @@ class Conversation:
         self._failures: list[Notice] = []
         self._current: PromptInProgress | None = None
         self._interrupts_next = False
+        self._pending: tuple[str, ...] = parts.pending
+
+    @property
+    def pending(self) -> tuple[ToolUseBlock, ...]:
+        """The calls of the last reply that wait for a person."""
+        return tuple(call for call in waiting_calls(self.messages) if call.id in self._pending)
+
+    def keep_pending(self, ids: tuple[str, ...]) -> None:
+        """From now on the calls `ids` wait, and no others."""
+        if ids != self._pending:
+            self._pending = ids
+            self._keep(self.recorder.note_pending(ids))
 
     @property
     def fingerprint(self) -> Mapping[str, str]:
         """What is known of the beginning of its prompts."""
         return self._watch.fingerprint
 
-    def run(self) -> Run:
-        """The run that continues it; its prompt was judged here."""
+    def run(self, *, resumes: bool = False) -> Run:
+        """The run that continues it, whose prompt was judged here; with `resumes` by the calls that wait."""
+        if resumes:
+            return self.agent.resume(self.messages, prefix=self._watch, inputs=self.steering)
         return self.agent.run(self.messages, prefix=self._watch, inputs=self.steering, judged=True)
 
     def news(self) -> tuple[Message, ...]:

@@ -63,7 +63,7 @@ class PromptResult(Struct, frozen=True, kw_only=True):
     `text` is the last assistant message. `stop` is the end of the last run; without one there was none.
     `cost_usd` counts every model call of the process, those of sub-agents among them, whose share stands in
     `agent_usage` by their names. `structured` is the answer that fits its schema;
-    `is_answer` says that `text` is no word between two calls.
+    `is_answer` says that `text` is no word between two calls; `pending` are the calls that wait for a person.
     """
 
     subtype: Subtype
@@ -86,6 +86,7 @@ class PromptResult(Struct, frozen=True, kw_only=True):
     structured: Any = None
     is_answer: bool = False
     agent_usage: tuple[ModelUsage, ...] = ()
+    pending: tuple[ToolUseBlock, ...] = ()
 
     @property
     def is_error(self) -> bool:
@@ -135,6 +136,7 @@ class RunTotals(Struct, kw_only=True):
     denials: list[dict[str, Any]] = field(default_factory=list)
     turns_without_edit: int = 0
     no_edit_nudge_emitted: bool = False
+    pending: tuple[ToolUseBlock, ...] = ()
     started_s: float = field(default_factory=perf_counter)
     clock: Callable[[], float] = perf_counter
 
@@ -157,6 +159,7 @@ class RunTotals(Struct, kw_only=True):
                 if event.stop.kind in REFUSALS and self.text == f"[{event.stop.message}]":
                     self.text = self.earlier_text  # our own note for the history is nobody's answer
                 self.turns += event.turns
+                self.pending = event.pending
                 self.usage += event.usage
                 self.turns_without_edit = event.turns_without_edit
                 self.no_edit_nudge_emitted = self.no_edit_nudge_emitted or event.no_edit_nudge_emitted
@@ -240,6 +243,7 @@ class RunTotals(Struct, kw_only=True):
             denials=tuple(self.denials),
             turns_without_edit=self.turns_without_edit,
             no_edit_nudge_emitted=self.no_edit_nudge_emitted,
+            pending=self.pending,
             agent_usage=() if self.costs is None else _since(self.agents_before, self.costs.by_agent()),
         )
 

@@ -12,18 +12,24 @@ from typing import TYPE_CHECKING, Any
 from caliban_agent_core.agent import Agent, Compacted
 from caliban_agent_core.compact.summary import is_reminder, is_summary
 from caliban_agent_core.overflow import cap_history
+from caliban_agent_core.turn import waiting_calls
 from caliban_common.errors import CalibanError
 from caliban_common.event import HistoryReplaced, MessageAdded
-from caliban_common.history import close_open_calls
+from caliban_common.history import close_open_calls, interrupted
 from caliban_common.hook import SessionStart
-from caliban_common.message import Message
+from caliban_common.message import Message, ToolUseBlock
+from caliban_common.text import plural
 from caliban_drive.conversation import Conversation, SessionParts
+from caliban_drive.notice import Notice
 from caliban_drive.result import RunTotals
 from caliban_drive.store import Store
 from caliban_drive.submission import Submission
 
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
+
+
+GIVEN_UP = "[not run: nobody approved this call, and the user went on]"
 
 
 class Session:
@@ -61,10 +67,16 @@ class Session:
             directory=options.overflow_dir,
             session_id=options.session_id,
         )
-        closed = close_open_calls(messages)
+        waits = {call.id for call in waiting_calls(messages)}
+        closed = messages if waits and waits <= {*parts.pending} else close_open_calls(messages)
         self._conversation = Conversation(agent, closed, start=start, parts=parts, store=store, prefix=prefix)
         if len(closed) != len(messages):
             self._conversation.record(MessageAdded(message=closed[-1], injected=True))
+
+    @property
+    def pending(self) -> tuple[ToolUseBlock, ...]:
+        """The calls that wait for a person: `resume` asks the approver about them, a prompt gives them up."""
+        return self._conversation.pending
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -100,9 +112,33 @@ class Session:
         """Continue the conversation with `prompt`: enter the result with `async with`, one at a time.
 
         The answer is made to fit `schema`. `totals` are those of earlier prompts that the same result
-        answers.
+        answers. Calls that waited for a person are given up.
         """
+        self._give_up()
         return Submission(self._conversation, prompt, schema, totals or self.totals())
+
+    def resume(self, *, schema: AnswerSchema | None = None, totals: RunTotals | None = None) -> Submission:
+        """Go on where calls wait for a person: they are judged again, and the approver is asked again.
+
+        Entered and read as what `submit` gives. Raises `RuntimeError` where nothing waits.
+        """
+        if not self.pending:
+            raise RuntimeError("no call of this conversation waits for a person")
+        return Submission(self._conversation, None, schema, totals or self.totals())
+
+    def _give_up(self) -> None:
+        """Answer the calls that waited, for the person went on without them."""
+        conversation = self._conversation
+        calls = conversation.pending
+        if not calls:
+            return
+        results = tuple(interrupted(call.id, GIVEN_UP) for call in calls)
+        message = Message(role="user", content=results, id=conversation.parts.new_id())
+        conversation.messages = (*conversation.messages, message)
+        conversation.record(MessageAdded(message=message, injected=True))
+        conversation.keep_pending(())
+        text = f"{plural(len(calls), 'call')} that waited for an approval: given up for this prompt"
+        conversation.report(Notice(subtype="approval_given_up", message=text))
 
     def totals(self) -> RunTotals:
         """The beginning of a result: nothing yet, and the time from now on."""

@@ -64,6 +64,10 @@ class Store(Protocol):
         """Remember what prompts begin with (digests by part), the list of tasks, whether plan mode is on."""
         ...
 
+    def note_pending(self, ids: tuple[str, ...]) -> None:
+        """Remember which calls of the last reply wait for a person."""
+        ...
+
     def transcript(self) -> tuple[Message, ...] | None:
         """All that was said, what was summarised too, but system messages; `None` if some of it is lost."""
         ...
@@ -150,6 +154,10 @@ class Recorder:
     def note(self, *, todos: tuple[Mapping[str, Any], ...] | None, plan_mode: bool | None) -> Notice | None:
         """Remember what a tool has changed of the session; what to tell a person when that failed."""
         return self._write(lambda store: store.note(todos=todos, plan_mode=plan_mode))
+
+    def note_pending(self, ids: tuple[str, ...]) -> Notice | None:
+        """Remember which calls wait for a person, likewise."""
+        return self._write(lambda store: store.note_pending(ids))
 
     def transcript(self) -> tuple[Message, ...] | None:
         """All that was ever said here, as far as there is a store that knows. Raises `CalibanError`."""

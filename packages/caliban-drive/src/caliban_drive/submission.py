@@ -56,11 +56,16 @@ class Submission:
     """One prompt: enter it with `async with`, read `events` to the end, then look at `result`.
 
     An answer that does not fit its schema is asked for again: then the events are those of several runs, one
-    after the other, each with its own `RunEnd`. Leaving early ends the prompt.
+    after the other, each with its own `RunEnd`. Leaving early ends the prompt. Without a prompt it goes on
+    with calls that wait for a person.
     """
 
     def __init__(
-        self, conversation: Conversation, prompt: Message, schema: AnswerSchema | None, totals: RunTotals
+        self,
+        conversation: Conversation,
+        prompt: Message | None,
+        schema: AnswerSchema | None,
+        totals: RunTotals,
     ) -> None:
         self._conversation = conversation
         self._prompt = prompt
@@ -192,11 +197,12 @@ class Submission:
         if isinstance(admitted, Stop):
             self._end_without_run(admitted)
             return admitted
-        admitted = (*self._conversation.news(), *admitted)
+        if self._prompt is not None:  # a reply whose calls are open is followed by their results
+            admitted = (*self._conversation.news(), *admitted)
         for message in admitted:
             if message is not self._prompt:
                 self._pending.append(MessageAdded(message=message, injected=True))
-        stop = await self._run_once(admitted)
+        stop = await self._run_once(admitted, resumes=self._prompt is None)
         if self._schema is None:
             return stop
         for _ in range(self._schema.max_repairs):
@@ -220,6 +226,8 @@ class Submission:
 
     async def _admit(self) -> tuple[Message, ...] | Stop:
         """What enters the history for the prompt, or why it does not; nothing was recorded yet."""
+        if self._prompt is None:
+            return ()
         if self._conversation.agent.hooks is None:
             return (self._prompt,)
         with self._judging:
@@ -231,14 +239,14 @@ class Submission:
         self._totals.add(end)
         self._pending.append(end)
 
-    async def _run_once(self, added: tuple[Message, ...]) -> Stop:
+    async def _run_once(self, added: tuple[Message, ...], *, resumes: bool = False) -> Stop:
         """One run that `added` begins: until its events are read, or the prompt is left."""
         conversation = self._conversation
         conversation.messages = (*conversation.messages, *added)
         for message in added:
             self._tell(conversation.recorder.record(MessageAdded(message=message)))
         self._recorded, self._spent, self._ended = list(conversation.messages), Usage(), False
-        run = conversation.run()
+        run = conversation.run(resumes=resumes)
         try:
             async with run:
                 self._read, self._run = anyio.Event(), run
@@ -260,6 +268,7 @@ class Submission:
             self._left = outcome.stop
         left = outcome.usage - self._spent
         self._tell(self._conversation.recorder.record_rest(outcome.messages, self._recorded, left))
+        self._conversation.keep_pending(tuple(call.id for call in outcome.pending))
 
     async def __aenter__(self) -> Submission:
         if self._task is not None:

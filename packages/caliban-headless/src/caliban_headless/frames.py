@@ -117,6 +117,11 @@ def warning_frame(event: Warned) -> dict[str, Any]:
     return {"type": "warning", "subtype": event.subtype, "message": event.message, "details": details}
 
 
+def control_frame(event: Warned, *, withdraws: bool) -> dict[str, Any]:
+    """`control_request` or `control_cancel_request`: a question to whoever reads, or one taken back."""
+    return {"type": "control_cancel_request" if withdraws else "control_request", **event.details}
+
+
 def discarded_frame(event: ReplyDiscarded) -> dict[str, Any]:
     """`warning/reply_discarded`: the deltas of the reply so far do not count, it starts again."""
     return {"type": "warning", "subtype": event.type, "message": event.reason, "details": {}}
@@ -165,6 +170,10 @@ def result_frame(result: PromptResult) -> dict[str, Any]:
         frame["structured_output"] = result.structured
     if result.is_error:
         frame |= _failure(result)
+    if result.pending:
+        from caliban_drive.pending import pending_data
+
+        frame["pending_approvals"] = [pending_data(call) for call in result.pending]
     frame["turns_without_edit"] = result.turns_without_edit
     frame["no_edit_nudge_emitted"] = result.no_edit_nudge_emitted
     return frame

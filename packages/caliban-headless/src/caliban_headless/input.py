@@ -32,6 +32,7 @@ from caliban_headless.errors import BadInput, HeadlessError, InputTooLarge, Miss
 from caliban_headless.stdin import Stdin
 
 if TYPE_CHECKING:
+    from caliban_headless.desk import HostDesk
     from caliban_images import MediaLimits
 
 MAX_TEXT_BYTES = 10 * 1024 * 1024
@@ -43,7 +44,7 @@ _FORM: Final = 'a prompt is sent as {"type":"user","content":"…"}'
 class PromptSource(Protocol):
     """Gives prompts. `last` is whether none will come after those already given."""
 
-    async def next(self) -> Message | Operation | None:
+    async def next(self) -> Message | Operation | Resumption | None:
         """The next prompt, waiting for it; `None` at the end. Raises `HeadlessError` for a bad one."""
         ...
 
@@ -73,12 +74,12 @@ class RunAtWork(Protocol):
 
 
 class OnePrompt:
-    """A source of a single prompt."""
+    """A source of a single prompt, or of what goes on without one."""
 
-    def __init__(self, prompt: Message) -> None:
-        self._prompt: Message | None = prompt
+    def __init__(self, prompt: Message | Resumption) -> None:
+        self._prompt: Message | Resumption | None = prompt
 
-    async def next(self) -> Message | None:
+    async def next(self) -> Message | Resumption | None:
         """The prompt, the first time."""
         prompt, self._prompt = self._prompt, None
         return prompt
@@ -95,10 +96,18 @@ class FrameSource:
     an `interrupt`, the end of one call by `stop_task`, a prompt with the priority `next`. A prompt with the
     priority `now` ends that run, and stands before those that wait. What is malformed ends the input: the
     frames before it are still answered. Images and PDFs are made to fit `media`, what the model takes when
-    their prompt's turn has come; without it they stay as they came.
+    their prompt's turn has come; without it they stay as they came. Answers go to the `desk` that asked.
     """
 
-    def __init__(self, stdin: Stdin, run: RunAtWork, media: Callable[[], MediaLimits] | None = None) -> None:
+    def __init__(
+        self,
+        stdin: Stdin,
+        run: RunAtWork,
+        media: Callable[[], MediaLimits] | None = None,
+        *,
+        desk: HostDesk | None = None,
+    ) -> None:
+        self._desk = desk
         self._media = media
         self._stdin = stdin
         self._run = run
@@ -120,6 +129,8 @@ class FrameSource:
         except HeadlessError as error:
             self._error = error
         self._ended = True
+        if self._desk is not None:
+            self._desk.close()
         self._tell()
 
     async def next(self) -> Message | Operation | None:
@@ -170,6 +181,9 @@ class FrameSource:
 
     async def _take(self, line: bytes) -> None:
         if not line.strip():
+            return
+        if self._desk is not None and (response := self._desk.response(line)) is not None:
+            self._desk.take(response)
             return
         match parse_frame(line):
             case InterruptFrame():
@@ -275,6 +289,10 @@ class Operation(Struct, frozen=True, kw_only=True):
     """What is to be done with the conversation, in its turn between two prompts."""
 
     name: Literal["compact", "undo_compaction"]
+
+
+class Resumption(Struct, frozen=True, kw_only=True):
+    """Go on with the calls that wait for a person: an answer to them stands in the place of a prompt."""
 
 
 class InterruptFrame(Struct, frozen=True, kw_only=True):

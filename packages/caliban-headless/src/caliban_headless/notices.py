@@ -54,6 +54,14 @@ MAX_NAME_CHARS = 80
 MAX_ARGUMENT_CHARS = 120
 
 
+REQUEST = "can_use_tool"
+WITHDRAWN = "can_use_tool_withdrawn"
+QUESTIONS = (REQUEST, WITHDRAWN)
+"""Notices that are questions to a program: frames of their own, and no line."""
+
+ANNOUNCED = ("auto_mode",)
+"""Warnings that say no more than what goes on: where that is not told, neither are they."""
+
 SPOKEN_TOO = (*UNFRAMED, "session_write_failed")
 """Warnings that stand on standard error beside frames: whoever watches must not learn too late of these."""
 
@@ -72,7 +80,7 @@ def print_notice(text: str) -> None:
 
 def show_notice(notice: Notice) -> None:
     """Say `notice` on standard error at once: what is reported while no prompt runs."""
-    if notice.subtype != "status" or _is_watched():
+    if notice.subtype not in QUESTIONS and (notice.subtype != "status" or _is_watched()):
         print_notice(line(notice.message, advice(notice.hint, notice.remedy)))
 
 
@@ -122,7 +130,7 @@ class Notices:
             case ReplyDiscarded():
                 return line(f"the reply starts again: {one_line(event.reason)}")
             case Warned():
-                return _warning(event)
+                return "" if event.subtype in ANNOUNCED and not self._announce else _warning(event)
             case HistoryReplaced():
                 return _shortened(event)
             case ChildEvent():
@@ -157,6 +165,12 @@ class Notices:
         if self._framed:
             return ""
         failure = line(_words(result), result_advice(result)) if result.is_error else ""
+        if result.pending:
+            from caliban_headless.pending import pending_line
+
+            failure += "".join(map(pending_line, result.pending))
+            go_on = f"{self._resume or 'caliban -r SESSION'} -p --approve CALL, or --reject CALL"
+            failure += f"hint: {go_on}\n"
         return failure + (self._summary(result) if self._announce and result.turns else "")
 
     def _summary(self, result: PromptResult) -> str:

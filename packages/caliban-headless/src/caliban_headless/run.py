@@ -18,7 +18,7 @@ from caliban_drive.submission import CANCELLED, Submission
 from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError, OutputClosed, OutputFailed
 from caliban_headless.frames import Init
-from caliban_headless.input import Operation, PromptSource
+from caliban_headless.input import Operation, PromptSource, Resumption
 from caliban_headless.notices import Notices, line, print_notice
 from caliban_headless.output import Output
 
@@ -130,14 +130,18 @@ class Driver:
                 if self._cancelled or (last and result.subtype != "cancelled"):
                     return code
 
-    async def _next(self, source: PromptSource) -> Message | Operation | None:
+    async def _next(self, source: PromptSource) -> Message | Operation | Resumption | None:
         with anyio.CancelScope() as self._waiting:
             if self._cancelled:
                 return None
             return await source.next()
         return None
 
-    async def _answer(self, prompt: Message) -> PromptResult:
+    async def _answer(self, prompt: Message | Resumption) -> PromptResult:
+        if isinstance(prompt, Resumption):
+            async with self._session.resume(schema=self._schema, totals=self._owed()) as submission:
+                await self._show(submission)
+            return submission.result
         prompt = masked_message(prompt, self._masker)
         self._output.write(self._encoder.prompt(prompt))
         async with self._session.submit(prompt, schema=self._schema, totals=self._owed()) as submission:

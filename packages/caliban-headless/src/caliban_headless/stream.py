@@ -38,7 +38,7 @@ from caliban_common.usage import Usage
 from caliban_drive.result import PromptResult
 from caliban_headless import frames
 from caliban_headless.frames import Init
-from caliban_headless.notices import UNFRAMED
+from caliban_headless.notices import QUESTIONS, UNFRAMED, WITHDRAWN
 
 
 class StreamOptions(Struct, frozen=True, kw_only=True):
@@ -113,7 +113,7 @@ class StreamEncoder:
             case ReplyDiscarded():
                 return frames.discarded_frame(event) if self._options.partial else None
             case Warned():
-                return None if event.subtype in UNFRAMED else frames.warning_frame(event)
+                return _warned(event)
             case HookFired():
                 return frames.hook_frame(event) if self._options.hooks else None
             case TaskChanged():
@@ -162,6 +162,12 @@ class StreamEncoder:
 
 def _line(frame: dict[str, Any]) -> bytes:
     return dumps(frame) + b"\n"
+
+
+def _warned(event: Warned) -> dict[str, Any] | None:
+    if event.subtype in QUESTIONS:
+        return frames.control_frame(event, withdraws=event.subtype == WITHDRAWN)
+    return None if event.subtype in UNFRAMED else frames.warning_frame(event)
 
 
 def _delta(kind: str, text: str) -> bytes:

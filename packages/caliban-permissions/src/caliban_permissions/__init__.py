@@ -2,9 +2,10 @@
 
 from caliban_permissions.engine import Engine
 from caliban_permissions.errors import PermissionsError, RuleError
-from caliban_permissions.explain import Explanation, MatchedRule, Part
+from caliban_permissions.explanation import Explanation, MatchedRule, Part
 from caliban_permissions.remedy import RemedyWords
 from caliban_permissions.rules.rule import Rule, RuleSet, Scope, parse_rules
+from caliban_permissions.walk import explain
 
 __all__ = [
     "Engine",
@@ -17,5 +18,6 @@ __all__ = [
     "RuleError",
     "RuleSet",
     "Scope",
+    "explain",
     "parse_rules",
 ]

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from caliban_common.permission import Action, DecidedBy, Decision, PermissionMode
 from caliban_common.tool import ToolSpec
 from caliban_permissions.characters import refused_text
-from caliban_permissions.explain import Explanation, parts_of
+from caliban_permissions.explanation import Explanation, parts_of
 from caliban_permissions.facts import JudgedTool
 from caliban_permissions.judge import bound, judge_call, judge_claims
 from caliban_permissions.judgement import HumanOnly, Judgement, refusal, strictest
@@ -64,7 +64,6 @@ class Engine:
         auto_allow_read_only: bool = True,
         words: RemedyWords = LIBRARY_WORDS,
     ) -> None:
-        self.rules = rules
         self.mode: PermissionMode = _unasked(mode) if auto_allow else mode
         self.interactive = interactive
         self._auto_allow = auto_allow
@@ -72,7 +71,7 @@ class Engine:
         self._place = PathContext.of(workspace, cwd, home or Path.home(), roots, search_path)
         self._vouched = {spec.name: JudgedTool(spec, vouched=True) for spec in vouched}
         known = self._vouched.values()
-        self._chain = RuleChain(rules, self._place, known)
+        self._take(rules)
         self._policy = RuleChain(RuleSet(managed=rules.managed), self._place, known)
         self._sandboxed = sandboxed
         self._reads_free = auto_allow_read_only
@@ -115,7 +114,31 @@ class Engine:
             match=judgement.match,
             by=_decided_by(judgement, verdict, self.mode),
             updated_input=printed,
+            suggestions=self._lasting(judged, args, judgement) if verdict.action == "ask" else (),
         )
+
+    def allowed(self, tool: ToolSpec, args: Mapping[str, Any], reason: str, *, by: DecidedBy) -> Decision:
+        """An allow of a call by somebody else than the rules, who let it be asked about; it runs as read."""
+        judged = self._judged(tool)
+        judgement, _ = self._verdict(judged, args)
+        printed = self._printed(judged, args, judgement)
+        return Decision(
+            action="allow",
+            reason=reason,
+            rule=judgement.rule,
+            match=judgement.match,
+            by=by,
+            updated_input=printed,
+        )
+
+    def with_answers(self, rules: Iterable[Rule]) -> Engine:
+        """The same engine with rules that a person made in this session, above all others.
+
+        An allow among them lifts what asks, and no deny that is written.
+        """
+        other = copy(self)
+        other._take(replace(self.rules, runtime=(*rules, *self.rules.runtime)))
+        return other
 
     def explain(self, tool: ToolSpec, args: Mapping[str, Any]) -> Explanation:
         """Everything behind the verdict, before interactivity."""
@@ -123,21 +146,25 @@ class Engine:
         judgement, verdict = self._verdict(judged, args)
         chain = self._policy if self.mode == "disabled" else self._chain
         return Explanation(
-            verdict=verdict.action,
+            action=verdict.action,
             reason=verdict.reason or verdict.note,
             rule=judgement.rule,
+            match=judgement.match,
+            by=_decided_by(judgement, verdict, self.mode),
+            updated_input=self._printed(judged, args, judgement) if verdict.action == "allow" else None,
             mode=self.mode,
             parts=parts_of(judgement, chain, self._clock()),
             opaque=judgement.opaque,
             human_only=tuple(only.text for only in judgement.human_only if only.kind != "outside"),
-            suggestions=suggest(judged, args, self._place, judgement) if verdict.action == "ask" else (),
+            guards=tuple((only.kind, only.text) for only in judgement.human_only),
+            suggestions=self._lasting(judged, args, judgement) if verdict.action == "ask" else (),
             layers=chain.layers(),
         )
 
     def suggest(self, tool: ToolSpec, args: Mapping[str, Any]) -> tuple[str, ...]:
         """The patterns that "always allow" would write for this call; none where no rule should last."""
         judged = self._judged(tool)
-        return suggest(judged, args, self._place, self._verdict(judged, args)[0])
+        return self._lasting(judged, args, self._verdict(judged, args)[0])
 
     def may_read(self, path: str) -> bool:
         """Whether no deny or ask rule for Read means this path: what search tools may show of it."""
@@ -156,13 +183,31 @@ class Engine:
         now = self._clock()
         return not any(_denies_all(chain, tool.name, now) for chain in (self._chain, self._policy))
 
+    def _lasting(self, tool: JudgedTool, args: Mapping[str, Any], judgement: Judgement) -> tuple[str, ...]:
+        """The suggestions, where the call would run with them: none that a floor makes idle."""
+        patterns = suggest(tool, args, self._place, judgement)
+        if not patterns:
+            return ()
+        rules = (Rule(pattern=pattern, action="allow") for pattern in patterns)
+        lasting = self.with_answers(rules)._verdict(tool, args)[1].action == "allow"
+        return patterns if lasting else ()
+
     def _would_allow(self, tool: ToolSpec, args: Mapping[str, Any], allow: tuple[str, ...]) -> bool:
         """Whether the call would run with more allow rules than this engine was given."""
         other = copy(self)
         rules = tuple(Rule(pattern=pattern, action="allow") for pattern in allow)
-        other.rules = replace(self.rules, cli=(*self.rules.cli, *rules))
-        other._chain = RuleChain(other.rules, self._place, self._vouched.values())
+        other._take(replace(self.rules, cli=(*self.rules.cli, *rules)))
         return other._verdict(other._judged(tool), args)[1].action == "allow"
+
+    def _take(self, rules: RuleSet) -> None:
+        """Judge by `rules`. What a person allowed in the session is left out of `_written`."""
+        known = self._vouched.values()
+        self.rules = rules
+        self._chain = RuleChain(rules, self._place, known)
+        lasting = tuple(rule for rule in rules.runtime if rule.action != "allow")
+        differs = len(lasting) != len(rules.runtime)
+        written = replace(rules, runtime=lasting)
+        self._written = RuleChain(written, self._place, known) if differs else self._chain
 
     def _judged(self, spec: ToolSpec) -> JudgedTool:
         # By identity first: to compare two equal specs takes 2 µs, and a JudgedTool made anew as much again.
@@ -185,7 +230,9 @@ class Engine:
             if judgement.explicit or (judgement.action == "deny"):
                 return judgement, ModeVerdict(judgement.action, judgement.reason)
             return judgement, ModeVerdict("allow", "", "permissions are disabled")
-        judgement = self._judge(tool, args, self._chain)
+        judgement = self._judge(tool, args, self._written)
+        if self._written is not self._chain and judgement.action != "deny":
+            judgement = self._judge(tool, args, self._chain)  # an answer lifts what asks, and no deny
         if self.mode == "plan" and judgement.action != "deny":
             judgement = _in_plan(tool, judgement, may_leave=self._plan_is_own and not self.interactive)
         return judgement, apply_mode(judgement, self.mode, tool, sandboxed=self._sandboxed)

@@ -3,6 +3,7 @@
     CalibanError
     └── PermissionsError
         ├── RuleError        a rule, or the block that holds it, lacks the documented shape
+        ├── BadVerdict       the classifier of the auto mode gave no verdict
         ├── ImportRefused    a file of another harness holds no rules that could be taken
         └── AuditFailed      the log of decisions cannot be written
 
@@ -17,6 +18,10 @@ from caliban_common.errors import CalibanError
 
 class PermissionsError(CalibanError):
     """The root of this package's errors."""
+
+
+class BadVerdict(PermissionsError):
+    """An answer of the classifier is none that could be taken."""
 
 
 class ImportRefused(PermissionsError):

@@ -70,6 +70,12 @@ class Judgement(NamedTuple):
         return tuple(dict.fromkeys(only for part in self.parts for only in part.human_only))
 
     @property
+    def asked_reason(self) -> str:
+        """Why it is asked about, with what only a person may approve in any part: the file behind a link."""
+        others = dict.fromkeys(only.text for only in self.human_only if only.text not in self.reason)
+        return f"{self.reason} ({'; '.join(others)})" if others and self.action == "ask" else self.reason
+
+    @property
     def human_only_reason(self) -> str:
         """What only a person can approve, as the end of a sentence."""
         reasons = dict.fromkeys(only.text for only in self.human_only if only.kind != "outside")

@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from caliban_common.permission import Action, PermissionMode
 from caliban_permissions.facts import JudgedTool
 from caliban_permissions.judgement import HumanOnlyKind, Judgement
 from caliban_permissions.names import PLAN_LEAVER
+
+CYCLE: Final[tuple[PermissionMode, ...]] = (
+    "default",
+    "acceptEdits",
+    "plan",
+    "auto",
+    "dontAsk",
+    "bypassPermissions",
+)
+"""The modes in the order in which one key goes through them."""
+
+CHIPS: Final[Mapping[PermissionMode, str]] = MappingProxyType(
+    {
+        "acceptEdits": "✎ accept edits",
+        "plan": "📋 plan",
+        "auto": "🤖 auto",
+        "dontAsk": "⏭ don't ask",
+        "bypassPermissions": "⚠ bypass",
+        "disabled": "⚠ no permissions",
+    }
+)
+"""What a line of status calls each mode but `default`."""
+
+LATCHED: Final = "bypassPermissions was not allowed when the session began; the mode is default"
 
 _BYPASS_KEEPS: frozenset[HumanOnlyKind] = frozenset({"catastrophic", "managed"})
 
@@ -18,6 +44,27 @@ class ModeVerdict(NamedTuple):
     action: Action
     reason: str
     note: str = ""
+
+
+class NextMode(NamedTuple):
+    """The mode after another one; `warning` is for the person who wanted a mode that is not to be had."""
+
+    mode: PermissionMode
+    warning: str = ""
+
+
+def next_mode(mode: PermissionMode, *, may_bypass: bool) -> NextMode:
+    """The mode that follows `mode` in `CYCLE`, round and round.
+
+    Without the latch (`may_bypass`: it was asked for at the start, and no setting enforces the rules) what
+    would be bypassPermissions is default, with a warning. Without permissions there is nothing to go through.
+    """
+    if mode == "disabled":
+        return NextMode(mode, "permissions are disabled for this run")
+    following = CYCLE[(CYCLE.index(mode) + 1) % len(CYCLE)]
+    if following == "bypassPermissions" and not may_bypass:
+        return NextMode("default", LATCHED)
+    return NextMode(following)
 
 
 def plan_refusal(tool: JudgedTool, *, can_ask: bool) -> str | None:
@@ -48,7 +95,7 @@ def apply_mode(
             pass
     if sandboxed and tool.command is not None and not human_only and not judgement.explicit:
         return ModeVerdict("allow", "", "sandboxed")
-    return ModeVerdict("ask", judgement.reason)
+    return ModeVerdict("ask", judgement.asked_reason)
 
 
 def _unasked(judgement: Judgement) -> ModeVerdict:

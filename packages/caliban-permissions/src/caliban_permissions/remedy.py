@@ -73,7 +73,7 @@ def headless_reason(
 ) -> str:
     """The reason of a deny that was an ask, with the least permissive remedy first."""
     remedy = _remedy(judgement, suggestions, trial, words)
-    return f"{judgement.reason}. Nobody can be asked here. {remedy}"
+    return f"{judgement.asked_reason}. Nobody can be asked here. {remedy}"
 
 
 def _remedy(judgement: Judgement, suggestions: tuple[str, ...], trial: Trial, words: RemedyWords) -> str:

@@ -45,6 +45,7 @@ def encode(ledger: SessionLog) -> bytes:
         "message_count": len(ledger.entries),
         "preview": _preview(ledger.entries),
         "journal_seq": ledger.sequence,
+        **({"pending": list(ledger.pending)} if ledger.pending else {}),
         **({"prefix": dict(ledger.prefix)} if ledger.prefix else {}),
         **ledger.extra,
         "todos": list(ledger.todos),

@@ -45,6 +45,7 @@ class SessionLog:
         self.usage: Usage = Usage()
         self.todos: tuple[Mapping[str, Any], ...] = ()
         self.plan_mode = False
+        self.pending: tuple[str, ...] = ()
         self.forked_from: ForkOrigin | None = None
         self.extra: dict[str, Any] = {}
         self.sequence: int = 0
@@ -166,6 +167,7 @@ class SessionLog:
             total_usage=self.usage,
             todos=self.todos,
             plan_mode=self.plan_mode,
+            pending=self.pending,
             forked_from=self.forked_from,
             warnings=tuple(self.warnings),
         )

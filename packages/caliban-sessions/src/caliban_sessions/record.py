@@ -20,6 +20,10 @@ Prefix: TypeAlias = Annotated[Mapping[Digest, Digest], Meta(max_length=1000)]
 """What prompts begin with: a larger table is not ours."""
 
 
+PendingCalls: TypeAlias = Annotated[tuple[Annotated[str, Meta(max_length=300)], ...], Meta(max_length=1000)]
+"""Ids of calls of the last reply that wait for a person."""
+
+
 class SessionFacts(Struct, frozen=True, kw_only=True):
     """What the session file says once and the records of the journal say again when it changes."""
 
@@ -29,6 +33,7 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
     prefix: Prefix | None = None
     plan_mode: bool | None = None
     todos: tuple[Mapping[str, Any], ...] | None = None
+    pending: PendingCalls | None = None
 
 
 class SessionFile(SessionFacts, frozen=True, kw_only=True):

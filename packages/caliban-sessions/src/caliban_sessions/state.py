@@ -32,8 +32,9 @@ class SessionState(Struct, frozen=True, kw_only=True):
     (`id`, `content`, `status`). `prefix` is what the last prompt began with, as short digests by part.
     `forked_from` names the session that this one was forked from, `workspace` the directory it was last used
     in. Nothing in here carries authority: a file can be edited, so rules and addresses never come from a
-    session, nor a mode that allows more: `plan_mode` only forbids. `warnings` name what was damaged on disk
-    and what was done about it; they do not count when two states are compared.
+    session, nor a mode that allows more: `plan_mode` only forbids, and `pending` are ids of calls that wait
+    for a person. `warnings` name what was damaged on disk and what was done about it; they do not count when
+    two states are compared.
     """
 
     name: str
@@ -48,6 +49,7 @@ class SessionState(Struct, frozen=True, kw_only=True):
     total_usage: Usage = field(default_factory=Usage)
     todos: tuple[Mapping[str, Any], ...] = ()
     plan_mode: bool = False
+    pending: tuple[str, ...] = ()
     forked_from: ForkOrigin | None = None
     warnings: tuple[str, ...] = ()
 

@@ -156,6 +156,12 @@ class SessionWriter:
             self._ledger.note(SessionFacts(**facts))
             self._write("note", facts)
 
+    def note_pending(self, ids: tuple[str, ...]) -> None:
+        """Remember which calls of the last reply wait for a person. Raises `SessionWriteError`."""
+        if ids != self._ledger.pending:
+            self._ledger.note(SessionFacts(pending=ids))
+            self._write("note", {"pending": ids})
+
     def close(self) -> None:
         """Fold the journal into the session file and let the next writer in. Does nothing the second time.
 

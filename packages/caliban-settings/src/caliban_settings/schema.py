@@ -61,15 +61,13 @@ SCHEMA: Final[tuple[Key, ...]] = (
         path="model_overrides.fast-classifier",
         form=TEXT,
         scopes=PERSON,
-        doc="The model that judges tool calls.",
-        later="the classifier of the auto mode is",
+        doc="The model that judges tool calls in the auto mode.",
     ),
     Key(
         path="model_overrides.fast_classifier",
         form=TEXT,
         scopes=PERSON,
         doc="The same, by the router's name.",
-        later="the classifier of the auto mode is",
     ),
     Key(
         path="budget.soft_ratio",

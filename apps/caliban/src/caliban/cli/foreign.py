@@ -51,7 +51,6 @@ FLAGS: Final[Mapping[str, str]] = MappingProxyType(
         "--force": _YES,
         "--full-auto": _YES,
         "--auto-approve": _YES,
-        "--approve": _YES,
         "--allow-all": "--auto-allow",
         "--allow-all-tools": "--auto-allow",
         "--approval-mode": _MODE,

@@ -223,6 +223,21 @@ GROUPS: Final = (
                 variable="CALIBAN_DISABLE_AUTO_MODE",
                 help="auto mode asks instead of classifying",
             ),
+            flag(
+                "--permission-prompt-tool",
+                type=words,
+                metavar="NAME",
+                help="who is asked: stdio, the program that reads and writes stream-json",
+            ),
+            switch("--defer-approvals", help="leave calls that would be asked about in the session"),
+            flag(
+                "--approve",
+                type=words,
+                action="append",
+                metavar="CALL",
+                help="with -r: run the call that waits there, named as its run has printed it",
+            ),
+            flag("--reject", type=words, action="append", metavar="CALL", help="with -r: deny it"),
         ),
     ),
     Group(
@@ -266,7 +281,6 @@ GROUPS: Final = (
 
 LATER_FLAGS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "--permission-prompt-tool": "MCP servers are not part of this version",
         "--mcp-oauth-port": "MCP servers are not part of this version",
         "--mcp-config": "MCP servers are not part of this version",
         "--bg": "background agents are not part of this version",

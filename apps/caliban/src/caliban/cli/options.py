@@ -109,6 +109,15 @@ class PermissionOptions(Struct, frozen=True, kw_only=True):
     auto_allow: bool = False
     allow_dangerously_skip_permissions: bool = False
     disable_auto_mode: bool = False
+    permission_prompt_tool: str | None = None
+    defer_approvals: bool = False
+    approve: tuple[str, ...] = ()
+    reject: tuple[str, ...] = ()
+
+    @property
+    def answers(self) -> bool:
+        """Whether the run goes on with calls that wait, in the place of a prompt."""
+        return bool(self.approve or self.reject)
 
 
 class ExtensionOptions(Struct, frozen=True, kw_only=True):

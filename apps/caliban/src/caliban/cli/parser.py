@@ -23,7 +23,7 @@ from caliban.cli.options import (
     SystemOptions,
     WorkspaceOptions,
 )
-from caliban.errors import UsageError
+from caliban.errors import ConfigError, UsageError
 from caliban_common.near import did_you_mean
 from caliban_common.text import one_line
 
@@ -170,6 +170,52 @@ def _check(options: Options) -> None:
     _check_output(options.output)
     if input_format(options.output.input_format).is_framed:
         _check_frames(options.prompt)
+    if rules.answers or rules.defer_approvals:
+        _check_later(options)
+    if rules.permission_prompt_tool is not None:
+        _check_asked(rules.permission_prompt_tool, options)
+
+
+def _check_later(options: Options) -> None:
+    """Refuse answers without a session, or beside a prompt, and calls left where nobody finds them."""
+    rules, session = options.permissions, options.session
+    flags = "--approve and --reject" if rules.answers else "--defer-approvals"
+    if session.no_save:
+        raise UsageError(f"{flags} need a session that is saved: leave --no-save out")
+    if session.record is not None:
+        raise UsageError(f"--record cannot keep answers that come later: leave it or {flags} out")
+    if rules.permission_prompt_tool is not None:
+        raise UsageError(f"{flags} contradict --permission-prompt-tool, whose answers come at once")
+    if input_format(options.output.input_format).is_framed:
+        raise UsageError(f"{flags} are for one prompt, and --input-format stream-json brings several")
+    if not rules.answers:
+        return
+    if session.fork_session or (session.resume is None and not session.continue_session):
+        raise UsageError(
+            f"{flags} answer for a call that waits in a session", hint="caliban -r SESSION -p --approve CALL"
+        )
+    prompt = options.prompt
+    if prompt.is_given or prompt.print_prompt or prompt.images:
+        raise UsageError(f"{flags} stand in the place of a prompt: leave the prompt out")
+
+
+def _check_asked(name: str, options: Options) -> None:
+    """Refuse whoever cannot be asked."""
+    if name.startswith("mcp__"):
+        raise ConfigError(
+            f"--permission-prompt-tool {name}: MCP servers are not part of this version",
+            hint="stdio asks the program that reads and writes stream-json",
+        )
+    if name != "stdio":
+        raise UsageError(f"--permission-prompt-tool {name!r} is nobody to be asked", hint="it can be stdio")
+    framed = input_format(options.output.input_format).is_framed
+    if not framed or not output_format(options.output.output_format).holds_notices:
+        raise UsageError(
+            "--permission-prompt-tool stdio asks in frames",
+            hint="add --input-format stream-json --output-format stream-json",
+        )
+    if options.session.record is not None:
+        raise UsageError("--record cannot keep what --permission-prompt-tool answers: leave one of them out")
 
 
 def _check_output(options: OutputOptions) -> None:

@@ -85,10 +85,11 @@ _VERBS: Final = (
         "perms explain",
         "the same, with every rule that matched and why one won",
         "caliban.commands.perms:explain",
-        flags=(*_CALL, *_PLACE, *_RULES),
+        flags=(*_CALL, switch("--json", help="one JSON object"), *_PLACE, *_RULES),
         usage="TOOL [JSON]",
-        description="Say what the permission rules decide about a call, and why. "
-        "Exit: 0 allow, 1 deny, 2 ask.",
+        description="Say what the permission rules decide about a call, and why: leaf by leaf, with what "
+        "cannot be read off it, every rule that matched, the mode and the guards. Exit: 0 allow, 1 deny, "
+        "2 ask.",
     ),
     Subcommand(
         "perms add",

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from caliban.cli.foreign import TOOLS
 from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
@@ -24,6 +26,7 @@ from caliban_common.near import nearest
 from caliban_common.permission import Action
 from caliban_common.text import clean, one_line
 from caliban_common.tool import ToolSpec
+from caliban_drive.notice import Notice
 from caliban_permissions import Engine, Explanation, MatchedRule
 from caliban_permissions.names import guide_spec
 from caliban_tools_builtin import builtin_specs
@@ -51,6 +54,10 @@ def test(invocation: Invocation) -> int:
 def explain(invocation: Invocation) -> int:
     """Judge one call, and say why."""
     explanation = _explained(invocation)
+    if invocation.values["json"]:
+        from caliban.commands.explained import as_json
+
+        return write_out(as_json(explanation)) or EXITS[explanation.verdict]
     return write_out(clean(_full(explanation)).encode()) or EXITS[explanation.verdict]
 
 
@@ -84,7 +91,42 @@ class _Judge:
             hint = f"did you mean {meant}? " if meant else ""
             complain(f"caliban: there is no tool {one_line(tool.name, max_chars=80)} in this version\n")
             complain(f"hint: {hint}the verdict is that on a tool of an installed package\n")
-        return engine.explain(tool, canonical_arguments(tool, arguments))
+        given = canonical_arguments(tool, arguments)
+        explanation = engine.explain(tool, given)
+        if (
+            explanation.action != "ask"
+            or engine.mode != "auto"
+            or self._options.permissions.disable_auto_mode
+        ):
+            return explanation
+        return self._in_auto_mode(engine, tool, given, explanation)
+
+    def _in_auto_mode(
+        self, engine: Engine, tool: ToolSpec, arguments: Mapping[str, Any], plain: Explanation
+    ) -> Explanation:
+        """What the lists of the auto mode make of an ask; nobody's model is asked here."""
+        from caliban.compose.asking.lists import read_auto_lists
+        from caliban_permissions.auto.judge import AutoJudge
+
+        lists = read_auto_lists(self._options.settings, self._workspace, _say)
+        ruling = AutoJudge(engine, lists).judge(tool, arguments)
+        decision = ruling.decision
+        words = {"open": "its model would be asked", "person": "only a person may answer it"}
+        auto = words.get(ruling.standing, "one of its lists decides")
+        return replace(
+            plain,
+            action=decision.action,
+            reason=decision.reason,
+            rule=decision.rule,
+            by=decision.by,
+            updated_input=decision.updated_input,
+            suggestions=decision.suggestions,
+            auto=auto,
+        )
+
+
+def _say(notice: Notice) -> None:
+    complain(f"caliban: {notice.message}\n")
 
 
 def _explained(invocation: Invocation) -> Explanation:
@@ -128,6 +170,7 @@ def _rule_line(rule: MatchedRule) -> str:
 
 def _full(explanation: Explanation) -> str:
     lines = [_line(explanation).rstrip(), f"mode: {explanation.mode}"]
+    lines += [f"auto mode: {explanation.auto}"] if explanation.auto else []
     if explanation.reason and explanation.verdict == "allow":
         lines.append(f"reason: {explanation.reason}")
     for part in explanation.parts:
@@ -136,5 +179,8 @@ def _full(explanation: Explanation) -> str:
         lines.extend(_rule_line(rule) for rule in part.matched if rule.scope != "default")
     lines.extend(f"cannot be read off the text: {text}" for text in explanation.opaque)
     lines.extend(f"a person must decide: {text}" for text in explanation.human_only)
+    lines.extend(f"guard: {kind}: {text}" for kind, text in explanation.guards)
+    if explanation.updated_input is not None:
+        lines.append(f"it would run as: {json.dumps(explanation.updated_input, ensure_ascii=False)}")
     lines.extend(f"a rule that would allow it: {text}" for text in explanation.suggestions)
     return "\n".join(lines) + "\n"

@@ -47,7 +47,8 @@ from caliban_provider.request import nearest_effort
 from caliban_settings import Settings
 
 if TYPE_CHECKING:
-    from caliban_agent_core.ports import Approver
+    from caliban.compose.asking.rules import AutoMode
+    from caliban_agent_core.ports import Approver, Rules
     from caliban_agent_core.toolsearch.active import ActiveTools
     from caliban_drive.structured import AnswerSchema
     from caliban_images import MediaLimits
@@ -82,6 +83,7 @@ class App(Struct, frozen=True, kw_only=True):
     masker: Masker
     strict_media: bool = True
     wiring: Wiring = USUAL
+    auto: AutoMode | None = None
 
     def media(self) -> MediaLimits:
         """What the model takes of images and PDFs."""
@@ -98,7 +100,7 @@ class App(Struct, frozen=True, kw_only=True):
         shape = schema.native if schema is not None else None
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
         limits = replace(limits, masker=self.masker, strict_media=self.strict_media)
-        rules = self.permissions if approver is None else self.permissions.asking()
+        rules = self._rules(asks=approver is not None)
         judges = build_judges(self.wiring.rules(rules), self.hooks, approver, self.permissions.log)
         limits, new_id = self.wiring.options(limits), self.wiring.new_id
         session = Session(
@@ -113,6 +115,7 @@ class App(Struct, frozen=True, kw_only=True):
                 reporter=self.reporter,
                 new_id=new_id,
                 news=self.wiring.news(self.board.news),
+                pending=saved.pending,
             ),
         )
         self._install_system(session, schema)
@@ -122,6 +125,14 @@ class App(Struct, frozen=True, kw_only=True):
         if saved.plan_mode and not self.permissions.plan_mode:
             session.note(plan_mode=False)
         return session
+
+    def _rules(self, *, asks: bool) -> Rules:
+        """The rules of a session; in the auto mode what they leave open is answered before a person is."""
+        if self.auto is None:
+            return self.permissions.asking() if asks else self.permissions
+        from caliban.compose.asking.rules import AutoRules
+
+        return AutoRules(self.permissions, self.auto, interactive=asks)
 
     def _offered(self, judges: Judges) -> ToolSource:
         """The tools of a session. What it finds of deferred ones is its own, and ends with it."""
@@ -188,7 +199,9 @@ async def open_app(
     permissions = _permissions(options, settings, workspace, sessions.saved, kinds, reporter)
     permissions.log = build_log(settings, host.masker, reporter) if wiring.logs else None
     costs = _costs(options, settings, host)
+    classifies = permissions.mode == "auto" and not options.permissions.disable_auto_mode
     asked = _model_inputs(options, settings, host, workspace, sessions.saved)
+    asked = replace(asked, classifies=classifies)
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
     model = _wired(plain, host, tasks, wiring)
     tools = ToolInputs(
@@ -220,7 +233,20 @@ async def open_app(
             masker=host.masker,
             strict_media=is_strict(host.environ),
             wiring=wiring,
+            auto=_auto(options, workspace, plain, host, reporter) if classifies else None,
         )
+
+
+def _auto(options: Options, workspace: Path, model: ResolvedModel, host: Host, report: Report) -> AutoMode:
+    """The auto mode of the run; its model is told no secret. Raises `ConfigError`."""
+    from caliban.compose.asking.classifier import Classifier
+    from caliban.compose.asking.lists import read_auto_lists
+    from caliban.compose.asking.rules import AutoMode
+
+    lists = read_auto_lists(options.settings, workspace, report)
+    judge = model if model.classifier is None else model.classifier()
+    provider = MaskedProvider(judge.provider, host.masker)
+    return AutoMode(lists, Classifier(provider=provider, model=judge.model), report)
 
 
 @asynccontextmanager

@@ -35,7 +35,8 @@ class SessionModel(Struct, frozen=True, kw_only=True):
 class ModelInputs(Struct, frozen=True, kw_only=True):
     """Flags, settings, session and the host, and where routes may be written.
 
-    `sources` say whether the routes of a repository count, and whether a file is looked for at all.
+    `sources` say whether the routes of a repository count, and whether a file is looked for at all;
+    `classifies` that a model is to judge calls.
     """
 
     options: ModelOptions = ModelOptions()
@@ -44,6 +45,7 @@ class ModelInputs(Struct, frozen=True, kw_only=True):
     workspace: Path
     sources: SettingsOptions = SettingsOptions()
     session: SessionModel | None = None
+    classifies: bool = False
 
     @property
     def wanted(self) -> ModelOptions:

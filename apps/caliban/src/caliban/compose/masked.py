@@ -168,6 +168,10 @@ class MaskedStore:
         """See `Store`."""
         self._inner.note(prefix=prefix, todos=masked_data(todos, self._masker), plan_mode=plan_mode)
 
+    def note_pending(self, ids: tuple[str, ...]) -> None:
+        """See `Store`."""
+        self._inner.note_pending(ids)
+
     def transcript(self) -> tuple[Message, ...] | None:
         """See `Store`."""
         return self._inner.transcript()

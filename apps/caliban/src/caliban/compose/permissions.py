@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.cli.options import PermissionOptions
@@ -20,7 +21,14 @@ from caliban_common.tool import ToolSpec
 from caliban_settings import Settings
 
 if TYPE_CHECKING:
-    from caliban_permissions import Engine, RuleSet
+    from caliban_permissions import Engine, Rule, RuleSet
+
+
+class ModeLatches(Struct, frozen=True, kw_only=True):
+    """Which modes the run may go to that are not open to every run."""
+
+    bypass: bool = False
+    auto: bool = False
 
 
 class Permissions:
@@ -31,8 +39,16 @@ class Permissions:
     `log` hears of what is decided about the calls of every agent.
     """
 
-    def __init__(self, mode: PermissionMode, make: Callable[[], Engine], *, ruled: bool) -> None:
+    def __init__(
+        self,
+        mode: PermissionMode,
+        make: Callable[[], Engine],
+        *,
+        ruled: bool,
+        latches: ModeLatches | None = None,
+    ) -> None:
         self.mode = mode
+        self.latches = latches or ModeLatches()
         self._own = mode
         self._make = make
         self._engine = make() if ruled else None
@@ -58,6 +74,26 @@ class Permissions:
         before: PermissionMode = "default" if self._own == "plan" else self._own
         self._engine = self.engine.in_mode("plan" if on else before, own=on)
         self.mode = self._engine.mode if on else before
+
+    def bars_mode(self, mode: PermissionMode) -> str | None:
+        """Why the run cannot go to `mode`, or `None`."""
+        if self.mode == "disabled":
+            return "permissions are disabled for this run"
+        if mode == "bypassPermissions" and not self.latches.bypass:
+            return "bypassPermissions was not allowed when the run began"
+        if mode == "auto" and not self.latches.auto:
+            return "the auto mode was not prepared when the run began"
+        return None
+
+    def set_mode(self, mode: PermissionMode) -> None:
+        """Go to a mode that a person asks for, and nothing bars."""
+        self._engine = self.engine.in_mode(mode)
+        self._own = self.mode = self._engine.mode
+
+    def add_answers(self, rules: tuple[Rule, ...]) -> None:
+        """From now on `rules`, which a person made in this run, stand before all others."""
+        self._engine = self.engine.with_answers(rules)
+        self._ruled = True
 
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
         """The verdict on a call."""
@@ -122,7 +158,11 @@ def build_permissions(
         own = (*builtin_specs(), search_spec(), *vouched)
         return build_engine(options, settings, workspace, own, trusted=trusted)
 
-    return Permissions(mode, make, ruled=ruled)
+    latches = ModeLatches(
+        bypass=options.allow_dangerously_skip_permissions and not settings.get("permissions.enforce"),
+        auto=mode == "auto" and not options.disable_auto_mode,
+    )
+    return Permissions(mode, make, ruled=ruled, latches=latches)
 
 
 def build_engine(
@@ -221,6 +261,10 @@ def _too_wide(path: Path, workspace: Path) -> str | None:
 def resolve_mode(options: PermissionOptions, settings: Settings) -> PermissionMode:
     """The mode by flag, then settings, then `default`; refuses what is not allowed here."""
     enforced = bool(settings.get("permissions.enforce"))
+    if enforced and options.allow_dangerously_skip_permissions:
+        raise ConfigError(
+            "--allow-dangerously-skip-permissions is forbidden by `permissions.enforce` in the settings"
+        )
     if options.no_permissions:
         if enforced:
             raise ConfigError("--no-permissions is forbidden by `permissions.enforce` in the settings")
@@ -240,11 +284,6 @@ def resolve_mode(options: PermissionOptions, settings: Settings) -> PermissionMo
                 "bypassPermissions runs every tool call without asking",
                 hint="add --allow-dangerously-skip-permissions if that is what you want",
             )
-    if mode == "auto" and not options.disable_auto_mode:
-        raise UsageError(
-            "the auto mode's classifier is not part of this version",
-            hint="--disable-auto-mode makes auto ask; acceptEdits allows edits",
-        )
     return cast(PermissionMode, mode)
 
 

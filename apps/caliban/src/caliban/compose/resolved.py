@@ -19,7 +19,8 @@ class ResolvedModel(Struct, frozen=True, kw_only=True):
     `name` is what the operator calls the provider: a session goes on by it. `base_url` is the address that
     settings or a flag give, `fallback` what is asked when the model fails, as `provider/model`. `compactor`
     is there where another model than the one at work writes summaries. `child` gives what a sub-agent asks,
-    for itself alone, by the name of a model or `None`; without it that is the same provider.
+    for itself alone, by the name of a model or `None`; without it that is the same provider. `classifier`
+    gives what judges calls in the auto mode, where routes say that it is another model.
     """
 
     provider: Provider
@@ -29,3 +30,4 @@ class ResolvedModel(Struct, frozen=True, kw_only=True):
     fallback: str | None = None
     compactor: Compactor | None = None
     child: Callable[[str | None], ResolvedModel] | None = None
+    classifier: Callable[[], ResolvedModel] | None = None

@@ -11,7 +11,7 @@ from caliban.compose.choice import is_strict
 from caliban.compose.costs import RunCosts
 from caliban.compose.masked import MaskedProvider
 from caliban.compose.resolved import ResolvedModel
-from caliban.compose.routes import FALLBACK_ID, SUB_AGENTS, SUMMARIES, Routing
+from caliban.compose.routes import CLASSIFIER, FALLBACK_ID, SUB_AGENTS, SUMMARIES, Routing
 from caliban.errors import ConfigError
 from caliban_agent_core.compact.summarize import Summarizer
 from caliban_agent_core.ports import Compactor
@@ -63,7 +63,14 @@ def routed_model(
         fallback=_fallback(routing),
         compactor=_compactor(router, context.masker),
         child=lambda model: _child(router, routing, context.masker, model),
+        classifier=lambda: _classifier(router, routing),
     )
+
+
+def _classifier(router: RouterProvider, routing: Routing) -> ResolvedModel:
+    """What judges calls: the routes for that, or else those of the main loop."""
+    view = router.for_purpose(CLASSIFIER)
+    return ResolvedModel(provider=view, model=view.model, name=routing.first.provider)
 
 
 def _child(router: RouterProvider, routing: Routing, masker: Masker, model: str | None) -> ResolvedModel:

@@ -36,8 +36,11 @@ from caliban_settings import Settings
 MAIN: Purpose = "main_loop"
 SUMMARIES: Purpose = "summarization"
 SUB_AGENTS: Purpose = "sub_agent"
+CLASSIFIER: Purpose = "fast_classifier"
 PURPOSES: tuple[Purpose, ...] = (MAIN, SUMMARIES, SUB_AGENTS)
-"""What a run asks models for."""
+"""What every run asks models for; one in the auto mode asks for verdicts, too."""
+
+CLASSIFIER_KEYS = ("model_overrides.fast-classifier", "model_overrides.fast_classifier")
 
 FALLBACK_ID = "fallback_model"
 FLAG_ID = "flag"
@@ -47,7 +50,8 @@ class Routing(Struct, frozen=True, kw_only=True):
     """The routes, the file or words that they come from, and the providers that these name.
 
     `is_configured` is false where nobody asked for more than one model: then there is one route, for it.
-    `base_url` is where a flag says that the first route's provider is.
+    `base_url` is where a flag says that the first route's provider is; `classifies` that calls are judged by
+    a model.
     """
 
     config: RouterConfig
@@ -55,6 +59,7 @@ class Routing(Struct, frozen=True, kw_only=True):
     is_configured: bool
     catalog: ProviderCatalog
     base_url: str | None = None
+    classifies: bool = False
 
     @property
     def first(self) -> Route:
@@ -65,7 +70,8 @@ class Routing(Struct, frozen=True, kw_only=True):
     def reachable(self) -> RouterConfig:
         """The routes that a run can come to: nobody has to have the keys of the others."""
         routes = {route.id: route for route in self.config.routes}
-        wanted = [route.id for purpose in PURPOSES for route in self.config.routes_for(purpose)]
+        purposes = (*PURPOSES, CLASSIFIER) if self.classifies else PURPOSES
+        wanted = [route.id for purpose in purposes for route in self.config.routes_for(purpose)]
         for id in wanted:
             wanted += [
                 other for other in routes[id].fallback or () if other in routes and other not in wanted
@@ -89,6 +95,10 @@ def read_routing(inputs: ModelInputs, report: Report) -> Routing:
     configured = _configured(inputs, report, catalog)
     config, source, catalog = configured or (_one(settings, catalog), "flags and settings", catalog)
     overrides = settings.get("model_overrides") or {}
+    if len({settings.get(key) for key in CLASSIFIER_KEYS} - {None}) > 1:
+        raise ConfigError(
+            f"{' and '.join(CLASSIFIER_KEYS)} name two models", hint="they are one key: leave one of them out"
+        )
     try:
         config = with_overrides(config, overrides)
     except RouterConfigError as error:
@@ -101,6 +111,7 @@ def read_routing(inputs: ModelInputs, report: Report) -> Routing:
         is_configured=configured is not None or fallback is not None or bool(overrides),
         catalog=catalog,
         base_url=wanted.base_url,
+        classifies=inputs.classifies,
     )
 
 

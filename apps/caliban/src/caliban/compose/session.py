@@ -37,6 +37,7 @@ class SavedSession(Struct, frozen=True, kw_only=True):
     model: str | None = None
     prefix: Mapping[str, str] = field(default_factory=dict)
     plan_mode: bool = False
+    pending: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -85,6 +86,7 @@ class Sessions(Struct, frozen=True, kw_only=True):
             model=model,
             prefix=session.state.prefix,
             plan_mode=session.state.plan_mode,
+            pending=session.state.pending,
         )
 
 
@@ -175,5 +177,6 @@ def _remembered(name: str, state: SessionState) -> SavedSession:
         model=state.model,
         prefix=state.prefix,
         plan_mode=state.plan_mode,
+        pending=state.pending,
         warnings=state.warnings,
     )

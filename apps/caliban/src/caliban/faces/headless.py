@@ -26,7 +26,7 @@ from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import Cancelled
 from caliban_headless.frames import Init
-from caliban_headless.input import FrameSource, OnePrompt
+from caliban_headless.input import FrameSource, OnePrompt, Resumption
 from caliban_headless.notices import Notices, show_notice
 from caliban_headless.output import Output
 from caliban_headless.run import Driver
@@ -35,8 +35,10 @@ from caliban_headless.stdin import Stdin
 from caliban_telemetry.as_of import prices_as_of
 
 if TYPE_CHECKING:
+    from caliban.compose.asking.later import LaterAnswers
     from caliban.faces.recorded import RunRecorder
     from caliban_drive.structured import AnswerSchema
+    from caliban_headless.desk import HostDesk
 
 T = TypeVar("T")
 
@@ -72,7 +74,14 @@ async def _drive(options: Options, target: CancelTarget, state: OutputState, tas
             opening = open_app(options, show_notice, recorder.host, tasks=tasks, wiring=recorder.wiring)
         app = await _unless_cancelled(target, lambda: stack.enter_async_context(opening), "a key")
         prompt = await _unless_cancelled(target, lambda: _prompt(app), "a prompt")
-        session = app.session(schema=schema)
+        desk = _desk(app)
+        if options.permissions.answers:
+            from caliban.compose.asking.later import check_answers
+
+            check_answers(options.permissions, app.sessions.saved)
+        session = app.session(schema=schema, approver=desk or _later(app))
+        if desk is not None:
+            desk.session = session
         row = output_format(options.output.output_format)
         encoder, init = row.load()(options.output), _init(app, session, row)
         if recorder is not None:
@@ -90,7 +99,7 @@ async def _drive(options: Options, target: CancelTarget, state: OutputState, tas
         gc.freeze()  # what is there now stays to the end
         gc.enable()
         if prompt is None:
-            return await _answer_frames(driver, app, session, recorder)
+            return await _answer_frames(driver, app, session, recorder, desk)
         if recorder is None:
             return await driver.run(OnePrompt(prompt))
         return recorder.end(await driver.run(recorder.source(OnePrompt(prompt))))
@@ -104,8 +113,10 @@ async def _unless_cancelled(target: CancelTarget, work: Callable[[], Awaitable[T
     raise Cancelled(f"cancelled before there was {what}")
 
 
-async def _prompt(app: App) -> Message | None:
-    """The prompt, or `None` where frames bring the prompts."""
+async def _prompt(app: App) -> Message | Resumption | None:
+    """The prompt or what stands in its place, or `None` where frames bring the prompts."""
+    if app.options.permissions.answers:
+        return Resumption()
     if input_format(app.options.output.input_format).is_framed:
         return None
     return await read_prompt(
@@ -121,9 +132,12 @@ async def _prompt(app: App) -> Message | None:
     )
 
 
-async def _answer_frames(driver: Driver, app: App, session: Session, recorder: RunRecorder | None) -> int:
+async def _answer_frames(
+    driver: Driver, app: App, session: Session, recorder: RunRecorder | None, desk: HostDesk | None
+) -> int:
     async with anyio.create_task_group() as group:
-        frames = FrameSource(Stdin(), session if recorder is None else recorder.run(session), app.media)
+        run = session if recorder is None else recorder.run(session)
+        frames = FrameSource(Stdin(), run, app.media, desk=desk)
         group.start_soon(frames.pump)
         if recorder is None:
             code = await driver.run(frames)
@@ -131,6 +145,33 @@ async def _answer_frames(driver: Driver, app: App, session: Session, recorder: R
             code = recorder.end(await driver.run(recorder.source(frames)))
         group.cancel_scope.cancel()
     return code
+
+
+def _desk(app: App) -> HostDesk | None:
+    """Where the other end is asked, if it may be."""
+    if app.options.permissions.permission_prompt_tool is None:
+        return None
+    from caliban.compose.asking.updates import LastingAnswers
+    from caliban_common.masked import masked_data
+    from caliban_headless.desk import HostDesk
+
+    updates = LastingAnswers(app.permissions, app.workspace, app.reporter)
+    return HostDesk(app.reporter, updates, lambda value: masked_data(value, app.masker))
+
+
+def _later(app: App) -> LaterAnswers | None:
+    """Who answers for calls that waited, and leaves others behind, where that is asked for."""
+    options = app.options.permissions
+    if not options.answers and not options.defer_approvals:
+        return None
+    from caliban.compose.asking.later import LaterAnswers
+
+    return LaterAnswers(
+        permissions=app.permissions,
+        approved=frozenset(options.approve),
+        rejected=frozenset(options.reject),
+        defers=options.defer_approvals,
+    )
 
 
 def _recorder(options: Options) -> RunRecorder | None:

@@ -18,7 +18,7 @@ from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError
 from caliban_headless.frames import Init
-from caliban_headless.input import Operation, PromptSource
+from caliban_headless.input import Operation, PromptSource, Resumption
 from caliban_headless.run import OutputEncoder
 from caliban_replay.lines import (
     ActionLine,
@@ -151,7 +151,7 @@ class RecordingSource:
         self._inner = inner
         self._tape = tape
 
-    async def next(self) -> Message | Operation | None:
+    async def next(self) -> Message | Operation | Resumption | None:
         """See `PromptSource`."""
         tape = self._tape
         try:
@@ -166,7 +166,7 @@ class RecordingSource:
             tape.write(InputEndLine(at_s=tape.moment()))
         elif isinstance(asked, Operation):
             tape.write(OperationLine(at_s=tape.moment(), name=asked.name))
-        else:
+        elif isinstance(asked, Message):
             tape.write(PromptLine(at_s=tape.moment(), message=asked))
         return asked
 

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from caliban_common.permission import Action, PermissionMode
-from caliban_permissions.judgement import JudgedPart, Judgement, PartKind
+from caliban_common.permission import Action, Decision, PermissionMode
+from caliban_permissions.judgement import HumanOnlyKind, JudgedPart, Judgement, PartKind
 from caliban_permissions.rules.chain import RuleChain
 from caliban_permissions.rules.compiled import CompiledRule
 from caliban_permissions.rules.rule import Rule, Scope
@@ -42,25 +42,28 @@ class Part(Struct, frozen=True, kw_only=True):
     matched: tuple[MatchedRule, ...] = ()
 
 
-class Explanation(Struct, frozen=True, kw_only=True):
-    """Everything behind a decision.
+class Explanation(Decision, frozen=True, kw_only=True):
+    """A decision with everything behind it: after rules and mode, before a face without a person denies.
 
-    `verdict` is the action after rules and mode, before a face without a person turns an ask into a deny.
     `layers` are the rules that were asked, in the order of evaluation, the built-in ones last.
     `opaque` names what in a shell command cannot be read off its text. `human_only` lists why only a person
-    may approve: while it is not empty, no classifier and no mode but bypass may. `suggestions` are the rules
-    that "always allow" would write.
+    may approve: while it is not empty, no classifier and no mode but bypass may. `guards` says what
+    is protected or would be destroyed, and whether the call is beside the workspace. `auto` is what the auto
+    mode makes of an ask.
     """
 
-    verdict: Action
-    reason: str
-    rule: str | None
     mode: PermissionMode
     parts: tuple[Part, ...]
     opaque: tuple[str, ...]
     human_only: tuple[str, ...]
-    suggestions: tuple[str, ...]
+    guards: tuple[tuple[HumanOnlyKind, str], ...]
     layers: tuple[tuple[Scope, tuple[Rule, ...]], ...]
+    auto: str | None = None
+
+    @property
+    def verdict(self) -> Action:
+        """The action."""
+        return self.action
 
     @property
     def commands(self) -> tuple[Part, ...]:
