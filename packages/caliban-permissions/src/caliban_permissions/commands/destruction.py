@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,7 @@ from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.commands.files import operands_of
 from caliban_permissions.commands.forms import Forms, text_forms
 from caliban_permissions.commands.wrappers import SHELLS, WRAPPERS, program
-from caliban_permissions.paths import PathContext, split
+from caliban_permissions.paths import PathContext, real_path, split
 from caliban_permissions.shell import HOLE, Word
 
 _DELETERS = frozenset(
@@ -297,7 +296,7 @@ def _vital(word: str, place: PathContext, base: str, *, on_disk: bool) -> bool:
         return True
     path = place.home + word[1:] if word.startswith("~/") else word
     joined = posixpath.normpath(posixpath.join(base, path))
-    parts = split(os.path.realpath(joined) if on_disk else joined)
+    parts = split(real_path(joined) if on_disk else joined)
     while parts and set(parts[-1]) <= set("*.?"):
         parts = parts[:-1]
     if parts == (*split(place.workspace), ".git"):

@@ -66,7 +66,7 @@ class _CommandJudge:
         exact = all(self._exact(ruling) for ruling in rulings) if simple_commands else self._exact(line)
         parts += self._writes(blanket=blanket, exact=exact)
         if not exact:
-            parts += self._protected()
+            parts += self._perhaps_writes()
         parts += self._reads()
         parts = [unreadable(self.command.tools, part, self.chain) for part in parts]
         parts = self._with_may_match(parts)
@@ -174,13 +174,22 @@ class _CommandJudge:
                 free = Ruling("allow", None, len(self.chain.all))
                 yield guarded(JudgedPart("write", text, "allow", free), subject.names, self.place)
 
-    def _protected(self) -> Iterator[JudgedPart]:
-        """What may change a protected file is asked about, whichever program does it."""
+    def _perhaps_writes(self) -> Iterator[JudgedPart]:
+        """What may change a file that is protected, or that a rule for edits means, is asked about.
+
+        Whichever program does it: whether it does is known only when it runs.
+        """
         free = Ruling("allow", None, len(self.chain.all))
         for subject in (path for simple in self.command.simple_commands for path in simple.perhaps_written()):
+            part = JudgedPart("write", subject.names.given, "allow", free)
             if any(protection(name, self.place) == "authority" for name in subject.names.canonicals):
-                part = JudgedPart("write", subject.names.given, "allow", free)
                 yield guarded(part, subject.names, self.place)
+            elif self.chain.guards_edits:
+                rule = self.chain.decide(subject, self.now).rule
+                if rule is not None and rule.scope != "default" and rule.action != "allow":
+                    text = f"it may change what the rule {rule.rule.pattern} is about"
+                    only = HumanOnly("may match", text)
+                    yield part._replace(action="ask", notes=(text,), human_only=(only,))
 
     def _redirect_targets(self) -> Iterator[PathSubject]:
         for simple in self.command.simple_commands:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +11,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from caliban_common.lazy import cached_property, lazy_pattern
-from caliban_permissions.commands.effects import patched, possible_targets
+from caliban_permissions.commands.effects import all_write_targets, patched, possible_targets
 from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
 from caliban_permissions.commands.forms import Forms, simple_forms
 from caliban_permissions.commands.installed import planted
@@ -20,7 +19,7 @@ from caliban_permissions.commands.unknown import names_after, only_values
 from caliban_permissions.commands.wildcards import Directories, word_names
 from caliban_permissions.commands.wrappers import WRAPPERS, program
 from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND
-from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, resolve
+from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, real_path, resolve
 from caliban_permissions.readonly import planted_repository
 from caliban_permissions.rules.compiled import CompiledRule
 from caliban_permissions.rules.glob import TextGlob
@@ -252,7 +251,7 @@ class SimpleSubject:
     def written(self) -> Iterator[PathSubject]:
         """The files that a known command writes by its arguments."""
         if self._arguments:
-            yield from self._subjects((target for _, target in write_targets(self._arguments)), EDITORS)
+            yield from self._subjects(dict.fromkeys(all_write_targets(self._arguments)), EDITORS)
 
     def perhaps_written(self) -> Iterator[PathSubject]:
         """The files in the arguments of a command that may change them, for all that is known of it."""
@@ -322,7 +321,7 @@ class SimpleSubject:
             yield everything(argv, RUNS + " of the workspace")
         if "/" not in argv[0]:
             return
-        real = os.path.realpath(f"{self.bases[0]}/{argv[0]}" if argv[0][0] != "/" else argv[0])
+        real = real_path(f"{self.bases[0]}/{argv[0]}" if argv[0][0] != "/" else argv[0])
         if real.split("/")[1] not in _INSTALLED or self.command.place.inside(real):
             yield whole(argv, 0, RUNS + " of the workspace")
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from caliban_common.permission import Action
 from caliban_permissions.facts import JudgedTool
-from caliban_permissions.names import READER
+from caliban_permissions.names import EDITORS, READER
 from caliban_permissions.paths import PathContext
 from caliban_permissions.rules.compiled import CompiledRule
 from caliban_permissions.rules.defaults import default_rules
@@ -84,9 +84,9 @@ class RuleChain:
             rule for rule in ordered if rule.pattern.problem is not None and rule.action != "allow"
         )
 
-        self.guards_reads: bool = any(
-            rule.action != "allow" and not rule.bare and rule.names(READER) for rule in ordered
-        )
+        binding = [rule for rule in ordered if rule.action != "allow" and not rule.bare]
+        self.guards_reads: bool = any(rule.names(READER) for rule in binding)
+        self.guards_edits: bool = any(rule.names(tool) for rule in binding for tool in EDITORS)
 
     def layers(self) -> tuple[tuple[Scope, tuple[Rule, ...]], ...]:
         """The rules that count, by scope, in the order of evaluation."""

@@ -1,7 +1,5 @@
 """Globs that match in time linear in the text for any pattern a person would write.
 
-from caliban_common.lazy import lazy_pattern
-
 The dialect has three wildcards: `*`, `?` and, between slashes, `**`. A backslash before one of
 `* ? [ ] { } \\` makes that character literal; before anything else it is itself. Character classes and
 brace alternatives are refused rather than read as plain text: whoever writes them means something else.
