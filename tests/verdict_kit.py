@@ -31,7 +31,8 @@ UNASKED = ("--permission-mode", "dontAsk")
 class Row(NamedTuple):
     """A call under rules, each an action, a blank and a pattern, and what must become of it.
 
-    In rules and arguments `/ws` and `/home/u` stand for the workspace and the home.
+    In rules and in the arguments of file tools `/ws` and `/home/u` stand for the workspace and the home,
+    `/t/` for a directory outside of both.
     """
 
     rules: tuple[str, ...]
@@ -50,9 +51,9 @@ def lines(
         yield pytest.param(Row(rules, {"command": command}, expect, flags=flags), id=name)
 
 
-def rows(table: Mapping[str, Row]) -> Iterator[Any]:
+def rows(table: Mapping[str, Row]) -> list[Any]:
     """Rows by their ids, as parameters of a test."""
-    return (pytest.param(row, id=name) for name, row in table.items())
+    return [pytest.param(row, id=name) for name, row in table.items()]
 
 
 class Verdicts:
@@ -61,8 +62,9 @@ class Verdicts:
     def __init__(self, root: Path) -> None:
         self.work = root / "ws"
         self.home = root / "home"
+        self.outside = root / "out"
         self._judges: dict[tuple[tuple[str, ...], tuple[str, ...]], _Judge] = {}
-        for folder in (self.work, self.home):
+        for folder in (self.work, self.home, self.outside):
             folder.mkdir(parents=True)
 
     def add(self, *names: str) -> None:
@@ -79,8 +81,10 @@ class Verdicts:
         (self.work / name).symlink_to(self.placed(target))
 
     def placed(self, text: str) -> str:
-        """The text with the real directories in the place of `/ws` and `/home/u`."""
-        return text.replace("/ws", str(self.work)).replace("/home/u", str(self.home))
+        """The text with the real directories in the place of `/ws`, `/home/u` and `/t/`."""
+        for name, folder in (("/ws", self.work), ("/home/u", self.home), ("/t/", self.outside)):
+            text = text.replace(name, f"{folder}/" if name.endswith("/") else str(folder))
+        return text
 
     def explain(self, row: Row) -> Explanation:
         """What the command would say."""
@@ -148,4 +152,13 @@ def usual(root: Path) -> Verdicts:
     made.add("a.txt", "build/x", "app/.env", "src/a.py", "p.sh", "h/", "README.md", "secret/f", "nb/")
     made.add(".git/HEAD", ".git/objects/", ".git/refs/", ".git/config", ".git/hooks/x", "other/")
     made.add("private/x", "pub/")
+    for name, target in (
+        ("link", "app/.env"),
+        ("alias", "secret"),
+        ("deep", "alias"),
+        ("pub/p", "/ws/private"),
+    ):
+        made.link(name, target)
+    made.link("nb/x.ipynb", "/ws/.git/config")
+    made.link("d", "/home/u/other")
     return made
