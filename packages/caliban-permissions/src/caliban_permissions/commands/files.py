@@ -40,6 +40,8 @@ _TAR_WRITES = ("--create", "--append", "--update", "--delete", "--concatenate", 
 _CLUSTER = lazy_pattern(r"-[A-Za-eg-z]*f")
 _GIT_WRITES = frozenset("checkout restore rm mv".split())
 _CLOUD_COPIES = frozenset("s3 get-object invoke cp storage rsync".split())
+_WRITERS = frozenset("sed gsed perl ruby uniq xxd git aws gsutil gcloud".split())
+_WRITERS |= _ALL_OPERANDS | _AFTER_FIRST | _LAST_OPERAND
 _SHARED = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
 
 
@@ -82,6 +84,8 @@ def write_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         return
     if name in _OUTPUT_OPTIONS:
         yield from option_values(argv, _OUTPUT_OPTIONS[name], ("--output", "--output-document", "--dir"))
+        return
+    if name not in _WRITERS:
         return
     operands = list(operands_of(argv))
     if name in ("sed", "gsed", "perl", "ruby") and any(_in_place(word) for word in argv[1:]):

@@ -122,15 +122,37 @@ class SimpleSubject:
         """Whether a deny or ask rule means any form of the simple command."""
         if rule.pattern.problem is not None:
             return False
-        texts = (*self.forms.texts, *self.raw_texts)
         match rule.pattern.argument:
             case Bare():
                 return True
             case Anywhere():
-                texts = (*(text + " " for text in self.forms.texts), *self.raw_texts)
-                return any(glob.occurs_in(text) for glob in rule.wide_globs for text in texts)
+                return any(
+                    glob.occurs_in(text)
+                    for glob in rule.wide_globs
+                    if glob.may_match_in(self.all_texts)
+                    for text in self._texts_with_ends
+                )
             case _:
-                return any(glob.matches(text) for glob in rule.wide_globs for text in texts)
+                return any(
+                    glob.matches(text)
+                    for glob in rule.wide_globs
+                    if glob.may_match_in(self.all_texts)
+                    for text in self._texts
+                )
+
+    @cached_property
+    def _texts(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.forms.texts, *self.raw_texts)))
+
+    @cached_property
+    def _texts_with_ends(self) -> tuple[str, ...]:
+        """The texts, those of commands with the blank that ends their last word."""
+        return tuple(dict.fromkeys((*(text + " " for text in self.forms.texts), *self.raw_texts)))
+
+    @cached_property
+    def all_texts(self) -> str:
+        """Whatever a rule could match stands in it: to look once is quicker than in every text."""
+        return "\n".join(self._texts_with_ends)
 
     @cached_property
     def views(self) -> tuple[View, ...]:
@@ -354,7 +376,10 @@ class SimpleSubject:
     def _matching(self, rule: CompiledRule) -> tuple[TextGlob, View] | None:
         """The glob and the view that match and leave the least unnamed."""
         matches = [
-            (glob, view) for view in self.views for glob in rule.command_globs if glob.matches(view.text)
+            (glob, view)
+            for view in self.views
+            for glob in rule.command_globs
+            if view.text.startswith(glob.prefix) and glob.matches(view.text)
         ]
         return max(matches, key=lambda pair: (pair[0].exact, len(pair[0].prefix)), default=None)
 

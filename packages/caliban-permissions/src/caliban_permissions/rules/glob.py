@@ -52,6 +52,10 @@ class TextGlob(NamedTuple):
                 return False
         return position <= tail
 
+    def may_match_in(self, text: str) -> bool:
+        """Whether all that it says literally stands somewhere in `text`: else it matches no part of it."""
+        return all(piece in text for piece in self.pieces if isinstance(piece, str))
+
     def occurs_in(self, text: str) -> bool:
         """Whether the glob matches somewhere in the text.
 
