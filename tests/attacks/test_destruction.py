@@ -1,3 +1,4 @@
+# ruff: noqa: SIM905 - a table of words reads best as words
 """A home, a root, the workspace or a repository's .git is deleted by nobody but a person who was asked."""
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ MODES = {
     "auto-allow": ("--auto-allow",),
     "bypass with the latch": LATCHED,
 }
-TARGETS = ["", "~", "~/", "~/*", '"$HOME"', "$HOME/", '"${HOME}"', "${HOME:?}", "/", "/*", "//", "/.", "/..", "/home", "/usr", "/etc", ".", "./", "..", "../..", "./*", "*", '"$PWD"', "$(pwd)", "`pwd`", ".git", "./.git", ".git/", '"$PWD/.git"', ".g''it", ".gi?", ".[g]it", "{.git,x}", "/home/u", "/ws", "/ws/.git", "/ws/../home", "~/.", "~/../u", "/proc/self/root", "/proc/self/cwd", ""][1:-1]
+TARGETS = """
+~ ~/ ~/* "$HOME" $HOME/ "${HOME}" ${HOME:?} / /* // /. /.. /home /usr /etc . ./ .. ../.. ./* * "$PWD" $(pwd)
+`pwd` .git ./.git .git/ "$PWD/.git" .g''it .gi? .[g]it .gi* {.git,x} /home/u /ws /ws/.git ~/. /proc/self/root
+/proc/self/cwd /proc/self/cwd/.git
+""".split()
 DELETERS = (
     "rm -rf {}",
     "rm -r {}",
@@ -46,7 +51,6 @@ PARTS = (
     "find build -delete",
     "find . -name '*.pyc' -delete",
     "rm a.txt",
-    "rm -f .git/index.lock",
 )
 
 
