@@ -57,6 +57,9 @@ def every_row(deltas: int) -> dict[str, Row]:
         **ROWS,
         **tree.ROWS,
         "permission decision": lambda place: child(place.binaries / "python", "engine"),
+        "permission decision, 10,000 characters": lambda place: child(
+            place.binaries / "python", "engine", "long"
+        ),
     }
     return rows | {decoding(name): decode(name, deltas) for name in WRITERS}
 

@@ -263,3 +263,56 @@ def test_the_order_of_bucket_keys_changes_nothing(buckets: dict[str, list[str]],
     backwards = dict(reversed(buckets.items()))
     one, other = (RuleSet(user=parse_rules(data)) for data in (buckets, backwards))
     assert verdict(one, command) == verdict(other, command)
+
+
+OPERATORS = st.sampled_from([" && ", " || ", "; ", " | ", "\n", " & ", " |& "])
+ALLOWED_LINES = st.sampled_from(
+    ["a", "a x", "a 'x y'", "a x; a y", "a x | a y", "a x 2>&1", "(a x)", 'a "b c"']
+)
+
+
+@settings(max_examples=300)
+@given(RULES, ALLOWED_LINES, OPERATORS, COMMANDS, st.booleans())
+def test_what_is_joined_to_an_allowed_line_is_allowed_only_where_it_is_alone(
+    user: list[Rule], line: str, operator: str, other: str, behind: bool
+) -> None:
+    rules = RuleSet(user=(*user, Rule(pattern="Bash:a *", action="allow")))
+    joined = f"{line}{operator}{other}" if behind else f"{other}{operator}{line}"
+    if verdict(rules, line) == "allow" and verdict(rules, joined) == "allow":
+        # A rule that is the whole line is about no part of it, and what is no line alone is none of its own.
+        alone = verdict(rules, other)
+        assert alone == "allow" or not other.strip(" \n\t;&|") or not _is_a_line(other, behind=behind)
+
+
+def _is_a_line(text: str, *, behind: bool) -> bool:
+    """Whether a text is read alone as it is read behind (or before) another line."""
+    from caliban_permissions.shell import parse_line
+
+    joined = parse_line(f"a;{text}" if behind else f"{text};a")
+    own = parse_line(text)
+    return own.clear and len(joined.simple_commands) == len(own.simple_commands) + 1
+
+
+def _decided_by_user(rules: tuple[Rule, ...], command: str) -> bool:
+    engine = Engine(
+        RuleSet(user=rules),
+        mode="default",
+        workspace=PLACE,
+        interactive=True,
+        home=PLACE.parent,
+        clock=lambda: NOW,
+        vouched=(BASH, READ),
+    )
+    parts = engine.explain(BASH, {"command": command}).parts
+    return all(any(rule.decided and rule.scope == "user" for rule in part.matched) for part in parts)
+
+
+@settings(max_examples=300)
+@given(RULES, st.sampled_from(["a", "a x", "b x", "c", "a x y"]), PATTERNS, ACTIONS)
+def test_a_rule_below_never_changes_what_is_decided_above(
+    user: list[Rule], command: str, pattern: str, action: Any
+) -> None:
+    above = tuple(user)
+    before = verdict(RuleSet(user=above), command)
+    after = verdict(RuleSet(user=(*above, Rule(pattern=pattern, action=action))), command)
+    assert before == after or not _decided_by_user(above, command)

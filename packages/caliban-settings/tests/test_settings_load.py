@@ -393,9 +393,7 @@ def test_a_doubtful_rule_is_read_the_stricter_way(place: Any) -> None:
         {"pattern": "a", "action": "allow", "expires_at": "2027-01-01"},
         {"pattern": "b", "action": "allow", "expires_at": "soon"},
         {"pattern": "c", "action": "deny", "expires_at": "soon", "reason": "r"},
-        {"pattern": "d", "action": "allow", "expire_at": "2027-01-01T00:00:00Z"},
-        {"pattern": "e", "action": "ask", "note": "x", "comment": 5},
-        {"action": "allow"},
+        {"pattern": "e", "action": "ask", "comment": 5},
     ]
     place.write_json("user", {"permissions": {"rules": rules}})
     settings = place.load()
@@ -407,10 +405,24 @@ def test_a_doubtful_rule_is_read_the_stricter_way(place: Any) -> None:
     assert [warning.partition("` ")[2] for warning in settings.warnings[1:]] == [
         "has an `expires_at` that is no date and time and is left out",
         "has an `expires_at` that is no date and time which does not count",
-        "has the unknown member `expire_at` and is left out",
-        "has the unknown member `note` which does not count",
-        "has no pattern and is left out",
     ]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"action": "allow"},
+        {"action": "allow", "pattern": 5},
+        {"action": "deny", "pattern": " "},
+        {"pattern": "d", "action": "allow", "expire_at": "2027-01-01T00:00:00Z"},
+        {"pattern": "e", "action": "ask", "note": "x"},
+    ],
+)
+def test_ordered_rules_are_read_whole_or_not_at_all(rule: dict[str, Any], place: Any) -> None:
+    place.write_json("user", {"permissions": {"rules": [{"pattern": "a", "action": "deny"}, rule]}})
+    with pytest.raises(SettingsError) as raised:
+        place.load()
+    assert "`permissions.rules[1]`" in raised.value.message
 
 
 def test_dates_of_toml_come_out_as_text(place: Any) -> None:

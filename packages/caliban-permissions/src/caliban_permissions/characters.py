@@ -1,7 +1,5 @@
 """What is refused or distrusted before any grammar looks at it: bytes and characters.
 
-from caliban_common.lazy import lazy_pattern
-
 An argument that the kernel cannot carry, or that no shell would read as we do, is refused. Text that shows
 differently from what it is stays readable for deny rules, and no wildcard allow rule applies to it.
 """
@@ -10,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from caliban_common.lazy import lazy_pattern
 
@@ -70,6 +69,7 @@ def refused_input(value: object) -> str | None:
     return None
 
 
+@lru_cache(maxsize=256)
 def hidden_character(text: str) -> str | None:
     """The first control, zero-width, bidi, tag or filler character, as `U+202E`, or `None`."""
     character = _HIDDEN.search(text)

@@ -20,7 +20,7 @@ from caliban_permissions.judge import bound, judge_call, judge_claims
 from caliban_permissions.judgement import HumanOnly, Judgement, refusal, strictest
 from caliban_permissions.modes import ModeVerdict, apply_mode, plan_refusal
 from caliban_permissions.names import PLAN_LEAVER, READER
-from caliban_permissions.paths import PathContext, resolve
+from caliban_permissions.paths import PathContext, real_path, resolve
 from caliban_permissions.remedy import LIBRARY_WORDS, RemedyWords, Trial, headless_reason
 from caliban_permissions.rules.chain import RuleChain
 from caliban_permissions.rules.rule import Rule, RuleSet
@@ -272,7 +272,7 @@ class Engine:
         if directory is None:
             cwd = self._place.cwd
         elif isinstance(directory, str) and refused_text(directory) is None:
-            cwd = os.path.realpath(Path(self._place.cwd, directory))
+            cwd = real_path(os.path.join(self._place.cwd, directory))  # noqa: PTH118 - a str in, a str out
         else:
             return refusal(tool.name, "the working directory is not a path")
         # The shell's half of the package is loaded by the first command: a start without one saves 19 ms.

@@ -62,7 +62,7 @@ class Judgement(NamedTuple):
     @property
     def opaque(self) -> tuple[str, ...]:
         """What in a shell command cannot be read off its text."""
-        return () if self.command is None else tuple(str(opacity) for opacity in self.command.opaque)
+        return () if self.command is None else tuple(map(str, dict.fromkeys(self.command.opaque)))
 
     @property
     def human_only(self) -> tuple[HumanOnly, ...]:

@@ -144,6 +144,17 @@ def resolve(text: str, place: PathContext, base: str | None = None, *, on_disk: 
     return PathNames(text, tuple(names), tuple(canonicals), None, uncertain, unexpanded, any_name)
 
 
+def real_path(path: str) -> str:
+    """An absolute path without links; where one of them may not be read, as if it were none. Never raises.
+
+    The links below the /proc of other users' processes are such: looking one up is refused.
+    """
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return os.path.normpath(path)
+
+
 def folded(parts: Parts) -> Parts:
     """The components as a case-insensitive, forgiving file system compares them."""
     return tuple(fold(_IGNORED_BY_HFS.sub("", part)).rstrip(". ") or part for part in parts)
@@ -212,10 +223,7 @@ def _normal(path: str, place: PathContext) -> str:
 def _real(path: str, place: PathContext) -> str:
     if place.windows != (os.name == "nt"):
         return _normal(path, place)
-    try:
-        return os.path.realpath(path)
-    except (OSError, ValueError):
-        return _normal(path, place)
+    return real_path(path)
 
 
 def _links(path: str, place: PathContext) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from math import isinf
 from typing import Any, NoReturn, assert_never
 
 from msgspec import Struct, field
@@ -195,8 +196,9 @@ def decode_input(text: str) -> tuple[Mapping[str, Any], str | None]:
     """A tool call's input out of the model's JSON text, and the text itself when it is no JSON object.
 
     No text at all is a call without arguments, and so is `null`. Servers send `{}` or `null` before the real
-    arguments, or these twice: several values in a row stand for the only one that says something. `NaN` and
-    `Infinity` are not JSON.
+    arguments, or these twice: several values in a row stand for the only one that says something. What other
+    readers of JSON understand otherwise is none: `NaN`, `Infinity`, a number beyond every float such as
+    1e400, two values of one name in an object.
     """
     if not text.strip():
         return {}, None
@@ -224,5 +226,19 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if isinf(value):
+        raise ValueError(text)
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a name stands twice in an object")
+    return value
+
+
 _SPACE = re.compile(r"[ \t\r\n]*")
-_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique)

@@ -1,7 +1,8 @@
 """Permission rules as settings hold them: buckets and ordered rules, cleaned, as plain data.
 
-Whatever is unclear becomes the stricter reading. An allow that cannot be understood is left out with a
-warning; a deny or an ask that cannot be understood stops the start, for leaving it out would allow.
+Ordered rules are read whole or not at all: one without a pattern or an action, or with a member that no rule
+has, stops the start, whatever it would do. Of the buckets an allow that is no pattern is left out with a
+warning; a deny or an ask stops the start, for leaving it out would allow.
 """
 
 from __future__ import annotations
@@ -112,13 +113,12 @@ def _clean(index: int, item: Any) -> tuple[dict[str, Any] | None, list[RuleFindi
     if action not in BUCKETS:
         return None, [RuleFinding(index=index, text="must have the action allow, ask or deny", fatal=True)]
     if not isinstance(pattern, str) or not pattern.strip():
-        if action == "allow":
-            return None, [RuleFinding(index=index, text="has no pattern and is left out")]
-        return None, [
-            RuleFinding(index=index, text="must have a pattern, for it forbids something", fatal=True)
-        ]
+        return None, [RuleFinding(index=index, text="must have a pattern", fatal=True)]
+    unknown = next((name for name in item if name not in _MEMBERS), None)
+    if unknown is not None:
+        return None, [RuleFinding(index=index, text=f"has the unknown member `{unknown:.40}`", fatal=True)]
     rule: dict[str, Any] = {"pattern": pattern, "action": action}
-    doubts: list[str] = [f"has the unknown member `{name:.40}`" for name in item if name not in _MEMBERS]
+    doubts: list[str] = []
     for name in ("comment", "reason"):
         if isinstance(item.get(name), str):
             rule[name] = item[name]

@@ -142,11 +142,20 @@ def _with_guide(known: Mapping[str, ToolSpec], name: str) -> Mapping[str, ToolSp
 
 def _arguments(text: str) -> Mapping[str, Any]:
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"the input is not JSON: {error}", hint=f"such as {CALL_EXAMPLE}") from error
     if not isinstance(value, dict):
         raise UsageError("the input must be a JSON object", hint=f"such as {CALL_EXAMPLE}")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{one_line(twice, max_chars=80)} stands twice in an object")
     return value
 
 

@@ -11,6 +11,7 @@ from caliban_permissions.commands.suggest import simple_patterns
 from caliban_permissions.commands.wildcards import Directories
 from caliban_permissions.paths import PathContext, resolve
 from caliban_permissions.rules.compiled import CompiledRule
+from caliban_permissions.rules.glob import TextGlob
 from caliban_permissions.rules.pattern import Anywhere, Bare
 from caliban_permissions.shell import (
     HOLE,
@@ -136,6 +137,11 @@ class ShellCommand:
         return tuple(dict.fromkeys(texts))
 
     @cached_property
+    def all_text(self) -> str:
+        """All of `raw_texts`: to look once is quicker than in every text."""
+        return "\n".join(self.raw_texts)
+
+    @cached_property
     def loose(self) -> tuple[Forms, ...]:
         """The forms of every candidate command of a doubtful line, inner commands included."""
         if not self.doubtful:
@@ -183,11 +189,16 @@ class LineSubject:
             case Bare():
                 return True
             case Anywhere():
-                return any(
-                    glob.occurs_in(text) for glob in rule.wide_globs for text in self.command.raw_texts
-                )
+                return any(glob.occurs_in(text) for glob, text in self._candidates(rule))
             case _:
-                return any(glob.matches(text) for glob in rule.wide_globs for text in self.command.raw_texts)
+                return any(glob.matches(text) for glob, text in self._candidates(rule))
+
+    def _candidates(self, rule: CompiledRule) -> Iterator[tuple[TextGlob, str]]:
+        """The globs of a rule that may match a text of the command, with every text."""
+        for glob in rule.wide_globs:
+            if glob.may_match_in(self.command.all_text):
+                for text in self.command.raw_texts:
+                    yield glob, text
 
 
 def _cd_target(simple: SimpleCommand) -> str:

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.commands.files import operands_of
 from caliban_permissions.commands.forms import Forms, text_forms
 from caliban_permissions.commands.wrappers import SHELLS, WRAPPERS, program
-from caliban_permissions.paths import PathContext, split
+from caliban_permissions.paths import Parts, PathContext, real_path, split
 from caliban_permissions.shell import HOLE, Word
 
 _DELETERS = frozenset(
@@ -49,6 +49,8 @@ _HERE = lazy_pattern(
     r"\$(?:OLD)?PWD(?![A-Za-z0-9_])|\$\{(?:OLD)?PWD(?:[^A-Za-z0-9_}][^}]*)?\}|\$\(\s*pwd\b[^)]*\)|`\s*pwd\b[^`]*`"
     r"|\$\(git rev-parse --show-toplevel\)|`git rev-parse --show-toplevel`"
 )
+_OWN_DIRECTORY = lazy_pattern(r"^/proc/(?:self|thread-self)/cwd(?=/|$)")
+_UNQUOTED = str.maketrans("", "", "'\"\\")
 _DEFAULT = lazy_pattern(r"\$\{[A-Za-z_][A-Za-z0-9_]*:?[-=]([^}]*)\}")
 _SAY = tuple((name,) for name in "echo printf pwd realpath readlink dirname set read".split())
 _VARIABLE = lazy_pattern(r"\$([A-Za-z_][A-Za-z0-9_]*)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -254,7 +256,7 @@ def _with_places(command: ShellCommand) -> Iterator[Forms]:
         raw = [_assigned(word.raw, values) for word in simple.parsed.words]
         placed = [_HERE.sub(".", _HOME.sub(command.place.home, text)) for text in raw]
         if placed != [word.raw for word in simple.parsed.words]:
-            words = (text.replace('"', "").replace("'", "") for text in placed)
+            words = (text.translate(_UNQUOTED) for text in placed)
             for base in simple.bases:
                 yield text_forms(" ".join(words), base, command.place.home)
 
@@ -295,13 +297,19 @@ def _vital(word: str, place: PathContext, base: str, *, on_disk: bool) -> bool:
         return set(word) <= {HOLE, "/", "*", "."} and "/" in word
     if (word.startswith("~") and not word.rstrip("/*.").strip("~+-")) or _OTHERS_HOME.fullmatch(word):
         return True
-    path = place.home + word[1:] if word.startswith("~/") else word
+    path = place.home + word[1:] if word.startswith("~/") else _OWN_DIRECTORY.sub(".", word)
     joined = posixpath.normpath(posixpath.join(base, path))
-    parts = split(os.path.realpath(joined) if on_disk else joined)
+    parts = split(real_path(joined) if on_disk else joined)
     while parts and set(parts[-1]) <= set("*.?"):
         parts = parts[:-1]
-    if parts == (*split(place.workspace), ".git"):
+    git = (*split(place.workspace), ".git")
+    if len(parts) == len(git) and _reaches(parts, git):
         return True
-    return len(parts) <= 1 or any(
-        split(root)[: len(parts)] == parts for root in (place.home, place.workspace)
-    )
+    return len(parts) <= 1 or any(_reaches(parts, split(root)) for root in (place.home, place.workspace))
+
+
+def _reaches(parts: Parts, root: Parts) -> bool:
+    """Whether a path, wildcards in it read as widely as any shell does, is a root or holds it."""
+    if len(parts) > len(root):
+        return False
+    return all(part == name or fnmatchcase(name, part) for part, name in zip(parts, root, strict=False))

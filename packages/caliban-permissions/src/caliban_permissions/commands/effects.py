@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from caliban_common.lazy import lazy_pattern
-from caliban_permissions.commands.files import write_targets
-from caliban_permissions.commands.wrappers import GRAMMARS, inner_start, program
-from caliban_permissions.side_effects import side_effects
+from caliban_permissions.commands.files import option_values, write_targets
+from caliban_permissions.commands.wrappers import GRAMMARS, WRAPPERS, inner_commands, inner_start, program
+from caliban_permissions.side_effects import Evidence, side_effects
+from caliban_permissions.side_effects.row import WRITES
 
 _ONLY_READ = frozenset(
     "cat head tail less more grep egrep fgrep zgrep rg ag ack ls dir stat file wc sort uniq cut tr "
@@ -29,6 +30,8 @@ _GIT_ONLY_READS = frozenset(
     "cat-file check-ignore check-attr reset describe shortlog merge-base reflog remote hash-object "
     "for-each-ref".split()
 )
+_RECORDS = frozenset("time gtime strace ltrace truss perf valgrind".split())
+"""Wrappers that write down how the inner program ran."""
 _CONFIGURES = "changes the configuration"
 _TOKEN = lazy_pattern(r"[^\s'\"`=,;|&<>(){}\[\]]+")
 _PATCHED = lazy_pattern(r"(?m)^(?:---|\+\+\+|\*\*\*|Index:|rename to|copy to) *([^\t\n]+)")
@@ -64,6 +67,33 @@ def possible_targets(argv: tuple[str, ...]) -> Iterator[str]:
         if number == _MAX_TOKENS:
             return
         yield token
+
+
+def all_write_targets(argv: tuple[str, ...]) -> Iterator[str]:
+    """The files that a command, or another in its arguments, writes: by operands, and by options."""
+    yield from (target for _, target in write_targets(argv))
+    for item in side_effects(argv):
+        if item.why == WRITES and item.word:
+            yield from _values(argv, item)
+    name = program(argv[0])
+    if name in _RECORDS:
+        yield from (target for _, target in option_values(argv, "-o", ("--output", "--log-file")))
+    if name in WRAPPERS:
+        for inner in inner_commands(argv, _MAX_TOKENS):
+            yield from (target for _, target in write_targets(inner))
+
+
+def _values(argv: tuple[str, ...], item: Evidence) -> Iterator[str]:
+    """What an option that writes is given: glued to it, behind a `=`, or in the next word."""
+    word = argv[item.word]
+    if not word.startswith("-"):
+        yield word
+    elif "=" in word:
+        yield word.partition("=")[2]
+    elif len(word) > item.size:
+        yield word[item.size :]
+    else:
+        yield from argv[item.word + 1 : item.word + 2]
 
 
 def patched(text: str) -> Iterator[str]:

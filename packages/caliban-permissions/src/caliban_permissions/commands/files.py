@@ -28,8 +28,11 @@ _ALL_OPERANDS = frozenset(
 )
 _AFTER_FIRST = frozenset("chmod chown chgrp".split())
 _LAST_OPERAND = frozenset("cp ln install rsync scp".split())
+_WRITE_BY_O = (
+    "sort shuf curl base64 iconv tree gcc cc g++ c++ clang clang++ rustc gpg go ld nvcc ghc dot pandoc ctags"
+).split()
 _OUTPUT_OPTIONS: Mapping[str, str] = {
-    **dict.fromkeys("sort shuf curl base64 iconv tree gcc cc g++ c++ clang clang++ rustc gpg".split(), "-o"),
+    **dict.fromkeys(_WRITE_BY_O, "-o"),
     "wget": "-O",
     "gh": "-D",
 }
@@ -37,6 +40,8 @@ _TAR_WRITES = ("--create", "--append", "--update", "--delete", "--concatenate", 
 _CLUSTER = lazy_pattern(r"-[A-Za-eg-z]*f")
 _GIT_WRITES = frozenset("checkout restore rm mv".split())
 _CLOUD_COPIES = frozenset("s3 get-object invoke cp storage rsync".split())
+_WRITERS = frozenset("sed gsed perl ruby uniq xxd git aws gsutil gcloud".split())
+_WRITERS |= _ALL_OPERANDS | _AFTER_FIRST | _LAST_OPERAND
 _SHARED = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
 
 
@@ -72,13 +77,15 @@ def write_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         yield from ((index, word[3:]) for index, word in enumerate(argv) if word.startswith("of="))
         return
     if name == "unzip":
-        yield from _option_values(argv, "-d", ())
+        yield from option_values(argv, "-d", ())
         return
     if name in ("tar", "gtar", "bsdtar", "star"):
         yield from _tar_targets(argv)
         return
     if name in _OUTPUT_OPTIONS:
-        yield from _option_values(argv, _OUTPUT_OPTIONS[name], ("--output", "--output-document", "--dir"))
+        yield from option_values(argv, _OUTPUT_OPTIONS[name], ("--output", "--output-document", "--dir"))
+        return
+    if name not in _WRITERS:
         return
     operands = list(operands_of(argv))
     if name in ("sed", "gsed", "perl", "ruby") and any(_in_place(word) for word in argv[1:]):
@@ -109,7 +116,7 @@ def operands_of(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
             yield index, word
 
 
-def _option_values(argv: tuple[str, ...], option: str, names: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+def option_values(argv: tuple[str, ...], option: str, names: tuple[str, ...]) -> Iterator[tuple[int, str]]:
     """The values of a short option and of the long ones that mean the same."""
     for index, word in enumerate(argv):
         if word in (option, *names) and index + 1 < len(argv):
@@ -148,10 +155,10 @@ def _tar_targets(argv: tuple[str, ...]) -> Iterator[tuple[int, str]]:
     """Where a tar command extracts to, and the archive that it writes."""
     words = unbundled(argv)
     last = len(argv) - 1
-    values = [*_option_values(words, "-C", ("--directory", "--one-top-level"))]
+    values = [*option_values(words, "-C", ("--directory", "--one-top-level"))]
     writes = any(word in _TAR_WRITES or _abbreviates(word, _TAR_WRITES) for word in words[1:])
     if writes or any(re.match(r"-[A-Za-z]*[cruA]", word) for word in words[1:]):
-        values += _option_values(words, "--file", ("--file",))
+        values += option_values(words, "--file", ("--file",))
         for index, word in enumerate(words):
             cluster = _CLUSTER.match(word)
             if cluster is not None and (cluster.end() < len(word) or index < len(words) - 1):

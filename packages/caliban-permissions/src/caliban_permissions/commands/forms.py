@@ -4,9 +4,10 @@ The command itself, its program without the directory, every command that a wrap
 command in a script or a substitution in it, to a bounded depth.
 """
 
+# ruff: noqa: SIM905 - a table of words reads best as words
+
 from __future__ import annotations
 
-import os
 import posixpath
 import re
 from collections import deque
@@ -28,6 +29,7 @@ from caliban_permissions.commands.wrappers import (
     splits_text,
     without_leading_options,
 )
+from caliban_permissions.paths import real_path
 from caliban_permissions.shell import (
     HOLE,
     Opacity,
@@ -55,6 +57,12 @@ _COMMAND_START = lazy_pattern(r"(?<![A-Za-z0-9_./~-])[A-Za-z0-9_./~][A-Za-z0-9_.
 _ANYWHERE = lazy_pattern(r"[A-Za-z0-9_./~][A-Za-z0-9_./-]*")
 _CLOSING = lazy_pattern(r"[\"'`)\]};|&\n]")
 _SCRIPTED = frozenset({"sed", "gsed", "awk", "gawk", "mawk", "nawk", "original-awk"})
+_GNU = frozenset(
+    "rm rmdir unlink mv cp ln install dd chmod chown chgrp touch tee truncate shred mkdir mkfifo mknod "
+    "cat head tail ls sort cut tr wc find kill env timeout du df stat readlink realpath base64 split "
+    "csplit date".split()
+)
+"""Programs that go by the same name behind a `g` where they are not the system's own."""
 _HARMLESS = (READS, WRITES, FETCHES)
 
 
@@ -151,7 +159,7 @@ class _Explorer:
             if item.why in _HARMLESS or item.word == 0:
                 continue
             self.unknown = self.unknown or program(words[0]) in _SCRIPTED
-            for index in range(item.word, min(item.word + 2, len(words))):
+            for index in _around(words, item.word):
                 rest = " ".join(words[index + 1 :])
                 starts = _command_starts(words, index)
                 glued = _ANYWHERE.match(words[index], item.size) if index == item.word else None
@@ -204,6 +212,12 @@ class _Explorer:
             self._script(script, depth + 1)
 
 
+def _around(words: tuple[str, ...], place: int) -> list[int]:
+    """The word at `place`, and the next behind the options that follow it."""
+    following = range(place + 1, len(words))
+    return [place, *(index for index in following if not words[index].startswith("-"))][:2]
+
+
 def _fed_from_outside(simple: SimpleCommand) -> bool:
     """Whether a simple command runs commands that come from its input, or changes what later names mean."""
     argv = simple.argv
@@ -235,8 +249,10 @@ def _may_be_program(name: str, argv: tuple[str, ...], index: int) -> bool:
 def _spellings(words: tuple[str, ...], base: str, home: str) -> list[str]:
     head, tail = words[0], words[1:]
     heads = {head: None, posixpath.basename(head.rstrip("/")): None}
+    if head[:1] == "g" and head[1:] in _GNU:
+        heads[head[1:]] = None
     if "/" in head and HOLE not in head:
-        heads[posixpath.basename(os.path.realpath(posixpath.join(base, _at_home(head, home))))] = None
+        heads[posixpath.basename(real_path(posixpath.join(base, _at_home(head, home))))] = None
     for spelled in tuple(heads):
         heads[spelled.lower()] = None
         heads[spelled.lower().removesuffix(".exe")] = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from caliban_permissions.paths import PathContext
+from caliban_permissions.paths import PathContext, real_path
 from caliban_permissions.protected import protection
 
 
@@ -25,14 +25,14 @@ def planted(name: str, place: PathContext, bases: tuple[str, ...]) -> bool:
 
 def _leads_inside(path: str, place: PathContext) -> bool:
     """Whether a program is a link to a file of the workspace that a tool may have written."""
-    real = os.path.realpath(path)
+    real = real_path(path)
     return place.inside(real) and protection(real, place) != "authority"
 
 
 def _suspect(directory: str, place: PathContext) -> bool:
     if not directory.startswith("/"):
         return True
-    real = os.path.realpath(directory)
+    real = real_path(directory)
     if place.inside(real):
         return protection(real + "/program", place) != "authority"
     try:

@@ -20,6 +20,9 @@ from caliban_permissions.rules.compiled import CompiledRule
 from caliban_permissions.shell import HOLE, Redirect
 from caliban_permissions.subjects import PathSubject
 
+_MANY = 1_000
+"""How many pairs of rules and simple commands are looked at one by one."""
+
 
 def judge_bash(
     command: ShellCommand, chain: RuleChain, now: datetime, *, reads_free: bool = False
@@ -44,6 +47,7 @@ class _CommandJudge:
         self.now = now
         self.place = command.place
         self.line = LineSubject(command)
+        self._allowing: list[CompiledRule] | None = None
 
     def judgement(self) -> Judgement:
         rulings, line = self._rulings()
@@ -66,7 +70,7 @@ class _CommandJudge:
         exact = all(self._exact(ruling) for ruling in rulings) if simple_commands else self._exact(line)
         parts += self._writes(blanket=blanket, exact=exact)
         if not exact:
-            parts += self._protected()
+            parts += self._perhaps_writes()
         parts += self._reads()
         parts = [unreadable(self.command.tools, part, self.chain) for part in parts]
         parts = self._with_may_match(parts)
@@ -91,6 +95,7 @@ class _CommandJudge:
     def _walk(self, rules: Sequence[CompiledRule]) -> tuple[list[Ruling], Ruling]:
         """First match for each simple command, then for the line among the rules before the last of them."""
         chain, now = self.chain, self.now
+        rules = self._relevant(rules)
         rulings = [chain.first(rules, simple, now) for simple in self.command.simple_commands]
         if not rulings:
             return rulings, chain.first(rules, self.line, now)
@@ -99,6 +104,19 @@ class _CommandJudge:
             limit = len(chain.all)
         earlier = [rule for rule in rules if rule.order < limit and rule.action != "allow" and not rule.bare]
         return rulings, chain.first(earlier, self.line, now)
+
+    def _relevant(self, rules: Sequence[CompiledRule]) -> Sequence[CompiledRule]:
+        """The rules without those that can match no part of the command, where it pays to look."""
+        simple_commands = self.command.simple_commands
+        if len(rules) * len(simple_commands) < _MANY:
+            return rules
+        texts = [self.command.text, self.command.all_text]
+        for simple in simple_commands:
+            texts.append(simple.all_texts)
+            texts += (view.text for view in simple.views)
+        everything = "\n".join(texts)
+        text = self.command.text
+        return [rule for rule in rules if rule.may_match_in(everything) or rule.spells_out(text)]
 
     def _blanket(self, ruling: Ruling) -> bool:
         """Whether the rule covers everything about the command: no argument part, or the whole text."""
@@ -118,9 +136,7 @@ class _CommandJudge:
 
     def _why_uncovered(self, simple: SimpleSubject) -> tuple[str, ...]:
         """What keeps an allow rule that matches the words from covering the simple command."""
-        for rule in self.chain.written:
-            if rule.action != "allow" or not rule.names(self.command.tools[0]) or not rule.in_force(self.now):
-                continue
+        for rule in self._allows():
             if not simple.textually_covered_by(rule):
                 continue
             doubts = [str(opacity) for opacity in simple.opaque] or [
@@ -132,6 +148,15 @@ class _CommandJudge:
                 return (f"the rule {rule.rule.pattern} does not cover it because of: {listed}",)
         doubts = [str(opacity) for opacity in simple.opaque]
         return (f"it cannot be analysed because of: {', '.join(dict.fromkeys(doubts))}",) if doubts else ()
+
+    def _allows(self) -> list[CompiledRule]:
+        """The allow rules that may have to do with the command."""
+        if self._allowing is None:
+            tool, now = self.command.tools[0], self.now
+            allows = [rule for rule in self.chain.written if rule.action == "allow"]
+            allows = [rule for rule in allows if rule.names(tool) and rule.in_force(now)]
+            self._allowing = list(self._relevant(allows))
+        return self._allowing
 
     def _doubts(self, simple_commands: tuple[SimpleSubject, ...]) -> tuple[str, ...]:
         if simple_commands:
@@ -174,13 +199,22 @@ class _CommandJudge:
                 free = Ruling("allow", None, len(self.chain.all))
                 yield guarded(JudgedPart("write", text, "allow", free), subject.names, self.place)
 
-    def _protected(self) -> Iterator[JudgedPart]:
-        """What may change a protected file is asked about, whichever program does it."""
+    def _perhaps_writes(self) -> Iterator[JudgedPart]:
+        """What may change a file that is protected, or that a rule for edits means, is asked about.
+
+        Whichever program does it: whether it does is known only when it runs.
+        """
         free = Ruling("allow", None, len(self.chain.all))
         for subject in (path for simple in self.command.simple_commands for path in simple.perhaps_written()):
+            part = JudgedPart("write", subject.names.given, "allow", free)
             if any(protection(name, self.place) == "authority" for name in subject.names.canonicals):
-                part = JudgedPart("write", subject.names.given, "allow", free)
                 yield guarded(part, subject.names, self.place)
+            elif self.chain.guards_edits:
+                rule = self.chain.decide(subject, self.now).rule
+                if rule is not None and rule.scope != "default" and rule.action != "allow":
+                    text = f"it may change what the rule {rule.rule.pattern} is about"
+                    only = HumanOnly("may match", text)
+                    yield part._replace(action="ask", notes=(text,), human_only=(only,))
 
     def _redirect_targets(self) -> Iterator[PathSubject]:
         for simple in self.command.simple_commands:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +11,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from caliban_common.lazy import cached_property, lazy_pattern
-from caliban_permissions.commands.effects import patched, possible_targets
+from caliban_permissions.commands.effects import all_write_targets, patched, possible_targets
 from caliban_permissions.commands.files import read_candidates, shared_device, write_targets
 from caliban_permissions.commands.forms import Forms, simple_forms
 from caliban_permissions.commands.installed import planted
@@ -20,7 +19,7 @@ from caliban_permissions.commands.unknown import names_after, only_values
 from caliban_permissions.commands.wildcards import Directories, word_names
 from caliban_permissions.commands.wrappers import WRAPPERS, program
 from caliban_permissions.names import EDITORS, READER, SHELL_COMMAND
-from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, resolve
+from caliban_permissions.paths import ANY_PATH, PathContext, PathNames, real_path, resolve
 from caliban_permissions.readonly import planted_repository
 from caliban_permissions.rules.compiled import CompiledRule
 from caliban_permissions.rules.glob import TextGlob
@@ -123,15 +122,37 @@ class SimpleSubject:
         """Whether a deny or ask rule means any form of the simple command."""
         if rule.pattern.problem is not None:
             return False
-        texts = (*self.forms.texts, *self.raw_texts)
         match rule.pattern.argument:
             case Bare():
                 return True
             case Anywhere():
-                texts = (*(text + " " for text in self.forms.texts), *self.raw_texts)
-                return any(glob.occurs_in(text) for glob in rule.wide_globs for text in texts)
+                return any(
+                    glob.occurs_in(text)
+                    for glob in rule.wide_globs
+                    if glob.may_match_in(self.all_texts)
+                    for text in self._texts_with_ends
+                )
             case _:
-                return any(glob.matches(text) for glob in rule.wide_globs for text in texts)
+                return any(
+                    glob.matches(text)
+                    for glob in rule.wide_globs
+                    if glob.may_match_in(self.all_texts)
+                    for text in self._texts
+                )
+
+    @cached_property
+    def _texts(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.forms.texts, *self.raw_texts)))
+
+    @cached_property
+    def _texts_with_ends(self) -> tuple[str, ...]:
+        """The texts, those of commands with the blank that ends their last word."""
+        return tuple(dict.fromkeys((*(text + " " for text in self.forms.texts), *self.raw_texts)))
+
+    @cached_property
+    def all_texts(self) -> str:
+        """Whatever a rule could match stands in it: to look once is quicker than in every text."""
+        return "\n".join(self._texts_with_ends)
 
     @cached_property
     def views(self) -> tuple[View, ...]:
@@ -252,7 +273,7 @@ class SimpleSubject:
     def written(self) -> Iterator[PathSubject]:
         """The files that a known command writes by its arguments."""
         if self._arguments:
-            yield from self._subjects((target for _, target in write_targets(self._arguments)), EDITORS)
+            yield from self._subjects(dict.fromkeys(all_write_targets(self._arguments)), EDITORS)
 
     def perhaps_written(self) -> Iterator[PathSubject]:
         """The files in the arguments of a command that may change them, for all that is known of it."""
@@ -322,7 +343,7 @@ class SimpleSubject:
             yield everything(argv, RUNS + " of the workspace")
         if "/" not in argv[0]:
             return
-        real = os.path.realpath(f"{self.bases[0]}/{argv[0]}" if argv[0][0] != "/" else argv[0])
+        real = real_path(f"{self.bases[0]}/{argv[0]}" if argv[0][0] != "/" else argv[0])
         if real.split("/")[1] not in _INSTALLED or self.command.place.inside(real):
             yield whole(argv, 0, RUNS + " of the workspace")
 
@@ -355,7 +376,10 @@ class SimpleSubject:
     def _matching(self, rule: CompiledRule) -> tuple[TextGlob, View] | None:
         """The glob and the view that match and leave the least unnamed."""
         matches = [
-            (glob, view) for view in self.views for glob in rule.command_globs if glob.matches(view.text)
+            (glob, view)
+            for view in self.views
+            for glob in rule.command_globs
+            if view.text.startswith(glob.prefix) and glob.matches(view.text)
         ]
         return max(matches, key=lambda pair: (pair[0].exact, len(pair[0].prefix)), default=None)
 

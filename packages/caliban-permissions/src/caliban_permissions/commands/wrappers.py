@@ -1,7 +1,5 @@
 """Programs that run the program named in their arguments, and shells that run a script in theirs.
 
-from caliban_common.lazy import lazy_pattern
-
 For deny and ask rules every word after a wrapper may begin the inner command: no option grammar can hide it.
 For allow rules the grammar of the common wrappers is known, so that a rule can name the inner program.
 """
@@ -38,7 +36,21 @@ WRAPPERS = frozenset(
     "asdf direnv dotenv bundle rbenv pyenv nvm conda mamba micromamba docker podman nerdctl kubectl "
     "oc nix nix-shell guix tmux screen at batch coproc lldb script.exe wsl cmd cmd.exe faketime aoss "
     "padsp optirun primusrun primus dtach abduco setuidgid sshpass expect socat ncat compgen "
-    "complete mapfile readarray".split()
+    "complete mapfile readarray nc netcat genv gnice gnohup gstdbuf gchroot gsetsid gionice sudo-rs run0 "
+    "please gsudo calife super aws-vault aws-okta chamber envchain envconsul summon sops doppler infisical "
+    "teller op vault-env berglas dotenvx env-cmd cross-env cross-env-shell heaptrack uftrace apitrace kcov "
+    "nsys ncu nvprof rocprof likwid-pin likwid-perfctr hwloc-bind schedtool cset runcon sandbox-exec "
+    "launchctl xcrun instruments winpty nocache trickle cpulimit choom pasuspender pw-jack gamemoderun "
+    "mangohud gamescope vglrun xinit startx xterm uxterm urxvt rxvt konsole alacritty kitty foot "
+    "gnome-terminal x-terminal-emulator terminator tilix wezterm zellij tmate ttyd gotty websocketd "
+    "run-one run-this-one lockrun setlock lckdo with-lock-ex dotlockfile logsave annotate-output mispipe "
+    "pee zrun xe xapply rush nq tsp pueue viddy hwatch gwatch reflex watchmedo chokidar onchange "
+    "concurrently foreman honcho forego overmind pm2 forever volta fnm nodenv jenv goenv proto devbox "
+    "devenv flox pixi pkgx steam-run appimage-run wine wine64 box64 nsjail minijail0 minijail rootlesskit "
+    "schroot dchroot arch-chroot systemd-nspawn systemd-cat machinectl distrobox toolbox lxc incus runc "
+    "crun ctr crictl buildah multipass limactl lima colima vagrant adb pssh pdsh clush dsh srun mpirun "
+    "mpiexec torchrun uname26 datefudge pgrphack fghack envuidgid tcpserver systemd-socket-activate "
+    "ip busybox.static".split()
 )
 """Programs of which every later word may begin a command that they run."""
 
@@ -94,6 +106,10 @@ GRAMMARS: Mapping[str, WrapperGrammar] = {
     "ionice": WrapperGrammar("cn", "class classdata"),
     "timeout": WrapperGrammar("ks", "kill-after signal", 1),
     "gtimeout": WrapperGrammar("ks", "kill-after signal", 1),
+    "genv": WrapperGrammar("uC", "unset chdir", 0, True),
+    "gnice": WrapperGrammar("n", "adjustment"),
+    "gnohup": WrapperGrammar(),
+    "gstdbuf": WrapperGrammar("ioe", "input output error"),
     "nohup": WrapperGrammar(),
     "setsid": WrapperGrammar(),
     "stdbuf": WrapperGrammar("ioe", "input output error"),
@@ -190,7 +206,7 @@ def evaluated(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 def splits_text(argv: tuple[str, ...]) -> bool:
     """Whether `env` is told to make words of a text, by escapes of its own."""
-    if program(argv[0]) != "env":
+    if program(argv[0]) not in ("env", "genv"):
         return False
     for word in argv[1:]:
         if word.startswith("--"):

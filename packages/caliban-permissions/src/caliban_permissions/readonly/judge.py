@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
-from caliban_permissions.paths import PathContext, PathNames
+from caliban_permissions.paths import PathContext, PathNames, real_path
 from caliban_permissions.readonly.reads import Reads, Tree
 from caliban_permissions.readonly.repository import harmless_repository
 from caliban_permissions.secrets import is_secret, is_secret_name
@@ -112,7 +112,7 @@ def _of_entry(entry: os.DirEntry[str], tree: Tree, workspace: Workspace) -> str 
     if entry.is_symlink():
         if not tree.links:
             return None
-        real = os.path.realpath(entry.path)
+        real = real_path(entry.path)
         if not workspace.place.inside(real):
             return f"{entry.path} leads outside the workspace"
         if is_secret_name(os.path.basename(real).lower()):  # noqa: PTH119 - a str in, a str out

@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 
 from caliban_common.lazy import lazy_pattern
+from caliban_permissions.paths import real_path
 
 _SECTION = lazy_pattern(r"\[\s*([A-Za-z0-9.-]+)(?:\s+\"[^\"\n]*\")?\s*\]")
 _KEY = lazy_pattern(r"([A-Za-z][A-Za-z0-9-]*)\s*(?:=|$)")
@@ -49,7 +50,7 @@ def harmless_repository(directory: str) -> bool:
     git_directory = Path(entry)
     own = git_directory if git_directory.is_dir() else _linked(git_directory)
     commondir = _read(own / "commondir")
-    common = own if commondir is None else (own / commondir.strip()).resolve()
+    common = own if commondir is None else Path(real_path(str(own / commondir.strip())))
     if any((place / "config.worktree").exists() for place in (own, common)):
         return False
     top = git_directory.parent if git_directory.name == ".git" else git_directory
@@ -86,7 +87,7 @@ def _git_directory(start: str) -> str | None:
 def _linked(entry: Path) -> Path:
     """The directory that the file `.git` of a linked worktree or a submodule leads to."""
     text = _read(entry) or ""
-    return (entry.parent / text.removeprefix("gitdir:").strip()).resolve()
+    return Path(real_path(str(entry.parent / text.removeprefix("gitdir:").strip())))
 
 
 def _holds_others(own: Path) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 from caliban_common.permission import Action
 from caliban_permissions.facts import JudgedTool
-from caliban_permissions.names import READER
+from caliban_permissions.names import EDITORS, READER
 from caliban_permissions.paths import PathContext
 from caliban_permissions.rules.compiled import CompiledRule
 from caliban_permissions.rules.defaults import default_rules
@@ -84,9 +84,10 @@ class RuleChain:
             rule for rule in ordered if rule.pattern.problem is not None and rule.action != "allow"
         )
 
-        self.guards_reads: bool = any(
-            rule.action != "allow" and not rule.bare and rule.names(READER) for rule in ordered
-        )
+        binding = [rule for rule in ordered if rule.action != "allow" and not rule.bare]
+        self._by_tools: dict[tuple[str, ...], tuple[CompiledRule, ...]] = {}
+        self.guards_reads: bool = any(rule.names(READER) for rule in binding)
+        self.guards_edits: bool = any(rule.names(tool) for rule in binding for tool in EDITORS)
 
     def layers(self) -> tuple[tuple[Scope, tuple[Rule, ...]], ...]:
         """The rules that count, by scope, in the order of evaluation."""
@@ -122,14 +123,26 @@ class RuleChain:
 
     def first(self, rules: Sequence[CompiledRule], subject: Subject, now: datetime) -> Ruling:
         """The first rule that matches; without one, an allow by no rule."""
-        tools = subject.tools
-        for rule in rules:
+        for rule in self._about(rules, subject.tools):
             if rule.action == "allow":
-                if rule.names(tools[0]) and rule.in_force(now) and subject.covered_by(rule):
+                if rule.in_force(now) and subject.covered_by(rule):
                     return Ruling("allow", rule, rule.order)
-            elif means(rule, tools) and subject.touched_by(rule):
+            elif subject.touched_by(rule):
                 return Ruling(rule.action, rule, rule.order)
         return Ruling("allow", None, len(self.all))
+
+    def _about(self, rules: Sequence[CompiledRule], tools: tuple[str, ...]) -> Iterable[CompiledRule]:
+        """Those of `rules` that may decide about something that goes by these names, in their order."""
+        if rules is not self.all:
+            return (rule for rule in rules if _concerns(rule, tools))
+        found = self._by_tools.get(tools)
+        if found is None:
+            found = self._by_tools[tools] = tuple(rule for rule in rules if _concerns(rule, tools))
+        return found
+
+
+def _concerns(rule: CompiledRule, tools: tuple[str, ...]) -> bool:
+    return rule.names(tools[0]) if rule.action == "allow" else means(rule, tools)
 
 
 def means(rule: CompiledRule, tools: tuple[str, ...]) -> bool:

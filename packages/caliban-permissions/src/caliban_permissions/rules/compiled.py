@@ -72,6 +72,11 @@ class CompiledRule:
         return literal_text(self.spec)
 
     @cached_property
+    def _spelled(self) -> tuple[str, ...]:
+        readable = self.pattern.problem is None and self.literal is not None
+        return (self.spec, self.literal or "") if readable else ()
+
+    @cached_property
     def command_globs(self) -> tuple[TextGlob, ...]:
         """What a shell command must match to be covered. A final ` *` covers the bare program as well."""
         return tuple(compile_text(text) for text in self._command_texts())
@@ -135,8 +140,18 @@ class CompiledRule:
 
     def spells_out(self, command: str) -> bool:
         """Whether the rule has no wildcard and is this whole command, character for character."""
-        readable = self.pattern.problem is None and self.literal is not None
-        return readable and command in (self.spec, self.literal)
+        return command in self._spelled
+
+    def may_match_in(self, text: str) -> bool:
+        """Whether the rule could match a command of which every form stands in `text`."""
+        match self.pattern.argument:
+            case Bare():
+                return True
+            case Anywhere() if self.action == "allow":
+                return self.start_glob.may_match_in(text)
+            case _:
+                globs = self.command_globs if self.action == "allow" else self.wide_globs
+                return self.pattern.problem is not None or any(glob.may_match_in(text) for glob in globs)
 
     def may_begin(self, text: str, start: int) -> bool:
         """Whether a command that begins with `text[start:]` and goes on unknown could match a wide glob."""

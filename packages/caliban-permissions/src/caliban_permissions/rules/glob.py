@@ -1,7 +1,5 @@
 """Globs that match in time linear in the text for any pattern a person would write.
 
-from caliban_common.lazy import lazy_pattern
-
 The dialect has three wildcards: `*`, `?` and, between slashes, `**`. A backslash before one of
 `* ? [ ] { } \\` makes that character literal; before anything else it is itself. Character classes and
 brace alternatives are refused rather than read as plain text: whoever writes them means something else.
@@ -53,6 +51,10 @@ class TextGlob(NamedTuple):
             if position < 0:
                 return False
         return position <= tail
+
+    def may_match_in(self, text: str) -> bool:
+        """Whether all that it says literally stands somewhere in `text`: else it matches no part of it."""
+        return all(piece in text for piece in self.pieces if isinstance(piece, str))
 
     def occurs_in(self, text: str) -> bool:
         """Whether the glob matches somewhere in the text.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.shell.line import Opacity
@@ -133,8 +134,12 @@ def _decoded(match: re.Match[str]) -> str:
     return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else ""
 
 
+@lru_cache(maxsize=256)
 def _extent(text: str, index: int, pair: str, what: str, *, runs: bool) -> tuple[int, Opacity]:
-    """Count brackets of one kind from `index + 1`, over quotes; to the end of text if none closes."""
+    """Count brackets of one kind from `index + 1`, over quotes; to the end of text if none closes.
+
+    What is nested is read once for each command around it: its extents are kept.
+    """
     interesting = _BRACKETS[pair]
     depth, at, quote = 0, index + 1, ""
     while True:

@@ -7,6 +7,7 @@ command. This sees too much, never too little of what is spelled out.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.shell import expansion
@@ -35,6 +36,7 @@ def dequoted(text: str) -> str:
     return _BLANKS.sub(" ", text.translate(_QUOTES))
 
 
+@lru_cache(maxsize=64)
 def loose_commands(text: str) -> tuple[str, ...]:
     """The candidate commands in a text, blanks collapsed, assignments and reserved words cut off."""
     texts: dict[str, None] = {}

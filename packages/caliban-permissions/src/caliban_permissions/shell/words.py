@@ -14,6 +14,7 @@ from caliban_permissions.shell.line import HOLE, Opacity, Segment, Word
 METACHARACTERS = frozenset(" \t\n;|&<>()")
 
 _PLAIN = lazy_pattern(r"[A-Za-z0-9_./:=,@%+^-]+")
+_PLAIN_WORD = lazy_pattern(r"[A-Za-z0-9_./:=,@%+^-]+(?=[ \t\n;|&)]|\Z)")
 _QUOTED_RUN = lazy_pattern(r'[^"\\$`]+')
 _TILDE = lazy_pattern(r"~(?:/|[ \t\n;|&<>()]|$)")
 _ASSIGNED_TILDE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=(?:.*:)?", re.DOTALL)
@@ -29,6 +30,10 @@ _MAX_BRACE_WORDS = 64
 
 def read_word(text: str, start: int) -> Word:
     """The word that begins at `start` and ends at the next unquoted metacharacter."""
+    plain = _PLAIN_WORD.match(text, start)
+    if plain is not None:  # most words are: they need no reader
+        raw = plain.group()
+        return Word(raw, raw, start, plain.end(), segments=(Segment("text", raw),))
     return _WordReader(text, start).read()
 
 
@@ -216,7 +221,8 @@ class _WordReader:
             )
             text = opacity.text if opacity.script is None else opacity.script
             self.segments.append(Segment(kind, text, quoted, name))
-            self.opaque.append(opacity._replace(value_only=opacity.script is None))
+            script = opacity.script
+            self.opaque.append(Opacity(opacity.what, opacity.text, opacity.runs, script, script is None))
             self.parts.append(HOLE)
             self.pattern.append(HOLE)
         else:

@@ -8,6 +8,7 @@ configuration of a repository can define as any shell command.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from caliban_permissions.side_effects.row import LOADS, READS, RUNS, WRITES, Evidence, whole
@@ -105,6 +106,11 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
     "update-index": {"--index-info": WRITES, "--fsmonitor": RUNS},
     "rebase": {"-i": RUNS, "--interactive": RUNS},
 }
+_EXCHANGING = frozenset(
+    "clone fetch pull push ls-remote remote archive submodule fetch-pack send-pack remote-ext".split()
+)
+_MERGING = frozenset("merge pull rebase cherry-pick revert".split())
+_STRATEGIES = frozenset("ort recursive resolve octopus ours subtree theirs".split())
 _PATCH_ASKS = frozenset("--check --stat --numstat --summary".split())
 _PATCH_ENDS = (("--abort",), ("--skip",), ("--quit",), ("--show-current-patch",))
 PATCHES = "changes the files that a patch names"
@@ -128,9 +134,11 @@ def git_evidence(argv: tuple[str, ...]) -> list[Evidence]:
     elif sub not in _KNOWN:
         items.append(whole(argv, index, "may be an alias for any command"))
     items += _options(argv, index)
-    items += [
-        whole(argv, place, RUNS) for place in range(index + 1, len(argv)) if _remote_helper(argv[place])
-    ]
+    if sub in _EXCHANGING:
+        places = range(index + 1, len(argv))
+        items += [whole(argv, place, RUNS) for place in places if _remote_helper(argv[place])]
+    if sub in _MERGING:
+        items += _strategies(argv, index)
     if sub in ("init", "clone"):
         items += _elsewhere(argv, index)
     elif sub in ("apply", "am"):
@@ -208,8 +216,26 @@ def _config(argv: tuple[str, ...], index: int) -> list[Evidence]:
 
 def _remote_helper(word: str) -> bool:
     """`ext::command` and its kin: the part before the double colon names a program."""
+    word = word.partition("=")[2] if word.startswith("--") else word
     scheme, colons, _ = word.partition("::")
     return bool(colons) and scheme.replace("-", "").isalnum()
+
+
+def _strategies(argv: tuple[str, ...], start: int) -> list[Evidence]:
+    """A strategy that git does not have is a program `git-merge-NAME`."""
+    items = []
+    for index in range(start + 1, len(argv)):
+        word = argv[index]
+        name, _, value = word.partition("=")
+        long = len(name) > 4 and ("--strategy".startswith(name) and name != "--strategy-option")
+        short = argv[start] in ("merge", "pull", "rebase") and re.match(r"-[a-zA-Z]*s", word) is not None
+        if not long and not short:
+            continue
+        glued = value if long else word.partition("s")[2]
+        place = index if glued or index + 1 == len(argv) else index + 1
+        if (glued or argv[place]) not in _STRATEGIES:
+            items.append(whole(argv, place, RUNS))
+    return items
 
 
 def _elsewhere(argv: tuple[str, ...], index: int) -> list[Evidence]:

@@ -71,7 +71,7 @@ def wrapper_start(argv: tuple[str, ...]) -> tuple[list[Evidence], int | None]:
         name == "command" and argv[1:2] in (("-v",), ("-V",))
     ):
         return [], None
-    if name == "env" and len(argv) == 1:
+    if name in ("env", "genv") and len(argv) == 1:
         return [], None
     start = inner_start(argv)
     return [everything(argv, RUNS) if start is None else whole(argv, start, RUNS)], start
@@ -79,7 +79,8 @@ def wrapper_start(argv: tuple[str, ...]) -> tuple[list[Evidence], int | None]:
 
 _TABLED = frozenset(
     "find fd fdfind ssh mosh npx bunx pnpx uvx pipx poetry pipenv pdm hatch rye uv bundle docker podman "
-    "nerdctl kubectl oc ncat socat nix nix-shell guix direnv dotenv mise asdf at batch".split()
+    "nerdctl kubectl oc ncat socat nix nix-shell guix direnv dotenv mise asdf at batch "
+    "nc netcat ip pixi".split()
 )
 """Programs that wrap only in some of their arguments: the table says in which."""
 

@@ -44,6 +44,13 @@ ROWS: tuple[ArgumentRule, ...] = (
         misses=("ssh -V",),
     ),
     ArgumentRule(
+        "gpg gpg2",
+        READS,
+        long="export-secret-keys export-secret-subkeys export-secret-ssh-key",
+        hits=("gpg --export-secret-keys", "gpg --export-secret-sub x"),
+        misses=("gpg --verify a.sig", "gpg --list-keys"),
+    ),
+    ArgumentRule(
         "scp sftp",
         RUNS,
         short="SoFDbJ",

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -72,6 +73,7 @@ def _indexed() -> dict[str, tuple[ArgumentRule, ...]]:
 _INDEX = _indexed()
 
 
+@lru_cache(maxsize=256)
 def side_effects(argv: tuple[str, ...]) -> tuple[Evidence, ...]:
     """Everything in the arguments that a wildcard allow rule does not cover, inner commands included."""
     items: list[Evidence] = []
