@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from caliban.cli.options import SettingsOptions
-from caliban.compose.settings import build_settings, unbuilt_words
+from caliban.compose.project import build_settings, unbuilt_words
 from caliban_settings import SettingsError
 
 

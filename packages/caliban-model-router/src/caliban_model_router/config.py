@@ -63,10 +63,15 @@ def read_config(path: Path, *, known: Collection[str] | None = None) -> RouterCo
 
     Raises `RouterConfigError`, and what `caliban_common.files.read_regular` raises.
     """
+    return parse_config(read_regular(path, max_bytes=MAX_BYTES), path, known=known)
+
+
+def parse_config(written: bytes, path: Path, *, known: Collection[str] | None = None) -> RouterConfig | None:
+    """The configuration in the bytes of a TOML file, which errors call `path`. Raises `RouterConfigError`."""
     import tomllib
 
     try:
-        data = tomllib.loads(read_regular(path, max_bytes=MAX_BYTES).decode("utf-8-sig"))
+        data = tomllib.loads(written.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         why = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else f"not TOML: {error}"
         raise RouterConfigError(f"{path}: {why}", table="router") from error

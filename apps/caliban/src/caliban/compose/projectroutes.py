@@ -1,0 +1,63 @@
+"""The routes that a project's file says, as far as a project may say them (security.md TM5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from caliban.compose.catalog import BUILTIN, EXTRAS, find_provider
+from caliban.compose.presets import PRESETS
+from caliban.compose.supplied import ProjectFile
+from caliban_drive.notice import Notice, Report
+from caliban_model_router import ProviderTable, RouterConfig, parse_config
+from caliban_provider.errors import UnknownProvider
+
+
+def routes_of_project(file: ProjectFile, is_confirmed: bool, report: Report) -> RouterConfig | None:
+    """The routes in a trusted project's `file`; `None` where it has none. Raises `RouterConfigError`.
+
+    Where a provider is, and what is sent to it beside prompts, counts only where a person has seen just that:
+    a flag that trusts a project unseen is not enough. The variable of a key must be one that providers have
+    in any case, or any secret of the environment could be sent as one.
+    """
+    config = parse_config(file.data, file.path)
+    if config is None:
+        return None
+    left_out: list[str] = []
+    providers = tuple(_restrained(table, is_confirmed, left_out) for table in config.providers)
+    if left_out:
+        why = (
+            "a project may name the usual variables of keys only"
+            if is_confirmed
+            else "where providers are counts once it was shown and confirmed: caliban trust add"
+        )
+        message = f"{file.path}: {', '.join(left_out)}: no effect; {why}"
+        report(Notice(subtype="withheld_provider", message=message))
+    return replace(config, providers=providers)
+
+
+def _restrained(table: ProviderTable, is_confirmed: bool, left_out: list[str]) -> ProviderTable:
+    names = tuple(_refused(table, is_confirmed))
+    left_out += (f"`provider.{table.name}.{name}`" for name in names)
+    empty = ProviderTable(name=table.name)
+    return replace(table, **{name: getattr(empty, name) for name in names})
+
+
+def _refused(table: ProviderTable, is_confirmed: bool) -> Iterator[str]:
+    for name in ("base_url", "api_key_env", "headers", "options"):
+        if not is_confirmed and getattr(table, name):
+            yield name
+    if is_confirmed and table.api_key_env is not None and table.api_key_env not in _usual_variables():
+        yield "api_key_env"
+
+
+def _usual_variables() -> set[str]:
+    """The variables in which providers have their keys."""
+    usual: set[str] = set()
+    for name in (*BUILTIN, *EXTRAS, *PRESETS):
+        try:
+            usual.update(find_provider(name, {}).key_variables)
+        except UnknownProvider:
+            continue  # its extra is not installed
+    return usual
