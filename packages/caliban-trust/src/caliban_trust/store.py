@@ -64,7 +64,7 @@ class TrustStore:
         return () if raw is None else _decoded(raw, self.path)
 
     def find(self, root: ProjectRoot) -> Consent | None:
-        """The consent for the path of `root`, whichever folder it was given for. Raises as `consents` does."""
+        """The consent for the path of `root`, for whichever folder. Raises as `consents` does."""
         return next((consent for consent in self.consents() if consent.root.path == root.path), None)
 
     def keep(self, consent: Consent) -> None:

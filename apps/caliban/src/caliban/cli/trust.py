@@ -46,7 +46,7 @@ _VERBS: Final = (
         ),
         usage="[DIR]",
         description="Show everything in a project that grants, steers or names programs, and ask whether it "
-        "may count. The consent is for just that: any change of it asks again. Exit: 1 when it is not trusted.",
+        "may count. The consent is for just that: any change asks again. Exit: 1 when it is not trusted.",
     ),
     Subcommand(
         "trust revoke",
@@ -60,7 +60,7 @@ _VERBS: Final = (
 
 TRUST: Final = Subcommand(
     "trust",
-    "which projects may grant and steer: what they supply, and your consent to it",
+    "what repositories supply, and your consent to exactly that",
     "caliban.commands.trust:list_trusted",
     flags=(
         flag(

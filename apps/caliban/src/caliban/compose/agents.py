@@ -53,13 +53,13 @@ def agent_kinds(options: Options, project: Project, report: Report) -> tuple[Age
         return ()
     kinds = {GENERAL.name: GENERAL}
     if not options.settings.bare:
-        files, problems = _of_project(options.settings, project, report)
+        files = _of_project(options.settings, project, report)
         folders = _folders(options.settings)
         if files or any(folder.is_dir() for folder in folders):
             from caliban_agent_core.subagent.files import find_agents
 
             read = find_agents(folders, [(file.path, file.data) for file in files])
-            for problem in (*problems, *read.problems):
+            for problem in read.problems:
                 report(Notice(subtype="agent_file", message=problem))
             kinds |= {kind.name: kind for kind in read.definitions}
     return _led(tuple(kinds.values()), project.settings.get("agent"), report)
@@ -73,20 +73,17 @@ def _folders(options: SettingsOptions) -> tuple[Path, ...]:
     return (config_dir() / "agents", home() / ".claude" / "agents")
 
 
-def _of_project(
-    options: SettingsOptions, project: Project, report: Report
-) -> tuple[tuple[ProjectFile, ...], tuple[str, ...]]:
-    """The files of the project, which stand before a person's own, and what is wrong with others."""
+def _of_project(options: SettingsOptions, project: Project, report: Report) -> tuple[ProjectFile, ...]:
+    """The files of the project, which stand before a person's own."""
     sources = None if options.setting_sources is None else options.setting_sources.split(",")
     if sources is not None and "project" not in sources:
-        return (), ()
-    files = project.files
+        return ()
     if project.trust.counts:
-        return files.agents, files.problems
-    for folder in dict.fromkeys(file.path.parent for file in files.agents):
+        return project.files.agents
+    for folder in dict.fromkeys(file.path.parent for file in project.files.agents):
         message = f"the agents in {folder} are not used {ALLOWED}"
         report(Notice(subtype="untrusted_agents", message=message))
-    return (), ()
+    return ()
 
 
 def _led(

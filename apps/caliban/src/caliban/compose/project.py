@@ -56,7 +56,7 @@ class Project(Struct, frozen=True, kw_only=True):
 
 
 def open_project(options: SettingsOptions, workspace: Path) -> Project:
-    """What a run in `workspace` goes by. Raises `SettingsError`, and `CalibanError` for files of routes.
+    """What a run in `workspace` goes by. Raises `SettingsError`.
 
     Of a workspace that asks for nothing, the consents are not even looked at.
     """
@@ -66,13 +66,14 @@ def open_project(options: SettingsOptions, workspace: Path) -> Project:
     waits = any(item.waits for item in settings.withheld)
     if not waits and not files.agents and files.router is None:
         state: TrustState = "once" if options.trust_project else "nothing"
-        return Project(settings=_told(settings), files=files, trust=ProjectTrust(state=state))
+        trust = ProjectTrust(state=state)
+        return Project(settings=_told(settings, files), files=files, trust=trust)
     trust = _trust(layers, files, workspace)
     if options.trust_project and not trust.counts:
         trust = ProjectTrust(state="once", words=trust.words if trust.state == "unknown" else None)
     if trust.counts:
         settings = layers.merged(trusted=True)
-    return Project(settings=_told(settings, trust.words), files=files, trust=trust)
+    return Project(settings=_told(settings, files, trust.words), files=files, trust=trust)
 
 
 def build_settings(options: SettingsOptions, workspace: Path) -> Settings:
@@ -80,10 +81,11 @@ def build_settings(options: SettingsOptions, workspace: Path) -> Settings:
     return open_project(options, workspace).settings
 
 
-def _told(settings: Settings, words: str | None = None) -> Settings:
+def _told(settings: Settings, files: ProjectFiles, words: str | None = None) -> Settings:
     """`settings` with warnings that name flags, after what there is to say of the trust in the project."""
     first = () if words is None else (words,)
-    return replace(settings, warnings=(*first, *(with_flags(text, ALLOWED) for text in settings.warnings)))
+    told = (with_flags(text, ALLOWED) for text in settings.warnings)
+    return replace(settings, warnings=(*first, *told, *files.problems))
 
 
 def _trust(layers: SettingsLayers, files: ProjectFiles, workspace: Path) -> ProjectTrust:

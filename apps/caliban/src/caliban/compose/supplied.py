@@ -14,6 +14,7 @@ from caliban_common.paths import config_dir, expand_user, home
 
 ROUTER_FILE: Final = "caliban.toml"
 MAX_FILE_BYTES: Final = 256 * 1024
+MAX_ROUTER_BYTES: Final = 1 << 20
 MAX_AGENTS: Final = 256
 """Files of agents that are looked at in one folder."""
 
@@ -34,7 +35,7 @@ class ProjectFiles(Struct, frozen=True, kw_only=True):
 
 
 def read_files(workspace: Path) -> ProjectFiles:
-    """The files of a project beside its settings; each is read once. Raises what reading routes does."""
+    """The files of a project beside its settings; each is read once, and one that cannot be is named."""
     agents: list[ProjectFile] = []
     problems: list[str] = []
     for folder in _agent_folders(workspace):
@@ -43,7 +44,14 @@ def read_files(workspace: Path) -> ProjectFiles:
                 agents.append(_read_inside(path, workspace))
             except CalibanError as error:
                 problems.append(f"the agent in {path} is left out: {error.message}")
-    return ProjectFiles(agents=tuple(agents), problems=tuple(problems), router=_router(workspace))
+    router = None
+    routes = _router_path(workspace)
+    if routes is not None:
+        try:
+            router = ProjectFile(path=routes, data=read_regular(routes, max_bytes=MAX_ROUTER_BYTES))
+        except CalibanError as error:
+            problems.append(f"the routes in {routes} are left out: {error.message}")
+    return ProjectFiles(agents=tuple(agents), problems=tuple(problems), router=router)
 
 
 def _agent_folders(workspace: Path) -> Iterator[Path]:
@@ -73,11 +81,10 @@ def _read_inside(path: Path, workspace: Path) -> ProjectFile:
     return ProjectFile(path=path, data=read_regular(path, max_bytes=MAX_FILE_BYTES))
 
 
-def _router(workspace: Path) -> ProjectFile | None:
+def _router_path(workspace: Path) -> Path | None:
     """The file with routes that belongs to the project, where there is one."""
     if not any((folder / ROUTER_FILE).is_file() for folder in (workspace, *workspace.parents)):
         return None
-    from caliban_model_router.config import MAX_BYTES, find_config
+    from caliban_model_router.config import find_config
 
-    path = find_config(workspace, expand_user("~").resolve())
-    return None if path is None else ProjectFile(path=path, data=read_regular(path, max_bytes=MAX_BYTES))
+    return find_config(workspace, expand_user("~").resolve())
