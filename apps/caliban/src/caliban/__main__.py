@@ -6,6 +6,9 @@ import errno
 import os
 import sys
 
+if getattr(__spec__, "name", "") == "caliban.__main__" == f"caliban.{__name__}" and not sys.flags.safe_path:
+    del sys.path[0]  # `python -m` looks for modules in the working directory first: whoever wrote that runs
+
 from caliban.early_signals import EarlySignals
 from caliban.last_words import SHORT_OF_FILES, failed_words, wanted_format
 from caliban.stdio import complain, hold_standard_descriptors, write_out
