@@ -514,3 +514,34 @@ def test_a_rule_that_is_added_to_a_trusted_project_says_that_it_has_to_be_truste
 def test_what_makes_no_sense_is_refused(cli, args):
     done = cli.run(*args)
     assert (done.code, done.out, "Traceback" in done.err) == (64, "", False)
+
+
+def test_a_recording_trusts_no_project_for_whoever_plays_it(cli):
+    write(cli.work)
+    cli.script(wire.exchange(wire.tool_use("Bash", {"command": "touch made"})), wire.exchange(OK))
+    assert cli.run("-p", "go", "--trust-project", "--record", "run.jsonl").code == 0
+    again = cli.run("replay", "run.jsonl", "--strict")
+    assert "which a recording cannot say for you" in again.err
+    assert f"no effect {WAITS}" in again.err
+    flag = cli.run("replay", "run.jsonl", "--strict", "--trust-project")
+    assert (flag.code, "no effect" in flag.err) == (0, False)
+    trust(cli)
+    assert "no effect" not in cli.run("replay", "run.jsonl", "--strict").err
+
+
+def test_commands_that_nobody_can_look_through_are_never_trusted(cli):
+    words = ", ".join(f'"w{number}"' for number in range(1100))
+    path = write(cli.work, 'api_key_helper = { command = "true", args = ["w"] }\n' + ALLOWS)
+    trust(cli)
+    path.write_text(path.read_text().replace('"w"', words))
+    ran, said = touches(cli)
+    assert (ran, "more than 1,000 words" in said) == (False, True)
+    assert cli.run("trust", "show").code == 78
+
+
+def test_agents_beyond_a_number_are_named(cli):
+    for number in range(66):
+        write(cli.work, AGENT.replace("reviewer", f"a{number}"), f"agents/a{number:02}.md")
+    cli.script(wire.exchange(OK))
+    assert f"2 more agents in {cli.work}/.caliban/agents are left out" in cli.run("-p", "hi").err
+    assert len(surface(cli)["items"]) == 64

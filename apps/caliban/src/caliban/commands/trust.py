@@ -163,7 +163,7 @@ def _look(workspace: Path) -> TrustQuestion:
     return TrustQuestion(
         workspace=workspace,
         surface=surface,
-        trust=judge_trust(surface, workspace),
+        trust=judge_trust(workspace, lambda: surface) if surface.asks else ProjectTrust(),
         never=tuple(item for item in withheld if item.scope in ("project", "local")),
         problems=files.problems,
     )

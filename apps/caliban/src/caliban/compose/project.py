@@ -5,7 +5,7 @@ What is used of a project is what was read here and what the digest was taken of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -20,7 +20,7 @@ from caliban_common.errors import CalibanError
 from caliban_settings import Settings, SettingsError, SettingsLayers
 
 if TYPE_CHECKING:
-    from caliban_trust import TrustSurface
+    from caliban_trust import Consent, TrustSurface
 
 ALLOWED: Final = "until this project is trusted: caliban trust add, or --trust-project for one run"
 """What stands behind whatever a project says in vain."""
@@ -89,22 +89,25 @@ def _told(settings: Settings, files: ProjectFiles, words: str | None = None) -> 
 
 
 def _trust(layers: SettingsLayers, files: ProjectFiles, workspace: Path) -> ProjectTrust:
-    from caliban.compose.surface import surface_of
+    def surface() -> TrustSurface:
+        from caliban.compose.surface import surface_of
+
+        return surface_of(workspace, layers.of_project(), files)
 
     try:
-        surface = surface_of(workspace, layers.of_project(), files)
+        return judge_trust(workspace, surface)
     except SettingsError as error:
         return ProjectTrust(state="unknown", words=f"nothing of this project counts: {error.message}")
-    return judge_trust(surface, workspace)
 
 
-def judge_trust(surface: TrustSurface, workspace: Path) -> ProjectTrust:
-    """Whether a person has trusted the project with this surface, by what is written down."""
+def judge_trust(workspace: Path, surface: Callable[[], TrustSurface]) -> ProjectTrust:
+    """Whether a person has trusted the project as it is now, by what is written down.
+
+    What it supplies is looked at only where there is a consent to compare it with. Raises as `surface` does.
+    """
     from caliban.compose.consents import refused_root, trust_store
-    from caliban_trust import TrustFailed, changes, project_root
+    from caliban_trust import TrustFailed, project_root
 
-    if not surface.asks:
-        return ProjectTrust(state="nothing")
     if refused_root(workspace) is not None:
         return ProjectTrust(state="untrusted")
     try:
@@ -118,15 +121,21 @@ def judge_trust(surface: TrustSurface, workspace: Path) -> ProjectTrust:
     if consent.root != root:
         text = f"{root.path} is another folder than the one that was trusted; nothing of it counts {ALLOWED}"
         return ProjectTrust(state="changed", words=text, since=consent.trusted_at)
+    return _compared(consent, surface())
+
+
+def _compared(consent: Consent, surface: TrustSurface) -> ProjectTrust:
+    """What a consent is worth now."""
     if consent.digest == surface.digest:
         return ProjectTrust(state="trusted", since=consent.trusted_at)
     from caliban.compose.surface import change_words
+    from caliban_trust import changes
 
     text = change_words(changes(consent.items, surface.items))
     return ProjectTrust(
         state="changed",
-        words=f"{root.path} has changed since it was trusted ({consent.trusted_at}): {text}; nothing of it "
-        "counts: caliban trust add shows what is different",
+        words=f"{consent.root.path} has changed since it was trusted ({consent.trusted_at}): {text}; nothing "
+        "of it counts: caliban trust add shows what is different",
         since=consent.trusted_at,
     )
 

@@ -15,7 +15,7 @@ from caliban_common.paths import config_dir, expand_user, home
 ROUTER_FILE: Final = "caliban.toml"
 MAX_FILE_BYTES: Final = 256 * 1024
 MAX_ROUTER_BYTES: Final = 1 << 20
-MAX_AGENTS: Final = 256
+MAX_AGENTS: Final = 64
 """Files of agents that are looked at in one folder."""
 
 
@@ -39,7 +39,10 @@ def read_files(workspace: Path) -> ProjectFiles:
     agents: list[ProjectFile] = []
     problems: list[str] = []
     for folder in _agent_folders(workspace):
-        for path in _markdown(folder):
+        paths = _markdown(folder)
+        if len(paths) > MAX_AGENTS:
+            problems.append(f"{len(paths) - MAX_AGENTS} more agents in {folder} are left out")
+        for path in paths[:MAX_AGENTS]:
             try:
                 agents.append(_read_inside(path, workspace))
             except CalibanError as error:
@@ -65,7 +68,7 @@ def _agent_folders(workspace: Path) -> Iterator[Path]:
 
 def _markdown(folder: Path) -> list[Path]:
     try:
-        return sorted(path for path in folder.iterdir() if path.suffix == ".md")[:MAX_AGENTS]
+        return sorted(path for path in folder.iterdir() if path.suffix == ".md")
     except OSError:
         return []  # most folders are not there
 

@@ -13,14 +13,17 @@ from typing import Any, Final
 from caliban.compose.supplied import ProjectFile, ProjectFiles
 from caliban_common.files import NONBLOCK
 from caliban_common.text import one_line
-from caliban_settings import ProjectSetting
+from caliban_settings import ProjectSetting, SettingsError
 from caliban_trust import ItemChange, TrustItem, TrustSurface, trust_item, trust_surface
 
 RUN: Final = ("api_key_helper", "hooks", "mcp_servers", "plugins", "status_line", "statusLine")
 """Settings that name programs."""
 
 MAX_PROGRAM_BYTES: Final = 64 << 20
-"""So much of a program is read; a longer one goes by its size and the time of its last change."""
+"""So much of all programs is read; the rest go by their sizes and the times of their last changes."""
+
+MAX_WORDS: Final = 1_000
+"""Words of commands that are looked up as files."""
 
 MAX_NAMED: Final = 8
 CHUNK_BYTES: Final = 1 << 20
@@ -33,7 +36,7 @@ def surface_of(
     items = [
         *(_of_setting(setting, workspace, shows) for setting in settings),
         *(_of_file("agent", file, workspace, shows) for file in files.agents),
-        *(_of_program(path, workspace) for path in sorted(_programs(settings, workspace))),
+        *_of_programs(sorted(_programs(settings, workspace)), workspace),
     ]
     if files.router is not None:
         items.append(_of_file("routes", files.router, workspace, shows))
@@ -75,10 +78,13 @@ def _of_file(kind: str, file: ProjectFile, workspace: Path, shows: bool) -> Trus
     return trust_item(kind, _place(file.path, workspace), "", file.data, shown=shown)
 
 
-def _of_program(path: Path, workspace: Path) -> TrustItem:
-    content, size = _fingerprint(path)
-    shown = f"{size:,} bytes, sha256 {content[:12]}"
-    return trust_item("program", _place(path, workspace), "", content.encode(), shown=shown, grants=False)
+def _of_programs(paths: Iterable[Path], workspace: Path) -> Iterator[TrustItem]:
+    left = MAX_PROGRAM_BYTES
+    for path in paths:
+        content, size = _fingerprint(path, left)
+        left -= min(left, size)
+        shown = f"{size:,} bytes, {content[:19]}"
+        yield trust_item("program", _place(path, workspace), "", content.encode(), shown=shown, grants=False)
 
 
 def _kind(setting: ProjectSetting) -> str:
@@ -97,7 +103,10 @@ def _canonical(value: Any) -> bytes:
 
 
 def _programs(settings: Iterable[ProjectSetting], workspace: Path) -> set[Path]:
-    """The files of the project that its commands name: who trusts a command means what it runs now."""
+    """The files of the project that its commands name: who trusts a command means what it runs now.
+
+    Raises `SettingsError` for commands that are too long to be looked through.
+    """
     named = {
         word
         for setting in settings
@@ -105,6 +114,8 @@ def _programs(settings: Iterable[ProjectSetting], workspace: Path) -> set[Path]:
         for text in _texts(setting.value)
         for word in _words(text)
     }
+    if len(named) > MAX_WORDS:
+        raise SettingsError(f"its commands have more than {MAX_WORDS:,} words, which nobody looks through")
     root = workspace.resolve()
     return {path for word in named if (path := _file_inside(root, word)) is not None}
 
@@ -139,17 +150,17 @@ def _file_inside(root: Path, word: str) -> Path | None:
         return None
 
 
-def _fingerprint(path: Path) -> tuple[str, int]:
-    """What stands for the bytes of a file, and how many there are; the former is a digest of them."""
+def _fingerprint(path: Path, max_bytes: int) -> tuple[str, int]:
+    """What stands for the bytes of a file, and how many there are; up to `max_bytes`, a digest of them."""
     digest = sha256()
     try:
         descriptor = os.open(path, os.O_RDONLY | NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(file.fileno())
-            if status.st_size > MAX_PROGRAM_BYTES:
-                return f"{status.st_size} {status.st_mtime_ns} {status.st_ino}", status.st_size
+            if status.st_size > max_bytes:
+                return f"changed {status.st_mtime_ns} {status.st_ino} {status.st_size}", status.st_size
             while chunk := file.read(CHUNK_BYTES):
                 digest.update(chunk)
     except OSError as error:
         return f"unreadable: {error.errno}", 0
-    return digest.hexdigest(), status.st_size
+    return f"sha256 {digest.hexdigest()}", status.st_size
