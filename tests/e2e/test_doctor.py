@@ -23,7 +23,8 @@ def test_doctor_asks_no_server_that_nobody_named(cli):
     assert done.code == 0
     assert done.out.splitlines()[0] == "caliban doctor — 10 checks:"
     assert list(rows(done)) == [
-        "run", "settings", "session_store", "workspace", "trust", "anthropic", "ollama", "openai", "google", "local",
+        "run", "settings", "session_store", "workspace", "trust",
+        "anthropic", "ollama", "openai", "google", "local",
     ]  # fmt: skip
     assert rows(done)["settings"] == ("✓", "1 scope file loaded")
     assert rows(done)["workspace"] == ("✓", f"{cli.work} (writable)")
