@@ -327,7 +327,7 @@ def test_f122_a_project_chooses_no_provider_until_it_is_trusted(cli):
     cli.script(OK)
     done = cli.run("-p", "hi")
     assert done.code == 0
-    assert "`model`" in done.err and "no effect until this workspace is trusted" in done.err
+    assert "`model`" in done.err and "no effect until this project is trusted" in done.err
     assert "`max_turns`" in done.err
     assert cli.run("-p", "hi", "--trust-project").code == 78  # there is no key for openai
 

@@ -145,8 +145,10 @@ def test_routes_of_a_project_count_only_where_it_is_trusted(two):
     two.cli.script(wire.exchange(wire.text("ok")), wire.exchange(wire.text("ok")))
     wary = two.run("-p", "hi", "--model", "claude-haiku-4-5")
     assert wary.code == 0
-    assert wary.err.count("caliban.toml is not used without --trust-project") == 1
-    assert two.run("-p", "hi", "--trust-project").code == 0
+    assert wary.err.count("caliban.toml is not used until this project is trusted") == 1
+    digest = two.run("trust", "show", "--json").json["digest"]
+    assert two.run("trust", "add", "--yes", "--digest", digest).code == 0
+    assert two.run("-p", "hi").code == 0
     assert two.models() == (["claude-haiku-4-5", "theirs"], [])
 
 

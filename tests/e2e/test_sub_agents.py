@@ -329,7 +329,7 @@ def test_kinds_of_a_project_are_used_where_it_is_trusted(cli, folder):
     cli.script(said("no"), said("yes"))
     refused = cli.run(*STREAM)
     assert kinds(cli) == ["general-purpose"]
-    assert "are not used without --trust-project" in refused.err
+    assert "are not used until this project is trusted" in refused.err
     trusted = cli.run(*STREAM, "--trust-project")
     assert (kinds(cli, 1), trusted.err) == (["general-purpose", "reviewer"], "")
 

@@ -10,6 +10,7 @@ import pytest
 from caliban.cli.options import ModelOptions, SettingsOptions
 from caliban.compose.choice import ModelInputs, SessionModel
 from caliban.compose.host import Host
+from caliban.compose.project import open_project
 from caliban_drive.notice import Notice
 from caliban_process import Runner
 from caliban_settings import Settings, load_settings
@@ -63,6 +64,7 @@ def inputs(settings: Callable[..., Settings], work: Path) -> Callable[..., Model
             host=Host(environ=environ or {}, runner=Runner()),
             workspace=work,
             sources=SettingsOptions(trust_project=trusted),
+            project=open_project(SettingsOptions(trust_project=trusted), work),
             session=session,
         )
 

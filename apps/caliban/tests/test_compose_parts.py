@@ -6,7 +6,7 @@ from caliban.cli.options import Options, PermissionOptions, SettingsOptions, Wor
 from caliban.compose.board import Board
 from caliban.compose.host import Host
 from caliban.compose.permissions import build_permissions
-from caliban.compose.settings import build_settings
+from caliban.compose.project import build_settings
 from caliban.compose.tools import ToolInputs, build_tools
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError

@@ -2,6 +2,7 @@
 
 import pytest
 
+from caliban.compose.project import ALLOWED
 from caliban.compose.routes import read_routing
 from caliban.errors import ConfigError
 from caliban_drive.notice import Notice
@@ -100,9 +101,7 @@ def test_the_routes_of_a_project_count_where_it_is_trusted_and_are_named_where_n
     path = work / "caliban.toml"
     path.write_text(ROUTES)
     assert not read_routing(inputs(), notices.append).is_configured
-    assert notices == [
-        Notice(subtype="untrusted_router_file", message=f"{path} is not used without --trust-project")
-    ]
+    assert notices == [Notice(subtype="untrusted_router_file", message=f"{path} is not used {ALLOWED}")]
     assert read_routing(inputs(trusted=True), notices.append).source == str(path)
 
 

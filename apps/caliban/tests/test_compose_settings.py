@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from caliban.cli.options import SettingsOptions
-from caliban.compose.settings import build_settings, unbuilt_words
+from caliban.compose.project import ALLOWED, build_settings
+from caliban.compose.settings import unbuilt_words
 from caliban_settings import SettingsError
 
 
@@ -22,9 +23,7 @@ def test_what_waits_for_trust_names_the_flag_that_gives_it(tmp_path: Path) -> No
     file.parent.mkdir()
     file.write_text('model = "m"\n')
     settings = build_settings(SettingsOptions(), tmp_path)
-    assert settings.warnings == (
-        f"{file}: `model`: no effect until this workspace is trusted (--trust-project)",
-    )
+    assert settings.warnings == (f"{file}: `model`: no effect {ALLOWED}",)
 
 
 def test_a_setting_of_a_later_version_is_said_to_be_of_the_flag(tmp_path: Path) -> None:

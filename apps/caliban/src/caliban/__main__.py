@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
+if getattr(__spec__, "name", "") == "caliban.__main__" == f"caliban.{__name__}" and not sys.flags.safe_path:
+    del sys.path[0]  # `python -m` looks for modules in the working directory first: whoever wrote that runs
+
 from caliban.import_cache import import_cache
 from caliban.stdio import hold_standard_descriptors
 

@@ -70,10 +70,21 @@ def read_config(
     `left_out` is told the names of what else is in it and means nothing here, if there is any.
     Raises `RouterConfigError`, and what `caliban_common.files.read_regular` raises.
     """
+    return parse_config(read_regular(path, max_bytes=MAX_BYTES), path, known=known, left_out=left_out)
+
+
+def parse_config(
+    written: bytes,
+    path: Path,
+    *,
+    known: Collection[str] | None = None,
+    left_out: Callable[[tuple[str, ...]], None] | None = None,
+) -> RouterConfig | None:
+    """As `read_config`, of the bytes of a TOML file, which errors call `path`. Raises `RouterConfigError`."""
     import tomllib
 
     try:
-        data = tomllib.loads(read_regular(path, max_bytes=MAX_BYTES).decode("utf-8-sig"))
+        data = tomllib.loads(written.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         why = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else f"not TOML: {error}"
         raise RouterConfigError(f"{path}: {why}", table="router") from error

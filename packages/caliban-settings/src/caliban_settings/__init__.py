@@ -2,10 +2,11 @@
 
 from caliban_settings.errors import SettingsError
 from caliban_settings.export import json_schema
+from caliban_settings.grants import ProjectSetting
 from caliban_settings.guard import Withheld
 from caliban_settings.key import SCOPES, Key, Scope
 from caliban_settings.leaves import ValueOrigin
-from caliban_settings.load import load_settings
+from caliban_settings.load import SettingsLayers, load_settings, read_layers
 from caliban_settings.schema import SCHEMA
 from caliban_settings.settings import Settings
 from caliban_settings.unbuilt import Unbuilt
@@ -14,12 +15,15 @@ __all__ = [
     "SCHEMA",
     "SCOPES",
     "Key",
+    "ProjectSetting",
     "Scope",
     "Settings",
     "SettingsError",
+    "SettingsLayers",
     "Unbuilt",
     "ValueOrigin",
     "Withheld",
     "json_schema",
     "load_settings",
+    "read_layers",
 ]

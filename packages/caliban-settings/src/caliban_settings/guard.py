@@ -145,12 +145,13 @@ def _of_project(key: Key, path: LeafPath, leaf: SettingValue, ground: Ground) ->
         case "inside":
             return [(text, _OUTSIDE) for text in leaf.value if not _inside(text, ground.workspace)]
         case "server":
-            return [] if _only_tightens(path, leaf) else _of_server(path, leaf, ground) or waits
+            return [] if only_tightens(path, leaf) else _of_server(path, leaf, ground) or waits
         case _:
             assert_never(guard)
 
 
-def _only_tightens(path: LeafPath, leaf: SettingValue) -> bool:
+def only_tightens(path: LeafPath, leaf: SettingValue) -> bool:
+    """Whether a leaf of an MCP server takes something from it."""
     return (path[2] == "disabled" and leaf.value is True) or path[2:] == ("permissions", "deny")
 
 

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+
 from caliban_common.text import one_line
 from caliban_settings.errors import SettingsError
+from caliban_settings.grants import OF_PROJECT, ProjectSetting, project_settings
 from caliban_settings.guard import Ground, Withheld, blocks, floor, lock, restrain
 from caliban_settings.key import PERSON, SCOPES, Scope
 from caliban_settings.leaves import LeafPath, Leaves, SettingValue, read_leaves, schema_tree
@@ -40,31 +43,79 @@ def load_settings(
 
     Raises `SettingsError`: an unknown scope, a file that cannot be read or parsed, a key of a wrong form.
     """
+    layers = read_layers(
+        workspace=workspace, config_dir=config_dir, managed_dir=managed_dir, sources=sources, overlay=overlay
+    )
+    return layers.merged(trusted=trusted)
+
+
+def read_layers(
+    *,
+    workspace: Path,
+    config_dir: Path,
+    managed_dir: Path,
+    sources: tuple[str, ...] | None = None,
+    overlay: str | None = None,
+) -> SettingsLayers:
+    """What every scope says, read once, before it is known whether the project is trusted.
+
+    Arguments and errors are those of `load_settings`.
+    """
     wanted = _wanted(sources)
     given = _read_all(wanted, workspace, config_dir, managed_dir)
     if overlay is not None:
         given["cli"] = read_overlay(overlay)
     if not given:
-        return Settings(
-            merged={}, leaves={}, layers={}, rules={}, raw={}, withheld=(), unbuilt=(), warnings=()
-        )
+        return SettingsLayers(workspace=workspace, wanted=wanted)
     layers, warnings = _checked(given)
     if "managed" in layers and "managed" not in wanted:
         layers["managed"] = floor(layers["managed"])
         if not layers["managed"]:
             del layers["managed"], given["managed"]
-    layers, withheld = _restrained(layers, workspace, trusted)
-    leaves = merge(layers.values())
-    return Settings(
-        merged=nested(leaves),
-        leaves=leaves,
-        layers={scope: nested(layer) for scope, layer in layers.items()},
-        rules=_rules(layers),
-        raw={scope: source.data for scope, source in given.items()},
-        withheld=withheld,
-        unbuilt=unbuilt(leaves),
-        warnings=(*warnings, *_about(withheld)),
+    return SettingsLayers(
+        workspace=workspace, wanted=wanted, given=given, layers=layers, warnings=tuple(warnings)
     )
+
+
+class SettingsLayers(Struct, frozen=True, kw_only=True):
+    """The scopes as they were read, lowest first. What is merged of them is what a person was shown of them.
+
+    `wanted` are the scopes that the command line lets count.
+    """
+
+    workspace: Path
+    wanted: tuple[Scope, ...]
+    given: Mapping[Scope, Source] = {}
+    layers: Mapping[Scope, Leaves] = {}
+    warnings: tuple[str, ...] = ()
+
+    def merged(self, *, trusted: bool) -> Settings:
+        """All of them as one; `trusted` lets a project's grants count."""
+        layers, withheld = _restrained(self.layers, self.workspace, trusted) if self.layers else ({}, ())
+        leaves = merge(layers.values())
+        return Settings(
+            merged=nested(leaves),
+            leaves=leaves,
+            layers={scope: nested(layer) for scope, layer in layers.items()},
+            rules=_rules(layers),
+            raw={scope: source.data for scope, source in self.given.items()},
+            withheld=withheld,
+            unbuilt=unbuilt(leaves) if leaves else (),
+            warnings=(*self.warnings, *_about(withheld)),
+        )
+
+    def of_project(self) -> tuple[ProjectSetting, ...]:
+        """What the project's own files grant, and what of them narrows that; empty where they grant nothing.
+
+        It depends on these files only, not on what other scopes say, and files that are left out now are
+        looked at too. Raises `SettingsError`.
+        """
+        layers = {scope: self.layers.get(scope, {}) for scope in OF_PROJECT}
+        left_out = tuple(scope for scope in OF_PROJECT if scope not in self.wanted)
+        if left_out:
+            nowhere = self.workspace / ".caliban"  # only scopes of the project are read
+            layers |= _checked(_read_all(left_out, self.workspace, nowhere, None))[0]
+        return project_settings(layers)
 
 
 def _wanted(sources: tuple[str, ...] | None) -> tuple[Scope, ...]:
@@ -81,9 +132,10 @@ def _wanted(sources: tuple[str, ...] | None) -> tuple[Scope, ...]:
 
 
 def _read_all(
-    wanted: tuple[Scope, ...], workspace: Path, config_dir: Path, managed_dir: Path
+    wanted: tuple[Scope, ...], workspace: Path, config_dir: Path, managed_dir: Path | None
 ) -> dict[Scope, Source]:
-    places: tuple[tuple[Scope, Path, str], ...] = (
+    """The files of some scopes; the administrator's in any case, where a `managed_dir` is given."""
+    places: tuple[tuple[Scope, Path | None, str], ...] = (
         ("managed", managed_dir, "managed-settings"),
         ("user", config_dir, "settings"),
         ("project", workspace / ".caliban", "settings"),
@@ -91,7 +143,7 @@ def _read_all(
     )
     read: dict[Scope, Source] = {}
     for scope, directory, stem in places:
-        if scope in wanted or scope == "managed":
+        if directory is not None and (scope in wanted or scope == "managed"):
             source = read_scope(scope, directory, stem)
             if source is not None:
                 read[scope] = source

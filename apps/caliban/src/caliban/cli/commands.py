@@ -10,6 +10,7 @@ from caliban.cli.flag import Flag, flag, positive, switch, words
 from caliban.cli.groups import GROUPS, shared
 from caliban.cli.perms import CALL_EXAMPLE, PERMS
 from caliban.cli.subcommand import Subcommand
+from caliban.cli.trust import TRUST
 
 __all__ = ["CALL_EXAMPLE", "COMMANDS", "Subcommand", "every_command", "find_command", "first_word", "shared"]
 
@@ -91,6 +92,7 @@ COMMANDS: Final = (
         description="Check what a run needs. Exit: 1 when a check fails.",
     ),
     PERMS,
+    TRUST,
     Subcommand(
         "router",
         "which models a request would go to, in which order",

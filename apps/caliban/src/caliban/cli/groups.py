@@ -265,7 +265,7 @@ GROUPS: Final = (
             flag("--settings", type=words, metavar="FILE_OR_JSON", help="settings above those of every file"),
             flag("--setting-sources", metavar="CSV", help="of managed,user,project,local"),
             switch("--bare", help="built-in tools and the given flags only; no settings of user or project"),
-            switch("--trust-project", help="let the project's settings choose models and grant permissions"),
+            switch("--trust-project", help="let what this project supplies count, for this run and unseen"),
         ),
     ),
     Group(

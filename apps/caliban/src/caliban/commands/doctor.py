@@ -22,8 +22,9 @@ from caliban.compose.catalog import ProviderEntry, SettingsTable, find_provider,
 from caliban.compose.choice import ModelInputs
 from caliban.compose.host import Host, this_host
 from caliban.compose.keys import find_key
+from caliban.compose.project import STATE_WORDS, Project, open_project
 from caliban.compose.provider import close_provider, list_models, make_provider
-from caliban.compose.settings import build_settings, unbuilt_words
+from caliban.compose.settings import unbuilt_words
 from caliban.compose.workspace import build_workspace
 from caliban.errors import ConfigError, KeyFailed, MissingKey
 from caliban.faces.cancellable import run_cancellable
@@ -86,18 +87,20 @@ def doctor(invocation: Invocation) -> int:
 
 async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
     workspace, where = _workspace(options)
-    settings, loaded = _settings(options, workspace or Path.cwd())
+    project, loaded = _settings(options, workspace or Path.cwd())
     rows = [loaded, _sessions(data_dir() / "sessions"), where]
-    if settings is None:
+    if project is None:
         unknown = (_row(name, "warn", "not checked: the settings do not load") for name in PROVIDERS)
         return (_row("run", "fail", "would not start: the settings do not load"), *rows, *unknown)
-    host = this_host()
+    rows.append(_trust(project))
+    host, settings = this_host(), project.settings
     inputs = ModelInputs(
         options=options.model,
         settings=settings,
         host=host,
         workspace=workspace or Path.cwd(),
         sources=options.settings,
+        project=project,
     )
     ready = look_at_run(inputs)
     names = tuple(dict.fromkeys((*ready.providers, *PROVIDERS, *sorted(provider_tables(settings)))))
@@ -138,19 +141,30 @@ async def _keep(checks: dict[str, Check], question: ProviderCheck) -> None:
     )
 
 
-def _settings(options: Options, workspace: Path) -> tuple[Settings | None, Check]:
+def _settings(options: Options, workspace: Path) -> tuple[Project | None, Check]:
     try:
-        settings = build_settings(options.settings, workspace)
+        project = open_project(options.settings, workspace)
     except CalibanError as error:
         return None, _row("settings", "fail", error.message)
+    settings = project.settings
     count = plural(len(settings.sources), "scope file")
     warnings = (*settings.warnings, *map(unbuilt_words, settings.unbuilt))
     if warnings:
         more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
-        return settings, _row("settings", "warn", f"{count} loaded; {warnings[0]}{more}")
+        return project, _row("settings", "warn", f"{count} loaded; {warnings[0]}{more}")
     if not settings.sources:
-        return settings, _row("settings", "warn", "no settings file; the defaults hold")
-    return settings, _row("settings", "pass", f"{count} loaded")
+        return project, _row("settings", "warn", "no settings file; the defaults hold")
+    return project, _row("settings", "pass", f"{count} loaded")
+
+
+def _trust(project: Project) -> Check:
+    """Whether what the workspace supplies counts."""
+    trust = project.trust
+    since = f" since {trust.since}" if trust.state == "trusted" else ""
+    if trust.counts or trust.state == "nothing":
+        return _row("trust", "pass", f"{STATE_WORDS[trust.state]}{since}")
+    hint = trust.words or "what the workspace supplies waits for trust; caliban trust show lists it"
+    return _row("trust", "warn", hint)
 
 
 def _workspace(options: Options) -> tuple[Path | None, Check]:

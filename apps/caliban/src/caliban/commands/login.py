@@ -12,7 +12,7 @@ from caliban.compose.catalog import BUILTIN, EXTRAS, find_provider, provider_tab
 from caliban.compose.choice import choose_model
 from caliban.compose.keys import locate_key
 from caliban.compose.keystore import remove_key, write_key
-from caliban.compose.settings import build_settings
+from caliban.compose.project import build_settings
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandCancelled, MissingError, UsageError
 from caliban.stdio import complain, write_out

@@ -15,7 +15,7 @@ from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.perms import CALL_EXAMPLE, PERMS
 from caliban.compose.permissions import build_engine
-from caliban.compose.settings import build_settings
+from caliban.compose.project import open_project
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
 from caliban.stdio import complain, write_out
@@ -67,17 +67,17 @@ class _Judge:
     def __init__(self, invocation: Invocation) -> None:
         self._options = invocation.options
         self._workspace = build_workspace(self._options.workspace.workspace)
-        self._settings = build_settings(self._options.settings, self._workspace)
+        self._project = open_project(self._options.settings, self._workspace)
         self._known = {spec.name: spec for spec in (*builtin_specs(), search_spec(), agent_spec())}
         self._engine = self._with(self._known)
 
     def _with(self, known: Mapping[str, ToolSpec]) -> Engine:
         return build_engine(
             self._options.permissions,
-            self._settings,
+            self._project.settings,
             self._workspace,
             known.values(),
-            trusted=self._options.settings.trust_project,
+            trusted=self._project.trust.counts,
             interactive=True,
         )
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from caliban.cli.invocation import Invocation
 from caliban.cli.perms import FORMATS, SCOPES
 from caliban.compose.permissions import build_engine
-from caliban.compose.settings import build_settings
+from caliban.compose.project import open_project
 from caliban.compose.toolnames import unknown_tool
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, MissingError, UsageError
@@ -208,9 +208,10 @@ def _effective(invocation: Invocation) -> list[dict[str, Any]]:
     """The rules that count, in the order of evaluation."""
     options = invocation.options
     workspace = build_workspace(options.workspace.workspace)
-    settings = build_settings(options.settings, workspace)
+    project = open_project(options.settings, workspace)
+    settings = project.settings
     specs = (*builtin_specs(), search_spec(), agent_spec())
-    trusted = options.settings.trust_project
+    trusted = project.trust.counts
     engine = build_engine(options.permissions, settings, workspace, specs, trusted=trusted, interactive=True)
     for warning in settings.warnings:
         complain(f"caliban: {warning}\n")
@@ -282,8 +283,8 @@ def _refuse_unknown_tool(pattern: str) -> None:
 def _say_waits(invocation: Invocation, scope: Scope, rules: list[dict[str, Any]]) -> None:
     if scope in ("project", "local") and any(rule["action"] == "allow" for rule in rules):
         complain(
-            "caliban: allow rules of a project count in runs that trust it (--trust-project); "
-            "deny and ask rules always do\n"
+            "caliban: allow rules of a project count once this is trusted: caliban trust add "
+            "(--trust-project for one run); deny and ask rules always do\n"
         )
 
 

@@ -8,19 +8,21 @@ from pathlib import Path
 from caliban.cli.options import Options
 from caliban.compose.choice import ModelInputs
 from caliban.compose.host import this_host
-from caliban.compose.settings import build_settings
+from caliban.compose.project import open_project
 from caliban.stdio import complain
 from caliban_drive.notice import Notice
 
 
 def model_inputs(options: Options, workspace: Path) -> ModelInputs:
     """What the choice of a model goes by. Raises `SettingsError`."""
+    project = open_project(options.settings, workspace)
     return ModelInputs(
         options=options.model,
-        settings=build_settings(options.settings, workspace),
+        settings=project.settings,
         host=this_host(),
         workspace=workspace,
         sources=options.settings,
+        project=project,
     )
 
 

@@ -9,7 +9,8 @@ from caliban.commands.scope import report
 from caliban.compose.catalog import find_provider, provider_tables
 from caliban.compose.choice import choose_model
 from caliban.compose.keys import locate_key
-from caliban.compose.settings import build_settings, unbuilt_words
+from caliban.compose.project import build_settings
+from caliban.compose.settings import unbuilt_words
 from caliban.compose.workspace import build_workspace
 from caliban.stdio import write_out
 from caliban_common.text import clean, one_line

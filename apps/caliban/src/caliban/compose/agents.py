@@ -13,8 +13,10 @@ from caliban.cli.options import Options, SettingsOptions
 from caliban.compose.agent import Judges, agent_options
 from caliban.compose.masked import MaskedProvider
 from caliban.compose.permissions import Permissions
+from caliban.compose.project import ALLOWED, Project
 from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import EPHEMERAL
+from caliban.compose.supplied import ProjectFile
 from caliban.compose.wiring import USUAL, Wiring
 from caliban_agent_core.subagent.definition import GENERAL, AgentDefinition
 from caliban_agent_core.subagent.parts import ChildModel, SubAgentParts
@@ -42,9 +44,7 @@ class AgentInputs(Struct, frozen=True, kw_only=True):
     wiring: Wiring = USUAL
 
 
-def agent_kinds(
-    options: Options, settings: Settings, workspace: Path, report: Report
-) -> tuple[AgentDefinition, ...]:
+def agent_kinds(options: Options, project: Project, report: Report) -> tuple[AgentDefinition, ...]:
     """The kinds of sub-agents that a run may start, first the one that is taken where none is named.
 
     Those of the project are taken where it is trusted: they say what models are asked, and in which words.
@@ -53,34 +53,37 @@ def agent_kinds(
         return ()
     kinds = {GENERAL.name: GENERAL}
     if not options.settings.bare:
-        folders = _folders(options.settings, workspace, report)
-        if any(folder.is_dir() for folder in folders):
+        files = _of_project(options.settings, project, report)
+        folders = _folders(options.settings)
+        if files or any(folder.is_dir() for folder in folders):
             from caliban_agent_core.subagent.files import find_agents
 
-            read = find_agents(folders)
+            read = find_agents(folders, [(file.path, file.data) for file in files])
             for problem in read.problems:
                 report(Notice(subtype="agent_file", message=problem))
             kinds |= {kind.name: kind for kind in read.definitions}
-    return _led(tuple(kinds.values()), settings.get("agent"), report)
+    return _led(tuple(kinds.values()), project.settings.get("agent"), report)
 
 
-def _folders(options: SettingsOptions, workspace: Path, report: Report) -> tuple[Path, ...]:
-    """Where files of agents are: those of the project stand before the person's own."""
+def _folders(options: SettingsOptions) -> tuple[Path, ...]:
+    """Where a person's own files of agents are."""
     sources = None if options.setting_sources is None else options.setting_sources.split(",")
-    own = (config_dir() / "agents", home() / ".claude" / "agents")
-    project = tuple(workspace / folder / "agents" for folder in (".caliban", ".claude"))
-    folders = () if sources is not None and "user" not in sources else own
+    if sources is not None and "user" not in sources:
+        return ()
+    return (config_dir() / "agents", home() / ".claude" / "agents")
+
+
+def _of_project(options: SettingsOptions, project: Project, report: Report) -> tuple[ProjectFile, ...]:
+    """The files of the project, which stand before a person's own."""
+    sources = None if options.setting_sources is None else options.setting_sources.split(",")
     if sources is not None and "project" not in sources:
-        return folders
-    if options.trust_project:
-        return (*project, *folders)
-    waiting = [
-        folder for folder in project if folder not in own and folder.is_dir() and any(folder.glob("*.md"))
-    ]
-    for folder in waiting:
-        message = f"the agents in {folder} are not used without --trust-project"
+        return ()
+    if project.trust.counts:
+        return project.files.agents
+    for folder in dict.fromkeys(file.path.parent for file in project.files.agents):
+        message = f"the agents in {folder} are not used {ALLOWED}"
         report(Notice(subtype="untrusted_agents", message=message))
-    return folders
+    return ()
 
 
 def _led(

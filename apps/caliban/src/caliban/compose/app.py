@@ -24,10 +24,11 @@ from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.host import Host, this_host
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error, masked_notice
 from caliban.compose.permissions import Permissions, build_permissions
+from caliban.compose.project import Project, open_project
 from caliban.compose.provider import close_provider
 from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import SavedSession, Sessions
-from caliban.compose.settings import build_settings, check_unbuilt
+from caliban.compose.settings import check_unbuilt
 from caliban.compose.system import build_system, is_default
 from caliban.compose.toolnames import check_tool_names, unknown_of_agents
 from caliban.compose.tools import ToolInputs, build_tools
@@ -192,15 +193,16 @@ async def open_app(
     host = host or this_host()
     reporter = wiring.reporter(lambda notice: report(masked_notice(notice, host.masker)))
     workspace = build_workspace(options.workspace.workspace)
-    settings = build_settings(options.settings, workspace)
+    project = open_project(options.settings, workspace)
+    settings = project.settings
     sessions = wiring.sessions(options.session, workspace)
     _say_warnings(options, settings, host, sessions.saved, reporter)
-    kinds = agent_kinds(options, settings, workspace, reporter)
-    permissions = _permissions(options, settings, workspace, sessions.saved, kinds, reporter)
+    kinds = agent_kinds(options, project, reporter)
+    permissions = _permissions(options, project, workspace, sessions.saved, kinds, reporter)
     permissions.log = build_log(settings, host.masker, reporter) if wiring.logs else None
     costs = _costs(options, settings, host)
     classifies = permissions.mode == "auto" and not options.permissions.disable_auto_mode
-    asked = _model_inputs(options, settings, host, workspace, sessions.saved)
+    asked = _model_inputs(options, project, host, workspace, sessions.saved)
     asked = replace(asked, classifies=classifies)
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
     model = _wired(plain, host, tasks, wiring)
@@ -306,21 +308,22 @@ def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:
 
 
 def _model_inputs(
-    options: Options, settings: Settings, host: Host, workspace: Path, saved: SavedSession
+    options: Options, project: Project, host: Host, workspace: Path, saved: SavedSession
 ) -> ModelInputs:
     return ModelInputs(
         options=options.model,
-        settings=settings,
+        settings=project.settings,
         host=host,
         workspace=workspace,
         sources=options.settings,
+        project=project,
         session=saved.model_before,
     )
 
 
 def _permissions(
     options: Options,
-    settings: Settings,
+    project: Project,
     workspace: Path,
     saved: SavedSession,
     kinds: tuple[AgentDefinition, ...],
@@ -329,9 +332,9 @@ def _permissions(
     """The rules of the run; a session that goes on in plan mode says so."""
     permissions = build_permissions(
         options.permissions,
-        settings,
+        project.settings,
         workspace,
-        trusted=options.settings.trust_project,
+        trusted=project.trust.counts,
         planning=saved.plan_mode,
         vouched=(agent_spec(kinds),),
     )

@@ -12,11 +12,12 @@ from msgspec.structs import replace
 from caliban.cli.options import ModelOptions, SettingsOptions
 from caliban.compose.catalog import holds_slashes, is_provider, provider_tables
 from caliban.compose.host import Host
+from caliban.compose.project import Project
+from caliban.compose.supplied import ROUTER_FILE
 from caliban_common.paths import config_dir
 from caliban_settings import Settings
 
 DEFAULT_PROVIDER: Final = "anthropic"
-ROUTER_FILE: Final = "caliban.toml"
 ROUTER_VARIABLE: Final = "CALIBAN_ROUTER_CONFIG"
 STRICT: Final = "CALIBAN_STRICT_ROUTING"
 UNSET: Final = ("0", "false", "no", "off")
@@ -35,7 +36,7 @@ class SessionModel(Struct, frozen=True, kw_only=True):
 class ModelInputs(Struct, frozen=True, kw_only=True):
     """Flags, settings, session and the host, and where routes may be written.
 
-    `sources` say whether the routes of a repository count, and whether a file is looked for at all;
+    `project` has those of the repository; `sources` say whether a file is looked for at all;
     `classifies` that a model is to judge calls.
     """
 
@@ -44,6 +45,7 @@ class ModelInputs(Struct, frozen=True, kw_only=True):
     host: Host
     workspace: Path
     sources: SettingsOptions = SettingsOptions()
+    project: Project | None = None
     session: SessionModel | None = None
     classifies: bool = False
 
@@ -120,5 +122,5 @@ def may_be_routed(inputs: ModelInputs) -> bool:
         return True
     if inputs.sources.bare:
         return False
-    folders = (inputs.workspace, *inputs.workspace.parents, config_dir())
-    return any((folder / ROUTER_FILE).is_file() for folder in folders)
+    of_project = inputs.project is not None and inputs.project.files.router is not None
+    return of_project or (config_dir() / ROUTER_FILE).is_file()

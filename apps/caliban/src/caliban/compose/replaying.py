@@ -16,9 +16,9 @@ from caliban.compose.deferred import hold_back
 from caliban.compose.host import Host
 from caliban.compose.masked import MaskedProvider
 from caliban.compose.model import resolve_model
+from caliban.compose.project import open_project
 from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import SavedSession, Sessions
-from caliban.compose.settings import build_settings
 from caliban.compose.wiring import Wiring
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.gate import Gate
@@ -58,14 +58,15 @@ async def other_model(
     name: str, sources: SettingsOptions, host: Host, workspace: Path, report: Report, base_url: str | None
 ) -> OtherModel:
     """The model `name`, ready to be asked. Raises as `resolve_model` does."""
-    settings = build_settings(sources, workspace)
-    costs = build_costs(None, settings, host.environ, are_shown=True)
+    project = open_project(sources, workspace)
+    costs = build_costs(None, project.settings, host.environ, are_shown=True)
     inputs = ModelInputs(
         options=ModelOptions(model=name, base_url=base_url),
-        settings=settings,
+        settings=project.settings,
         host=host,
         workspace=workspace,
         sources=sources,
+        project=project,
     )
     resolved = resolve_model(inputs, costs, lambda warning: report(as_notice(warning)), report)
     resolved = replace(resolved, provider=MaskedProvider(resolved.provider, host.masker))

@@ -11,12 +11,14 @@ from msgspec.structs import replace
 
 from caliban.cli.options import ModelOptions
 from caliban.compose.catalog import ProviderCatalog, ProviderEntry, SettingsTable, provider_tables
-from caliban.compose.choice import ROUTER_FILE, ROUTER_VARIABLE, ModelInputs, choose_model, split_model
+from caliban.compose.choice import ROUTER_VARIABLE, ModelInputs, choose_model, split_model
+from caliban.compose.project import ALLOWED
+from caliban.compose.projectroutes import routes_of_project, say_left_out
 from caliban.compose.provider import make_provider
+from caliban.compose.supplied import ROUTER_FILE
 from caliban.errors import ConfigError
 from caliban_common.errors import CalibanError
 from caliban_common.paths import config_dir, expand_user
-from caliban_common.text import one_line
 from caliban_drive.notice import Notice, Report
 from caliban_model_router import (
     Purpose,
@@ -24,7 +26,6 @@ from caliban_model_router import (
     RouterConfig,
     RouterConfigError,
     direct,
-    find_config,
     read_config,
     router_config,
     with_overrides,
@@ -133,12 +134,12 @@ def _configured(
     """The first routes there are, where they stand, and the catalog with the providers they describe."""
     if inputs.options.config is not None:
         path = expand_user(inputs.options.config)
-        read = _read(path, catalog, report)
+        read = _read(path, lambda: _routes_in(path, report), catalog)
         if read is None:
             raise ConfigError(f"--config {path}: there is no [router] table in it")
         return read
-    for path in _places(inputs, report):
-        read = _read(path, catalog, report)
+    for place, config in _places(inputs, report):
+        read = _read(place, config, catalog)
         if read is not None:
             return read
     table = inputs.settings.get("router")
@@ -147,39 +148,38 @@ def _configured(
     return _checked("the settings", lambda: router_config({"router": table}), catalog)
 
 
-def _places(inputs: ModelInputs, report: Report) -> Iterator[Path]:
+def _places(inputs: ModelInputs, report: Report) -> Iterator[tuple[Path, Callable[[], RouterConfig | None]]]:
+    """Where routes may stand, and what reads them there."""
     named = inputs.host.environ.get(ROUTER_VARIABLE)
     if named:
         path = expand_user(named)
         if path.is_file():
-            yield path
+            yield path, lambda: _routes_in(path, report)
         else:
             report(Notice(subtype="no_router_file", message=f"{ROUTER_VARIABLE} names no file: {path}"))
     if inputs.sources.bare:
         return
-    project = find_config(inputs.workspace, expand_user("~").resolve())
-    if project is not None and inputs.sources.trust_project:
-        yield project
-    elif project is not None:
+    project = inputs.project
+    router = project.files.router if project is not None else None
+    if project is not None and router is not None and project.trust.counts:
+        yield router.path, lambda: routes_of_project(router, project.trust.is_confirmed, report)
+    elif router is not None:
         # Its routes say where prompts and keys go to: a repository may not, unless a person trusts it.
-        message = f"{project} is not used without --trust-project"
+        message = f"{router.path} is not used {ALLOWED}"
         report(Notice(subtype="untrusted_router_file", message=message))
     own = config_dir() / ROUTER_FILE
     if own.is_file():
-        yield own
+        yield own, lambda: _routes_in(own, report)
+
+
+def _routes_in(path: Path, report: Report) -> RouterConfig | None:
+    return read_config(path, left_out=say_left_out(path, report))
 
 
 def _read(
-    path: Path, catalog: ProviderCatalog, report: Report
+    path: Path, read: Callable[[], RouterConfig | None], catalog: ProviderCatalog
 ) -> tuple[RouterConfig, str, ProviderCatalog] | None:
-    def say(names: tuple[str, ...]) -> None:
-        tables = ", ".join(f"[{one_line(name)[:40]}]" for name in names[:5])
-        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-        message = f"{path}: only [router] and [provider] are read there, not {tables}{more}"
-        hint = "what else there is to configure stands in settings.toml"
-        report(Notice(subtype="not_of_the_router", message=message, hint=hint))
-
-    return _checked(str(path), lambda: read_config(path, left_out=say), catalog)
+    return _checked(str(path), read, catalog)
 
 
 def _checked(

@@ -5,50 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from caliban.cli.options import ExtensionOptions, SettingsOptions
 from caliban.errors import ConfigError
 from caliban_common.paths import config_dir, managed_settings_dir
-from caliban_settings import Settings, SettingsError, Unbuilt, load_settings
+from caliban_settings import Settings, SettingsError, SettingsLayers, Unbuilt, read_layers
 from caliban_settings.guard import WAITS
 from caliban_settings.source import INLINE
 
 BARE_SOURCES = ("managed",)
 
 
-def build_settings(options: SettingsOptions, workspace: Path) -> Settings:
-    """The merged settings. `--bare` reads the administrator's only. Raises `SettingsError`."""
+def layers_of(options: SettingsOptions, workspace: Path) -> SettingsLayers:
+    """What every scope says. `--bare` reads the administrator's only. Raises `SettingsError`."""
     sources: tuple[str, ...] | None = None
     if options.setting_sources is not None:
         sources = tuple(name.strip() for name in options.setting_sources.split(",") if name.strip())
     elif options.bare:
         sources = BARE_SOURCES
     try:
-        settings = load_settings(
+        return read_layers(
             workspace=workspace,
             config_dir=config_dir(),
             managed_dir=managed_settings_dir(),
             sources=sources,
             overlay=options.settings,
-            trusted=options.trust_project,
         )
     except SettingsError as error:
-        error.message = _with_flags(error.message)
+        error.message = with_flags(error.message)
         raise
-    return replace(settings, warnings=tuple(map(_with_flags, settings.warnings)))
 
 
 def unbuilt_words(item: Unbuilt) -> str:
     """What to tell the person who wrote a setting that has no effect."""
-    return _with_flags(item.words)
+    return with_flags(item.words)
 
 
-def _with_flags(words: str) -> str:
-    """`words` about settings, with the flags behind what they speak of."""
+def with_flags(words: str, allowed: str = "") -> str:
+    """`words` about settings, with the flag that they speak of, and how what waits for trust is `allowed`."""
     if words.startswith(f"{INLINE}:"):
         words = f"--settings{words.removeprefix(INLINE)}"
-    return f"{words} (--trust-project)" if words.endswith(WAITS) else words
+    return words.replace(WAITS, f"no effect {allowed}") if allowed and words.endswith(WAITS) else words
 
 
 def check_unbuilt(settings: Settings, options: ExtensionOptions) -> tuple[str, ...]:

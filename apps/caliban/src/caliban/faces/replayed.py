@@ -176,7 +176,7 @@ class Player:
             flags.settings,
             settings=given.settings.settings or flags.settings.settings,
             setting_sources=given.settings.setting_sources or flags.settings.setting_sources,
-            trust_project=given.settings.trust_project or flags.settings.trust_project,
+            trust_project=given.settings.trust_project,  # a file is nobody's consent
             bare=given.settings.bare or flags.settings.bare,
         )
         options = replace(
@@ -203,6 +203,15 @@ class Player:
             words = "the run had settings among its flags, which a recording does not keep"
             hint = "give them again with --settings"
             show_notice(Notice(subtype="inline_settings", message=words, hint=hint))
+        if self._request.strict and self._scene.flags.settings.trust_project:
+            self._say_trust()
+
+    def _say_trust(self) -> None:
+        if self._request.options.settings.trust_project:
+            return
+        words = "the run trusted its project, which a recording cannot say for you"
+        hint = "give --trust-project again, or: caliban trust add"
+        show_notice(Notice(subtype="trust_not_recorded", message=words, hint=hint))
 
     def _ended(self, code: int) -> int:
         replay = self._replay

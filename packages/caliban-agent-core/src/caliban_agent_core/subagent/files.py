@@ -39,16 +39,18 @@ class FoundAgents(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-def find_agents(folders: Iterable[Path]) -> FoundAgents:
+def find_agents(folders: Iterable[Path], given: Iterable[tuple[Path, bytes]] = ()) -> FoundAgents:
     """The kinds that the Markdown files of `folders` describe; of two with one name the first counts.
 
-    A file that cannot be read as one is left out and named.
+    Those of `given`, files that were read before, stand first. A file that cannot be read as one is left out
+    and named.
     """
     kinds: dict[str, AgentDefinition] = {}
     problems: list[str] = []
-    for path in agent_files(folders):
+    files: list[tuple[Path, bytes | None]] = [*given, *((path, None) for path in agent_files(folders))]
+    for path, data in files:
         try:
-            kind, notes = read_agent(path)
+            kind, notes = read_agent(path, data)
         except CalibanError as error:
             problems.append(f"the agent in {path} is left out: {error.message}")
             continue
@@ -73,9 +75,13 @@ def agent_files(folders: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(files)
 
 
-def read_agent(path: Path) -> tuple[AgentDefinition, tuple[str, ...]]:
-    """The kind that the file describes, and what of it does nothing. Raises `CalibanError`."""
-    head, body = split_front_matter(decode_text(read_regular(path, max_bytes=MAX_FILE_BYTES)))
+def read_agent(path: Path, data: bytes | None = None) -> tuple[AgentDefinition, tuple[str, ...]]:
+    """The kind that the file describes, and what of it does nothing. Raises `CalibanError`.
+
+    With `data`, what it holds, it is not read again.
+    """
+    written = read_regular(path, max_bytes=MAX_FILE_BYTES) if data is None else data
+    head, body = split_front_matter(decode_text(written))
     fields = {re.sub(r"[_-]", "", key).lower(): value for key, value in head.items()}
     name = _text(fields, "name") or path.stem
     if re.fullmatch(NAME, name) is None:
