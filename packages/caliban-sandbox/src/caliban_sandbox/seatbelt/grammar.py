@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from caliban_common.lazy import lazy_pattern
-from caliban_sandbox.seatbelt.reader import Form, Node, Regex, Symbol, Text, Unreadable, read_forms
+from caliban_sandbox.seatbelt.reader import Clause, Node, Regex, Symbol, Text, Unreadable, read_forms
 from caliban_sandbox.seatbelt.words import FILTERS, MODIFIERS, OPERATIONS, PROTOCOLS, SYMBOLS, Subject
 
 _PLACE: Final = lazy_pattern(r"(?:localhost|\*):(?:\*|[1-9][0-9]{0,4})")
@@ -39,13 +39,13 @@ def profile_faults(text: str, parameters: Iterable[str]) -> tuple[str, ...]:
     return tuple(faults)
 
 
-def _rule_faults(form: Form) -> Iterator[str]:
+def _rule_faults(form: Clause) -> Iterator[str]:
     head, *rest = form.items or (Symbol(name=""),)
     if not isinstance(head, Symbol) or head.name not in ("allow", "deny"):
         yield f"line {form.line}: a rule is (allow ...) or (deny ...)"
         return
     operations = [node for node in rest if isinstance(node, Symbol)]
-    conditions = [node for node in rest if isinstance(node, Form)]
+    conditions = [node for node in rest if isinstance(node, Clause)]
     if not operations or (*operations, *conditions) != tuple(rest):
         yield f"line {form.line}: a rule names operations, and then filters"
         return
@@ -57,7 +57,7 @@ def _rule_faults(form: Form) -> Iterator[str]:
         yield from _condition_faults(condition, subjects)
 
 
-def _condition_faults(form: Form, subjects: set[Subject]) -> Iterator[str]:
+def _condition_faults(form: Clause, subjects: set[Subject]) -> Iterator[str]:
     head, *rest = form.items or (Symbol(name=""),)
     name = head.name if isinstance(head, Symbol) else ""
     if name == "with":
@@ -67,7 +67,7 @@ def _condition_faults(form: Form, subjects: set[Subject]) -> Iterator[str]:
         if not rest or (name == "require-not" and len(rest) > 1):
             yield f"line {form.line}: {name} has the wrong number of filters"
         for part in rest:
-            if isinstance(part, Form):
+            if isinstance(part, Clause):
                 yield from _condition_faults(part, subjects)
             else:
                 yield f"line {form.line}: {name} takes filters only"
@@ -122,17 +122,17 @@ def _is_path(node: Node) -> bool:
 
 def _is_parameter(node: Node) -> bool:
     match node:
-        case Form(items=(Symbol(name="param"), Text(value=name))):
+        case Clause(items=(Symbol(name="param"), Text(value=name))):
             return name != ""
         case _:
             return False
 
 
-def _parameters(form: Form) -> Iterator[str]:
+def _parameters(form: Clause) -> Iterator[str]:
     match form.items:
         case (Symbol(name="param"), Text(value=name)):
             yield name
         case items:
             for item in items:
-                if isinstance(item, Form):
+                if isinstance(item, Clause):
                     yield from _parameters(item)

@@ -36,14 +36,14 @@ class Symbol(Struct, frozen=True, kw_only=True):
     name: str
 
 
-class Form(Struct, frozen=True, kw_only=True):
+class Clause(Struct, frozen=True, kw_only=True):
     """A list between brackets, and the line on which it begins, from 1."""
 
     items: tuple[Node, ...]
     line: int
 
 
-Node: TypeAlias = "Text | Regex | Symbol | Form"
+Node: TypeAlias = "Text | Regex | Symbol | Clause"
 
 
 class Unreadable(Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class Unreadable(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-def read_forms(text: str) -> tuple[Form, ...] | Unreadable:
+def read_forms(text: str) -> tuple[Clause, ...] | Unreadable:
     """The forms at the top of a text, in order."""
     if len(text) > MAX_CHARS:
         return Unreadable(line=1, reason=f"it has more than {MAX_CHARS} characters")
@@ -68,7 +68,7 @@ def read_forms(text: str) -> tuple[Form, ...] | Unreadable:
                 stack.append(([], line))
             case "close" if len(stack) > 1:
                 items, began = stack.pop()
-                stack[-1][0].append(Form(items=tuple(items), line=began))
+                stack[-1][0].append(Clause(items=tuple(items), line=began))
             case "close":
                 return Unreadable(line=line, reason="a bracket is closed that was not opened")
             case kind if kind is not None:
@@ -80,7 +80,7 @@ def read_forms(text: str) -> tuple[Form, ...] | Unreadable:
     if len(stack) > 1:
         return Unreadable(line=stack[-1][1], reason="a bracket is not closed")
     top = stack[0][0]
-    forms = tuple(node for node in top if isinstance(node, Form))
+    forms = tuple(node for node in top if isinstance(node, Clause))
     return forms if len(forms) == len(top) else Unreadable(line=1, reason="a word stands outside of brackets")
 
 
