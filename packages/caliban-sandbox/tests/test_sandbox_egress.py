@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from base64 import b64encode
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import anyio
 import pytest
 from anyio import EndOfStream
 from egress_kit import DEAD, PUBLIC, Net, Recorder, ask, connected, echo, listening, proxied, status
+from hang_guard import HANG_S
 
 from caliban_sandbox import NetworkPolicy, SandboxError
 from caliban_sandbox.egress import EgressRefused, ProxyLimits, open_egress
@@ -357,3 +360,40 @@ async def test_no_variable_leads_the_proxy_to_another_one(monkeypatch):
     async with proxied(POLICY, Recorder().serve, NAMES) as (egress, net):
         assert status(await ask(egress, get("a.example"))) == 200
         assert net.dialled == [(PUBLIC, 80)]
+
+
+STARVED = """
+import anyio, resource
+from egress_kit import ask, connected, status
+from caliban_sandbox import NetworkPolicy
+from caliban_sandbox.egress import ProxyLimits, open_egress
+
+async def main():
+    async with open_egress(NetworkPolicy(), over={over!r}, limits=ProxyLimits(head_s=0.05)) as egress:
+        held = []
+        try:
+            while True:
+                held.append(await connected(egress))
+        except OSError:
+            pass
+        for client in held:
+            await client.aclose()
+        print(status(await ask(egress, b"CONNECT a.example:443 HTTP/1.0\\r\\n\\r\\n")))
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (60, 60))
+anyio.run(main, backend={backend!r})
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
+@pytest.mark.parametrize(("over", "answer"), [("socket", "403"), ("loopback", "407")])
+def test_a_process_without_descriptors_serves_again_once_it_has_some(over, answer, anyio_backend):
+    code = STARVED.format(over=over, backend=anyio_backend)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True,
+        text=True,
+        timeout=HANG_S,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, answer), done.stderr
