@@ -43,10 +43,10 @@ class Half:
     def __init__(self, source: socket.socket, target: socket.socket) -> None:
         self.source = source
         self.target = target
-        self.pending = b""
-        self.is_over = False
-        self.is_shut = False
-        self.is_gone = False
+        self.pending: bytes = b""
+        self.is_over: bool = False
+        self.is_shut: bool = False
+        self.is_gone: bool = False
 
     def read(self, is_hung_up: bool) -> None:
         """What there is to read; the end of it is handed on once all before it is written."""
@@ -78,8 +78,8 @@ class Bridge:
         self.path = path
         self.lifeline = lifeline
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        self.max_pairs = MAX_PAIRS if files < 0 else max(1, min(MAX_PAIRS, (files - 16) // 2))
-        self.poll = select.poll()
+        self.max_pairs: int = MAX_PAIRS if files < 0 else max(1, min(MAX_PAIRS, (files - 16) // 2))
+        self.poll: select.poll = select.poll()
         self.halves: dict[int, tuple[Half, Half]] = {}
         """By file descriptor: the direction that reads from it, and the one that writes to it."""
         self.masks: dict[int, int] = {}

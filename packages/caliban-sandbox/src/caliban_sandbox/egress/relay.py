@@ -20,7 +20,7 @@ class IdleScope:
     def __init__(self, limits: ProxyLimits) -> None:
         self._idle_s = limits.idle_s
         self._half_closed_s = limits.half_closed_s
-        self.scope = anyio.CancelScope()
+        self.scope: anyio.CancelScope = anyio.CancelScope()
         self.touch()
 
     def touch(self) -> None:
