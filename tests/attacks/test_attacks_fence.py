@@ -57,7 +57,7 @@ def deeds(path: str, n: int = 0) -> list[tuple[str, dict[str, Any]]]:
         ("NotebookEdit", {"path": path, "cell_index": 0, "source": "PWNED", "action": "replace"}),
         ("Grep", {"pattern": "CANARY|PWNED", "path": path}),
         ("Glob", {"pattern": "**", "path": path}),
-        ("Bash", {"command": "cat f; pwd -P", "cwd": path}),
+        ("Bash", {"command": "cat marker; pwd -P", "cwd": path}),
     ]
 
 
@@ -229,6 +229,8 @@ def swapped(base: Path) -> Iterator[tuple[Path, Path]]:
     for file in (outside / "f", outside / "a" / "f", outside / "low" / "f"):
         file.write_text(CANARY)
     (outside / "h").write_text(SHARED)
+    for folder in (outside, outside / "low"):
+        (folder / "marker").write_text(CANARY)
     (root / "sub" / "f").write_text("inside")
     with subprocess.Popen([sys.executable, "-c", SWAPPER, str(root), str(outside)]) as swapper:
         try:
@@ -243,9 +245,10 @@ PATHS = ("sub/f", "deep/mid/low/f", "h", "sub/made/f", "deep/mid/low/made/f")
 async def race(call: Call, tools: tuple[str, ...], tries: int) -> tuple[list[str], int, int]:
     """Do `tries` deeds with `tools`; the texts that hold a canary, how many were done, how many refused."""
     leaked, done, refused, n = [], 0, 0, 0
-    while n < tries:
-        for path in PATHS:
-            for tool, args in deeds(path if tools != SEARCHES else path.rpartition("/")[0] or ".", n):
+    folders = tuple(path.rpartition("/")[0] or "." for path in PATHS)
+    while n < tries or not (done and refused):
+        for path in PATHS if tools in (READERS, WRITERS, (*READERS, *WRITERS)) else folders:
+            for tool, args in deeds(path, n):
                 if tool in tools:
                     output = await call(tool, **args)
                     n += 1
@@ -263,10 +266,10 @@ SEARCHES = ("Grep", "Glob")
 @pytest.mark.parametrize(
     ("tools", "share"),
     [
-        pytest.param(READERS, 2, id="s392-read"),
+        pytest.param(READERS, 10, id="s392-read"),
         pytest.param(WRITERS, 3, id="s392-write"),
-        pytest.param(SEARCHES, 0.1, id="s392-search"),
-        pytest.param(("Bash",), 0.05, id="s392-cwd"),
+        pytest.param(SEARCHES, 0.5, id="s392-search"),
+        pytest.param(("Bash",), 0.1, id="s392-cwd"),
     ],
 )
 def test_no_race_leads_out_of_the_root(tmp_path, tools, share):

@@ -87,13 +87,20 @@ def _is_too_deep(path: str, query: Query) -> bool:
     return query.depth is not None and path.count("/") + 1 >= query.depth
 
 
+def _real(base: str) -> str:
+    try:
+        return os.path.realpath(base)
+    except OSError:  # a link that vanished between two looks at it: what is found is looked at again
+        return base
+
+
 def _is_ignored(base: str, path: str, query: Query, *, directory: bool) -> bool:
     """Whether an ignore file of a directory between the outermost and `path` hides it."""
     from caliban_tools_builtin.search.scan import ignore_rules, is_ignored
 
-    whole = os.path.normpath(f"{os.path.realpath(base)}/{path}")
+    root = _real(base)
+    whole = os.path.normpath(f"{root}/{path}")
     above = [str(parent) for parent in reversed(Path(whole).parents)]
     if not query.parents:
-        root = os.path.realpath(base)
         above = [folder for folder in above if folder == root or folder.startswith(root + "/")]
     return is_ignored(whole, directory, tuple(ignore_rules(folder) for folder in above))
