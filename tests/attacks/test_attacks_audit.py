@@ -68,7 +68,7 @@ def test_s868_a_cut_excerpt_says_so_and_the_whole_is_known_by_length_and_digest(
 DECIDED = [
     pytest.param(("--allow", "Bash"), {"command": "touch a"}, "allow", "rule", id="s870-rule"),
     pytest.param((), {"command": "touch a"}, "deny", "headless", id="s870-headless"),
-    pytest.param(("--deny", "Bash"), {"command": "touch a"}, "deny", "rule", id="s870-deny"),
+    pytest.param(("--deny", "Bash"), {"command": "touch a"}, "deny", "check", id="s870-deny"),
     pytest.param(("--auto-allow",), {"command": "touch a"}, "allow", "mode", id="s870-mode"),
     pytest.param(("--permission-mode", "plan"), {"command": "touch a"}, "deny", "plan", id="s870-plan"),
     pytest.param(("--no-permissions",), {"command": "touch a"}, "allow", "mode", id="s870-bypass"),
