@@ -123,6 +123,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.commands.perms": "files of calls are read where one is named",
     "caliban.compose.audit": "the log of decisions is loaded with the first of them",
     "caliban.compose.agents": "files of agents are read where there are some",
+    "caliban.compose.keyprogram": "what looks like a key is looked for in the words of a program that failed",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
     "caliban.cli.dispatch": "a word that is no command is compared with them only then",
     "caliban.commands.readiness": "routes are read where there may be some only",
