@@ -46,7 +46,7 @@ def links(base: str, query: Query, fits: Callable[[str], object]) -> list[str]:
             # Nearly all entries are files: they cost two questions that need no call of the system.
             if entry.is_symlink():
                 path = f"{here}{entry.name}"
-                if _is_shown(entry.name, query) and fits(path) and entry.is_file():
+                if _is_shown(entry.name, query) and fits(path) and _leads_to_file(entry):
                     found.append(path)
             elif entry.is_dir(follow_symlinks=False):
                 path = f"{here}{entry.name}"
@@ -73,6 +73,13 @@ def not_ignored(base: str, query: Query, found: Iterable[str], listed: Collectio
         if not _is_ignored(base, path, query, directory=False):
             kept.append(path)
     return kept
+
+
+def _leads_to_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link in a loop, or through what is no directory
+        return False
 
 
 def _is_shown(name: str, query: Query) -> bool:
