@@ -89,7 +89,7 @@ def test_a_damaged_session_file_is_named_and_kept(cli):
     directory.mkdir()
     (directory / "bad.json").write_text('{"name": "bad", "messages": [')
     done = cli.run("-p", "x", "--session", "bad", "--sessions-dir", str(directory))
-    assert done.code == 1
+    assert done.code == 66
     assert "bad.json" in done.err
     assert (directory / "bad.json").read_text() == '{"name": "bad", "messages": ['
 

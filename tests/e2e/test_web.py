@@ -49,7 +49,7 @@ def test_this_machine_is_refused_unless_it_is_listed_by_the_user(cli, site, host
     settings = cli.work / ".caliban" / "settings.toml"
     settings.write_text(f'web_fetch_hosts = ["{host}:{site.port}"]\n')
     fetch(cli, f"http://{host}:{site.port}/", "--auto-allow", "--trust-project")
-    assert "Error: execution failed:" in results(cli)[0]
+    assert "Tool call denied: the URL is refused: its " in results(cli)[0]
     assert site.connections == 0
 
 

@@ -10,7 +10,14 @@ from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError
 from caliban_provider.errors import AuthenticationError, UnknownProvider
 from caliban_replay.errors import RecordingBroken, RecordingMissing, RecordingUnwritable
-from caliban_sessions import InvalidSessionName, SessionExists, SessionNotFound, SessionWriteError
+from caliban_sessions import (
+    InvalidSessionName,
+    SessionCorrupt,
+    SessionExists,
+    SessionNotFound,
+    SessionUnreadable,
+    SessionWriteError,
+)
 from caliban_settings import SettingsError
 from caliban_settings.errors import RulesNotWritten
 from caliban_telemetry import BudgetError, RatesError
@@ -22,6 +29,8 @@ CODES: tuple[tuple[type[CalibanError], int], ...] = (
     (BadSchema, exit_codes.USAGE),
     (UnknownProvider, exit_codes.USAGE),
     (SessionNotFound, exit_codes.NO_INPUT),
+    (SessionCorrupt, exit_codes.NO_INPUT),
+    (SessionUnreadable, exit_codes.NO_INPUT),
     (SessionWriteError, exit_codes.CONFIG),
     (RulesNotWritten, exit_codes.FAILURE),
     (SettingsError, exit_codes.CONFIG),

@@ -19,6 +19,7 @@ __all__ = [
     "TooLarge",
     "ensure_private_dir",
     "failed",
+    "read_opened",
     "read_regular",
     "write_atomic",
 ]
@@ -38,16 +39,26 @@ def read_regular(path: Path, *, max_bytes: int) -> bytes:
     try:
         _refuse_special(path, path.stat())
         descriptor = os.open(path, os.O_RDONLY | NONBLOCK | BINARY | getattr(os, "O_CLOEXEC", 0))
-        try:
-            status = os.fstat(descriptor)
-            _refuse_special(path, status)
-            if status.st_size > max_bytes:
-                raise TooLarge(f"{path} has {status.st_size:,} bytes; at most {max_bytes:,} are read")
-            return _read_all(descriptor, path, max_bytes)
-        finally:
-            os.close(descriptor)
     except (OSError, ValueError) as error:
         raise failed("read", path, error) from error
+    return read_opened(descriptor, path, max_bytes=max_bytes)
+
+
+def read_opened(descriptor: int, path: Path, *, max_bytes: int) -> bytes:
+    """The whole of the file behind `descriptor`, which is closed; `path` stands in errors.
+
+    Raises as `read_regular` does.
+    """
+    try:
+        status = os.fstat(descriptor)
+        _refuse_special(path, status)
+        if status.st_size > max_bytes:
+            raise TooLarge(f"{path} has {status.st_size:,} bytes; at most {max_bytes:,} are read")
+        return _read_all(descriptor, path, max_bytes)
+    except OSError as error:
+        raise failed("read", path, error) from error
+    finally:
+        os.close(descriptor)
 
 
 def write_atomic(path: Path, data: bytes, *, mode: int | None = None, durable: bool = True) -> None:

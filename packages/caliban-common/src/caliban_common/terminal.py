@@ -1,7 +1,8 @@
 """Text as a terminal may show it: whatever would steer the terminal, or hide text, becomes a visible escape.
 
 Escape sequences begin with one of these characters, so none survives. Line feeds and tabs stay, and a
-carriage return before a line feed; joiners stay, for scripts and emoji need them.
+carriage return before a line feed; joiners stay, for scripts and emoji need them. Of the marks that are piled
+on one character a few stay: no script has more.
 """
 
 from __future__ import annotations
@@ -15,11 +16,18 @@ _STEERING: Final = (
     "\U000e0000-\U000e0fff]"  # tags and variation selectors that nothing shows
     r"|\r(?!\n)"
 )
+MAX_MARKS: Final = 16
+_MARK: Final = (
+    "[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u06d6-\u06dc\u0e31-\u0e3a\u0e47-\u0e4e"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u302a-\u302f\ufe00-\ufe0f\ufe20-\ufe2f]"
+)
+_PILED: Final = f"({_MARK}{{{MAX_MARKS}}}){_MARK}+"
 
 
 def visible(text: str) -> str:
     """`text` with what steers terminals as `\\x1b` or `\\u202e`; inside JSON text it stays JSON."""
-    return re.sub(_STEERING, _escaped, text)  # compiled by the first text for a terminal
+    text = re.sub(_STEERING, _escaped, text)  # compiled by the first text for a terminal
+    return text if text.isascii() else re.sub(_PILED, r"\1", text)
 
 
 class TerminalText:
@@ -27,12 +35,21 @@ class TerminalText:
 
     def __init__(self) -> None:
         self._waits = False
+        self._marks = ""
 
     def feed(self, piece: str) -> str:
         """What to show of `piece`."""
         text = "\r" + piece if self._waits else piece
         self._waits = text.endswith("\r")
-        return visible(text[:-1] if self._waits else text)
+        shown = visible(text[:-1] if self._waits else text)
+        if shown.isascii():
+            self._marks = "" if shown else self._marks
+            return shown
+        before = self._marks
+        whole = re.sub(_PILED, r"\1", before + shown)
+        ends = re.search(f"{_MARK}*$", whole)
+        self._marks = ends[0] if ends is not None else ""
+        return whole[len(before) :]
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -47,7 +47,8 @@ class ExpandOptions(Struct, frozen=True, kw_only=True):
 
     Images and PDFs have bounds of their own: what the file may have, what all of them have as they are sent,
     and what the model takes (`media`). `objection` says why a file may not be attached; `left_out` is told of
-    each name that stays text, `changed` of each image that is sent in another form.
+    each name that stays text, `changed` of each image that is sent in another form. `read` gives the bytes of
+    a file, at most so many, and raises as `read_regular` does: who objects to names reads what was judged.
     """
 
     workspace: Path
@@ -59,6 +60,7 @@ class ExpandOptions(Struct, frozen=True, kw_only=True):
     changed: Callable[[str], None] | None = None
     objection: Callable[[Path], str | None] | None = None
     left_out: Callable[[str], None] | None = None
+    read: Callable[[Path, int], bytes] = lambda path, max_bytes: read_regular(path, max_bytes=max_bytes)
 
 
 def expand(prompt: str, options: ExpandOptions) -> Message:
@@ -91,7 +93,7 @@ def expand(prompt: str, options: ExpandOptions) -> Message:
 def image_block(name: str, path: Path, options: ExpandOptions) -> ImageBlock:
     """The image at `path`; messages begin with `name`. Raises `AttachmentRefused`."""
     try:
-        data = read_regular(path, max_bytes=options.max_media_bytes)
+        data = options.read(path, options.max_media_bytes)
     except TooLarge as error:
         raise AttachmentRefused(
             f"{name}: {error.message}", hint="a larger one needs a larger `max_bytes`"
@@ -184,7 +186,7 @@ def _path(name: str, workspace: Path) -> Path | None:
 def _read(name: str, path: Path, options: ExpandOptions) -> bytes:
     """The file within its bound: that of images and PDFs for what is one."""
     try:
-        data = read_regular(path, max_bytes=max(options.max_file_bytes, options.max_media_bytes))
+        data = options.read(path, max(options.max_file_bytes, options.max_media_bytes))
         if len(data) <= options.max_file_bytes:
             return data
         if (image_type(data) is not None or is_pdf(data)) and len(data) <= options.max_media_bytes:

@@ -38,7 +38,8 @@ class Engine:
     `workspace` is what relative paths of file tools mean, `cwd` (the workspace unless given) what they mean
     in commands. A face without a person is not `interactive`: its decisions are never "ask". `auto_allow` is
     the mode dontAsk for the run. `roots` are further directories that count as the workspace; `search_path`
-    are those in which commands are looked for. `sandboxed` promises that every Bash call runs in the full
+    are those in which commands are looked for, `web_hosts` what a person opened beside the public web
+    (`name` or `name:port`). `sandboxed` promises that every Bash call runs in the full
     sandbox and that the user wants it unasked there. `auto_allow_read_only` lets commands run without a rule
     that provably only read inside the workspace. `vouched` are the tools whose specs are believed; what any
     other tool says of itself only binds it, and none of their names is open to another (ADR 0024). `words`
@@ -59,6 +60,7 @@ class Engine:
         home: Path | None = None,
         roots: tuple[Path, ...] = (),
         search_path: tuple[str, ...] = (),
+        web_hosts: frozenset[str] = frozenset(),
         sandboxed: bool = False,
         vouched: Iterable[ToolSpec] = (),
         auto_allow_read_only: bool = True,
@@ -68,7 +70,7 @@ class Engine:
         self.interactive = interactive
         self._auto_allow = auto_allow
         self._clock = clock
-        self._place = PathContext.of(workspace, cwd, home or Path.home(), roots, search_path)
+        self._place = PathContext.of(workspace, cwd, home or Path.home(), roots, search_path, web_hosts)
         self._vouched = {spec.name: JudgedTool(spec, vouched=True) for spec in vouched}
         known = self._vouched.values()
         self._take(rules)

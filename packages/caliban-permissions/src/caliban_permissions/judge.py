@@ -11,10 +11,11 @@ from caliban_common.tool import ArgumentRole
 from caliban_permissions.characters import excerpt, refused_input
 from caliban_permissions.facts import PATH_ROLES, JudgedTool, claimed_in, paths_of
 from caliban_permissions.judgement import HumanOnly, JudgedPart, Judgement, refusal, strictest
-from caliban_permissions.names import names_for
+from caliban_permissions.names import FETCHER, names_for
 from caliban_permissions.paths import PathContext, PathNames, hard_linked, resolve
 from caliban_permissions.protected import WHY, protection
 from caliban_permissions.rules.chain import RuleChain, Ruling
+from caliban_permissions.rules.url import Url, unreachable
 from caliban_permissions.subjects import CallSubject, PathSubject
 
 if TYPE_CHECKING:
@@ -39,7 +40,10 @@ def judge_call(
     urls = [name for name, role in tool.roles.items() if role == "url"]
     arguments: Sequence[str | None] = urls or ([] if parts else [tool.spec.main_argument])
     for argument in arguments:
-        part = _plain_part(CallSubject(tool, args, argument, is_url=bool(urls)), chain, now)
+        subject = CallSubject(tool, args, argument, is_url=bool(urls))
+        part = _plain_part(subject, chain, now)
+        if subject.url is not None and tool.vouched and tool.name == FETCHER:
+            part = _reachable(part, subject.url, place)
         if isinstance(part, Judgement):
             return part
         parts.append(part)
@@ -187,6 +191,12 @@ def _plain_part(subject: CallSubject, chain: RuleChain, now: datetime) -> Judged
         notes if ruling.action == "ask" else (),
         subject=subject,
     )
+
+
+def _reachable(part: JudgedPart | Judgement, url: Url, place: PathContext) -> JudgedPart | Judgement:
+    """`part`, or a refusal where the tool would refuse whatever the rules say (ADR 0036)."""
+    reason = None if url.refused else unreachable(url, place.web_hosts)
+    return part if reason is None else refusal(url.given, f"the URL is refused: {reason}")
 
 
 def _with_managed_floor(part: JudgedPart) -> JudgedPart:

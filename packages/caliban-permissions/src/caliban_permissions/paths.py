@@ -41,7 +41,8 @@ class PathContext(Struct, frozen=True, kw_only=True):
     """Where an engine stands. All paths are absolute; `workspace` and `home` are canonical.
 
     `aliases` maps the spellings under which workspace and home were given to the canonical ones. `roots` are
-    further directories that count as inside; `search_path` is where programs are looked for.
+    further directories that count as inside; `search_path` is where programs are looked for. `web_hosts` are
+    those that a person opened for the tool that fetches pages.
     """
 
     workspace: str
@@ -50,6 +51,7 @@ class PathContext(Struct, frozen=True, kw_only=True):
     aliases: tuple[tuple[str, str], ...] = ()
     roots: tuple[str, ...] = ()
     search_path: tuple[str, ...] = ()
+    web_hosts: frozenset[str] = frozenset()
     windows: bool = False
 
     @classmethod
@@ -60,6 +62,7 @@ class PathContext(Struct, frozen=True, kw_only=True):
         home: Path,
         roots: tuple[Path, ...] = (),
         search_path: tuple[str, ...] = (),
+        web_hosts: frozenset[str] = frozenset(),
     ) -> PathContext:
         """Resolve the directories once."""
         given = str(workspace.absolute()), str(home.absolute())
@@ -73,6 +76,7 @@ class PathContext(Struct, frozen=True, kw_only=True):
             ),
             roots=tuple(os.path.realpath(root) for root in roots),
             search_path=search_path,
+            web_hosts=web_hosts,
             windows=os.name == "nt",
         )
 

@@ -196,9 +196,9 @@ def decode_input(text: str) -> tuple[Mapping[str, Any], str | None]:
     """A tool call's input out of the model's JSON text, and the text itself when it is no JSON object.
 
     No text at all is a call without arguments, and so is `null`. Servers send `{}` or `null` before the real
-    arguments, or these twice: several values in a row stand for the only one that says something. What other
-    readers of JSON understand otherwise is none: `NaN`, `Infinity`, a number beyond every float such as
-    1e400, two values of one name in an object.
+    arguments, or these twice: several values in a row stand for the only one that says something. `NaN`,
+    `Infinity` and numbers beyond all floats are not JSON; an object that names a key twice has two readings,
+    and none of them is taken.
     """
     if not text.strip():
         return {}, None
@@ -217,7 +217,7 @@ def _values(text: str) -> Iterator[Any]:
     """The JSON values in `text`, one after the other. Raises `ValueError` for anything else in it."""
     at = _SPACE.match(text, 0).end()  # type: ignore[union-attr]
     while at < len(text):
-        value, at = _DECODER.raw_decode(text, at)
+        value, at = INPUT_DECODER.raw_decode(text, at)
         yield value
         at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
 
@@ -226,19 +226,20 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
-def _finite(text: str) -> float:
-    value = float(text)
+def _finite(digits: str) -> float:
+    value = float(digits)
     if isinf(value):
-        raise ValueError(text)
+        raise ValueError(digits)
     return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError("a name stands twice in an object")
-    return value
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        raise ValueError("a key is given twice")
+    return table
 
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique)
+INPUT_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique)
+"""Of what models write as the input of a call: every number finite, every key once."""

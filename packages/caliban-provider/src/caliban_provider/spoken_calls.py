@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from caliban_common.tool import ToolSpec
+from caliban_provider.assemble import INPUT_DECODER
 from caliban_provider.stream import (
     BlockStart,
     BlockStop,
@@ -28,7 +29,7 @@ from caliban_provider.stream import (
 _BEGINS = ("{", "[", "```", "<tool_call>", "<function_call>")
 _TAGS = re.compile(r"<(tool_call|function_call)>(.*?)(?:</\1>|\Z)", re.DOTALL)
 _FENCE = re.compile(r"```(?:json|tool_call|tool_code)?\s*\n?(.*?)```", re.DOTALL)
-_DECODER = json.JSONDecoder()
+
 _OWN_BLOCKS = 100_000  # blocks that are made here are numbered far from those of the wire
 
 
@@ -75,7 +76,7 @@ def _in_a_row(part: str) -> Iterator[Any]:
         if part[at] in " \t\r\n,;":
             at += 1
             continue
-        value, at = _DECODER.raw_decode(part, at)
+        value, at = INPUT_DECODER.raw_decode(part, at)
         yield value
 
 

@@ -3,9 +3,11 @@
 A path is read once: relative to the workspace, absolute, or under `~`; never as a URI, with variables or
 with a prefix to strip. Its links are resolved, and the canonical name alone decides whether it lies within
 the roots. What is opened later is reached from that root by directory handles (`handles`), so a link that is
-planted after the check is met, not followed (security.md K8, K9, SB11).
+planted after the check is met, not followed (security.md K8, K9, SB11). The root itself is known by its
+identity: a directory above it that was swapped since leads nowhere either.
 
-The boundary is made of names: what an administrator mounts inside a root is inside.
+The boundary is made of names: what an administrator mounts inside a root is inside, and a file inside may
+have other names outside, which are never written (ADR 0047).
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import re
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -31,16 +34,27 @@ _WINDOWS_DEVICE = lazy_pattern(
 _ESCAPES: Mapping[str, str] = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
+Identity: TypeAlias = tuple[int, int]
+"""Of a directory: its device and its number there."""
+
+_TOP: Final = Path("/") if hasattr(os, "O_PATH") else None
+"""Whence what no root holds is reached, where directories need not be readable to be passed through."""
+
+
 class AdmittedPath(Struct, frozen=True, kw_only=True):
     """A path that the fence has admitted.
 
     `path` is canonical: absolute, without links. `root` is the directory from which it is reached by
-    handles. `shown` is what people and models read: relative to the workspace where it lies inside.
+    handles. `shown` is what people and models read: relative to the workspace where it lies inside. `fenced`
+    says that nothing outside of `root` may change with it; `identity` is that of `root` when the fence was
+    put up, `None` where it was not there.
     """
 
     path: Path
     root: Path
     shown: str
+    fenced: bool = True
+    identity: Identity | None = None
 
 
 class Fence:
@@ -50,6 +64,9 @@ class Fence:
         self.given: Path = Path(os.path.normpath(workspace.absolute()))
         self.workspace: Path = Path(os.path.realpath(workspace))
         self._roots = (self.workspace, *(Path(os.path.realpath(root)) for root in extra_roots))
+        # The outermost first: of a root inside another one the outer is what no link can be planted above.
+        by_length = sorted(dict.fromkeys(self._roots), key=lambda root: len(root.parts))
+        self._tops = tuple((str(root), root, _identity(root)) for root in by_length)
         self._restrict = restrict
 
     def admit(self, text: str) -> AdmittedPath:
@@ -62,12 +79,15 @@ class Fence:
         canonical = canonical_name(joined)
         if special or _PROCESS_FILE.match(canonical):
             raise PathRefused(f"{text!r} is {special or 'a view of a process'}, not a regular file")
-        root = next((root for root in self._roots if _within(canonical, str(root))), None)
-        if root is None:
-            if self._restrict:
-                raise PathRefused(f"{text!r} is outside the workspace", hint=self._where())
-            root = Path(canonical).parent
-        return AdmittedPath(path=Path(canonical), root=root, shown=self._shown(joined, canonical))
+        path, shown = Path(canonical), self._shown(joined, canonical)
+        for name, root, identity in self._tops:
+            if _within(canonical, name):
+                return AdmittedPath(
+                    path=path, root=root, shown=shown, fenced=self._restrict, identity=identity
+                )
+        if self._restrict:
+            raise PathRefused(f"{text!r} is outside the workspace", hint=self._where())
+        return AdmittedPath(path=path, root=_TOP or path.parent, shown=shown, fenced=False)
 
     def show(self, path: str) -> str:
         """A canonical path as people read it: relative to the workspace where it lies inside."""
@@ -146,6 +166,14 @@ def _windows_fault(text: str) -> str | None:
         if part.strip(".") and part != part.rstrip(". "):
             return f"{text!r} ends a name in a dot or a blank, which Windows strips"
     return None
+
+
+def _identity(root: Path) -> Identity | None:
+    try:
+        status = root.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _within(path: str, root: str) -> bool:

@@ -21,6 +21,8 @@ from caliban_tools_builtin.fence import AdmittedPath
 NO_HANDLE = -1
 SUPPORTED = os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd and NOFOLLOW != 0
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+_PASSES = hasattr(os, "O_PATH")
+"""Whether a directory can be passed through that may not be read."""
 _WALK = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW | _CLOEXEC
 _REASONS: Mapping[int, str] = {
     errno.EACCES: "may not be accessed (permission denied)",
@@ -129,11 +131,35 @@ def _parent(place: AdmittedPath, *, create: bool) -> int:
     parts = place.path.relative_to(place.root).parts
     if parts:
         return _walk(place, parts[:-1], create=create)
-    return os.open(place.root.parent, _WALK)  # a root itself, which may be a single file
+    return _descend(_top(place.root), place.root.parts[1:-1])  # a root itself, which may be a single file
 
 
 def _walk(place: AdmittedPath, parts: tuple[str, ...], *, create: bool) -> int:
-    handle = os.open(place.root, _WALK)
+    return _descend(_root(place), parts, create=create)
+
+
+def _root(place: AdmittedPath) -> int:
+    """A handle of the root: the directory that it was at first, else what its name leads to without links.
+
+    The name alone would not do: a directory above the root may have been swapped for a link since.
+    """
+    root = place.root
+    handle = os.open(root, _WALK)
+    if place.identity is None and (root == root.parent or not _PASSES):
+        return handle
+    status = os.fstat(handle)
+    if (status.st_dev, status.st_ino) == place.identity:
+        return handle
+    os.close(handle)
+    return _descend(_top(root), root.parts[1:])
+
+
+def _top(path: Path) -> int:
+    return os.open(path.anchor, _WALK)
+
+
+def _descend(handle: int, parts: tuple[str, ...], *, create: bool = False) -> int:
+    """The handle of what is below `handle`, which is closed, on the way `parts`, none of them a link."""
     for part in parts:
         try:
             below = _step(part, handle, create=create)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 
 from msgspec import Struct, field
@@ -46,7 +47,10 @@ def _hide(environ: Mapping[str, str], masker: Masker) -> None:
 
 
 def learn(masker: Masker, secrets: Mapping[str, str]) -> None:
-    """Let `masker` know what variables of the environment hold; a key file is no key."""
+    """Let `masker` know what variables hold, and the password of a URL by itself; a key file is no key."""
     for value in secrets.values():
+        password = re.search(r"://[^/\s:@]*:([^/\s@]+)@", value)
+        if password is not None:
+            masker.add(password[1])
         if not value.startswith(("/", "~", ".", "unix:")) or value.count("/") < 2:
             masker.add(value)

@@ -97,11 +97,13 @@ def _key(helper: KeyHelper, completed: Completed) -> str:
 
 
 def _first_line(out: bytes, err: bytes) -> str:
-    """The first line of `err` that says something, without anything that `out` holds: that may be a key."""
+    """The first line of `err` that says something, without what `out` holds or looks like a key."""
     text = err.decode("utf-8", "replace").strip()
     for word in sorted(out.decode("utf-8", "replace").split(), key=len, reverse=True):
         text = text.replace(word, "…")
-    return one_line(text.splitlines()[0], max_chars=200) if text else ""
+    from caliban_permissions.audit.redact import redacted
+
+    return one_line(redacted(text.splitlines()[0]), max_chars=200) if text else ""
 
 
 def _failed(helper: KeyHelper, what: str) -> KeyFailed:

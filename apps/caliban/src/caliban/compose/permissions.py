@@ -188,6 +188,7 @@ def build_engine(
         auto_allow=options.auto_allow,
         roots=roots_of(settings, workspace),
         search_path=tuple(os.get_exec_path()),
+        web_hosts=web_hosts_of(settings),
         vouched=vouched,
         auto_allow_read_only=settings.get("permissions.auto_allow_read_only") is not False,
         words=RemedyWords(
@@ -221,6 +222,11 @@ def build_rules(options: PermissionOptions, settings: Settings, *, trusted: bool
         managed=_rules(scopes, "managed"),
         project_trusted=trusted,
     )
+
+
+def web_hosts_of(settings: Settings) -> frozenset[str]:
+    """The hosts that a person opened for WebFetch beside the public web: `name` or `name:port`."""
+    return frozenset(host.lower() for host in settings.get("web_fetch_hosts") or ())
 
 
 def roots_of(settings: Settings, workspace: Path) -> tuple[Path, ...]:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from caliban.compose.host import Host
+from caliban.compose.permissions import web_hosts_of
 from caliban_common.text import one_line
 from caliban_provider.egress import EgressGuard
 from caliban_provider.http import HttpClient
@@ -29,8 +30,8 @@ SERVICES: Final[Mapping[str, str]] = MappingProxyType(
 
 def page_client(settings: Settings) -> HttpClient:
     """A client for pages that a model names: public hosts, and those that a person has listed."""
-    listed = frozenset(host.lower() for host in settings.get("web_fetch_hosts") or ())
-    return HttpClient(connect_s=CONNECT_S, read_s=READ_S, guard=EgressGuard(listed=listed))
+    guard = EgressGuard(listed=web_hosts_of(settings))
+    return HttpClient(connect_s=CONNECT_S, read_s=READ_S, guard=guard)
 
 
 def search_service(host: Host) -> SearchService:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from caliban.cli.options import PromptOptions
 from caliban.compose.permissions import Permissions
+from caliban_common.files import FileFailed, NotRegularFile, failed, read_opened, read_regular
 from caliban_common.tool import ToolSpec
 from caliban_drive.expand import ExpandOptions
 from caliban_drive.notice import Notice
 from caliban_images import MediaLimits
-from caliban_tools_builtin import builtin_specs
+from caliban_tools_builtin import FileMissing, FileRefused, PathRefused, builtin_specs
+from caliban_tools_builtin.fence import AdmittedPath, Fence
 
 SECRET_NAMES: Final = (
     ".env", ".envrc", ".netrc", ".npmrc", ".pypirc", ".pgpass", ".git-credentials", "credentials",
@@ -26,32 +30,25 @@ SECRET_ENDS: Final = (".pem", ".key", ".p12", ".pfx", ".kdbx", ".keystore", ".jk
 class AttachmentPolicy:
     """Judges files by the rules of the run. `expands` says that a person asked for files to be attached.
 
-    Without that word only what the rules let be read without a question, inside the fence, and no secret:
-    the text of a prompt on the command line may be somebody else's.
+    Without that word only what the rules let be read without a question, inside the `fence`, and no secret:
+    the text of a prompt on the command line may be somebody else's. What is read is what was judged: a link
+    that was planted meanwhile is not followed.
     """
 
-    def __init__(
-        self,
-        permissions: Permissions,
-        workspace: Path,
-        roots: tuple[Path, ...],
-        *,
-        fenced: bool,
-        expands: bool,
-    ) -> None:
+    def __init__(self, permissions: Permissions, fence: Fence, *, expands: bool) -> None:
         self._permissions = permissions
-        self._roots = tuple(root.resolve() for root in (workspace, *roots))
-        self._fenced = fenced
+        self._fence = fence
         self._expands = expands
+        self._admitted: dict[Path, AdmittedPath] = {}
 
     def objection(self, path: Path) -> str | None:
         """Why `path` is not attached; `None` where it may be."""
         try:
-            real = path.resolve()
-        except (OSError, RuntimeError):
-            return "it cannot be looked at"
-        if self._fenced and not any(real.is_relative_to(root) for root in self._roots):
-            return "it is outside of the workspace"
+            place = self._fence.admit(os.fspath(path))
+        except PathRefused as error:
+            return error.message.removeprefix(f"{os.fspath(path)!r} ")
+        self._admitted[path] = place
+        real = place.path
         decisions = [self._permissions.decide(self._reader(), {"path": str(name)}) for name in {path, real}]
         denied = next((decision for decision in decisions if decision.action == "deny"), None)
         if denied is not None and not self._permissions.may_read(str(real)):
@@ -61,6 +58,24 @@ class AttachmentPolicy:
         if not self._expands and (_is_secret(path) or _is_secret(real)):
             return "it looks like a secret; --expand-files attaches it"
         return None
+
+    def read(self, path: Path, max_bytes: int) -> bytes:
+        """The bytes of a file that was judged, or that a person named by a flag; see `ExpandOptions.read`."""
+        from caliban_tools_builtin import handles
+
+        place = self._admitted.get(path) or self._fence.admit(os.fspath(path))
+        if not handles.SUPPORTED:
+            return read_regular(place.path, max_bytes=max_bytes)
+        try:
+            with handles.parent_of(place) as parent:
+                if handles.status_of(place, parent) is None:
+                    raise failed("read", path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
+                descriptor = handles.open_file(place, parent, os.O_RDONLY)
+        except FileMissing as error:
+            raise FileFailed(f"cannot read {path}: {error.message}", missing=True) from error
+        except FileRefused as error:
+            raise NotRegularFile(f"cannot read {path}: {error.message}", hint=error.hint) from error
+        return read_opened(descriptor, path, max_bytes=max_bytes)
 
     def _reader(self) -> ToolSpec:
         return next(spec for spec in builtin_specs() if "reads" in spec.roles.values())

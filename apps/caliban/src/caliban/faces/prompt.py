@@ -92,18 +92,15 @@ async def _with_files(typed: str, inputs: PromptInputs) -> Message:
 
     from caliban.faces.attachments import AttachmentPolicy, expand_options
     from caliban_drive.expand import expand
+    from caliban_tools_builtin.fence import Fence
 
-    policy = AttachmentPolicy(
-        inputs.permissions,
-        inputs.workspace,
-        inputs.roots,
-        fenced=inputs.fenced,
-        expands=inputs.options.expand_files,
-    )
+    fence = Fence(inputs.workspace, restrict=inputs.fenced, extra_roots=inputs.roots)
+    policy = AttachmentPolicy(inputs.permissions, fence, expands=inputs.options.expand_files)
     notices: list[Notice] = []
     options = expand_options(inputs.options, inputs.workspace, inputs.media(), notices.append)
+    judged = replace(options, objection=policy.objection, read=policy.read)
     try:
-        return await to_thread.run_sync(expand, typed, replace(options, objection=policy.objection))
+        return await to_thread.run_sync(expand, typed, judged)
     finally:
         _report_all(notices, inputs.report)
 
@@ -111,17 +108,22 @@ async def _with_files(typed: str, inputs: PromptInputs) -> Message:
 async def _with_images(message: Message, inputs: PromptInputs) -> Message:
     from anyio import to_thread
 
-    from caliban.faces.attachments import expand_options
+    from caliban.faces.attachments import AttachmentPolicy, expand_options
     from caliban_drive.expand import image_block
+    from caliban_tools_builtin.fence import Fence
 
+    # A flag is a person's word: it may name any file that no rule denies.
+    policy = AttachmentPolicy(inputs.permissions, Fence(inputs.workspace, restrict=False), expands=True)
     notices: list[Notice] = []
     options = expand_options(inputs.options, inputs.workspace, inputs.media(), notices.append)
+    options = replace(options, read=policy.read)
     blocks = []
     for name in inputs.options.images:
         path = inputs.workspace / expand_user(name)
         given = f"--image {one_line(name, max_chars=200)}"
-        if not inputs.permissions.may_read(str(path.resolve())):
-            raise UsageError(f"{given}: a rule denies reading it")
+        objection = policy.objection(path)
+        if objection is not None:
+            raise UsageError(f"{given}: {objection}")
         blocks.append(await to_thread.run_sync(image_block, given, path, options))
     _report_all(notices, inputs.report)
     return replace(message, content=(*message.content, *blocks))

@@ -83,7 +83,8 @@ async def start_child(
 
 def read_task(args: Mapping[str, Any], definitions: tuple[AgentDefinition, ...]) -> ChildTask:
     """The task that the model describes. Raises `ArgumentError`."""
-    given = Arguments({**args, "tools": None}, known=tuple(PROPERTIES))
+    _refuse_isolation(args)
+    given = Arguments({**args, "tools": None, "isolation": None}, known=(*PROPERTIES, "isolation"))
     name = given.string("subagent_type", definitions[0].name)
     kinds = {kind.name: kind for kind in definitions}
     if name not in kinds:
@@ -102,6 +103,16 @@ def read_task(args: Mapping[str, Any], definitions: tuple[AgentDefinition, ...])
         model=given.optional_string("model") or None,
         background=given.boolean("run_in_background", kind.background),
     )
+
+
+def _refuse_isolation(args: Mapping[str, Any]) -> None:
+    """Raise `ArgumentError` where an agent is to work apart: it would change its caller's files after all."""
+    apart = args.get("isolation") not in (None, "", "none")
+    if apart or args.get("worktree") is not None:
+        raise ArgumentError(
+            "agents have no isolation and no worktree of their own here: they work on your files",
+            hint="leave `isolation` and `worktree` out if that will do",
+        )
 
 
 class SubAgentRun:

@@ -60,5 +60,5 @@ def agent_spec(definitions: Sequence[AgentDefinition] = (GENERAL,)) -> ToolSpec:
         main_argument="subagent_type",
         shows=(ShownArgument(name="subagent_type"), ShownArgument(name="description")),
         aliases=_ALIASES,
-        extras=("isolation", "inherit_hooks", "inherit_active_mcp", "worktree"),
+        extras=("inherit_hooks", "inherit_active_mcp"),
     )

@@ -20,6 +20,8 @@ _AUTHORITY_END = lazy_pattern(r"[/?#]")
 _TRAILING_LABELS = 2
 _DEFAULT_PORTS: Mapping[str, str] = {"http": "80", "https": "443", "ws": "80", "wss": "443"}
 _DOMAIN = "domain:"
+_INWARD = ("localhost", "local", "internal", "intranet", "lan", "home.arpa")
+"""Ends of names that no public host has."""
 
 
 class Url(NamedTuple):
@@ -135,6 +137,30 @@ def open_host(pattern: str) -> bool:
         host = _split_port(after[: cut.start()] if cut else after)[0]
     labels = host.split(".")
     return any("*" in label for label in labels[-2:])
+
+
+def unreachable(url: Url, listed: frozenset[str]) -> str | None:
+    """Why pages at `url` are not fetched, as far as its text says; `None` where a look at the host decides.
+
+    `listed` are hosts, `name` or `name:port`, that a person opened: they are asked whatever they are.
+    """
+    if url.scheme not in ("http", "https"):
+        return "it is no address of the web (http or https)"
+    host = url.host.removeprefix("[").removesuffix("]")
+    port = url.port or _DEFAULT_PORTS[url.scheme]
+    if {host, f"{host}:{port}"} & listed:
+        return None
+    if port not in _DEFAULT_PORTS.values():
+        return f"its port {port[:8]} is none of the web (80, 443)"
+    from caliban_common.addresses import is_public, reads_as_number
+
+    if ":" in host or re.fullmatch(r"[0-9]+(\.[0-9]+){3}", host):
+        return None if is_public(host) else "its host is no public address"
+    if reads_as_number(host):
+        return "its host is a number that could be read in several ways"
+    if "." not in host or any(host == end or host.endswith(f".{end}") for end in _INWARD):
+        return "its host is a name of this machine or its network"
+    return None
 
 
 def _has_dot_segments(rest: str) -> bool:

@@ -11,7 +11,7 @@ from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin.answer import off_loop
 from caliban_tools_builtin.errors import EditRefused, FileMissing
 from caliban_tools_builtin.fence import AdmittedPath, Fence
-from caliban_tools_builtin.fs.file import Snapshot, load, store
+from caliban_tools_builtin.fs.file import Snapshot, load, store, with_note
 from caliban_tools_builtin.fs.guess import check_added, check_whole
 from caliban_tools_builtin.fs.match import Matches, TooMany, apply, find, line_range
 from caliban_tools_builtin.fs.nearmiss import nearest
@@ -57,11 +57,11 @@ class Edit:
         data, matches = edited(place, file.data, old, new, replace_all=replace_all)
         if data == file.data:
             raise EditRefused(f"{place.shown} already has this text: there is nothing to change")
-        store(place, data, old=file)
+        note = store(place, data, old=file)
         self._ledger.saw(place, data)
         count = len(matches.spans)
         return ToolOutput.of(
-            f"→ Edited {place.shown} ({plural(count, 'replacement')})",
+            with_note(f"→ Edited {place.shown} ({plural(count, 'replacement')})", note),
             details={"path": str(place.path), "tier": matches.tier, "replacements": count},
         )
 
@@ -70,10 +70,10 @@ class Edit:
         if file is not None and file.data and decode(file.data, place.shown).text:
             raise EditRefused(f"old_string is empty, but {place.shown} is not", hint="replace it with Write")
         data = in_format_of(file, new, place)
-        store(place, data, old=file)
+        note = store(place, data, old=file)
         self._ledger.saw(place, data)
         return ToolOutput.of(
-            f"→ Edited {place.shown} (1 replacement)",
+            with_note(f"→ Edited {place.shown} (1 replacement)", note),
             details={"path": str(place.path), "tier": "exact", "replacements": 1},
         )
 

@@ -2,7 +2,8 @@
 
 A replacement is atomic: a twin with the same owner, mode and attributes is written beside the file and
 renamed over it. A file that has several names, or whose twin cannot be made equal (owner, directory or mount
-forbid it), is written in place, and restored if that fails half-way.
+forbid it), is written in place, and restored if that fails half-way. Where it has names that are not found
+inside the fence (`fs/names.py`), this one alone becomes another file: nothing outside changes.
 
 The disk is not waited for (5 ms and more per change): a power cut may cost the last seconds of edits, as with
 any build tool; a killed process costs nothing.
@@ -24,6 +25,7 @@ from caliban_tools_builtin.fs import named
 
 NEW_FILE_MODE = 0o644
 _CHUNK_BYTES = 1 << 20
+_SHARED = "has other names (hard links) that were not found inside the workspace"
 _NO_TWIN = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV)
 
 
@@ -64,15 +66,15 @@ def load(place: AdmittedPath, *, max_bytes: int) -> Snapshot | None:
     return Snapshot(data=data, status=status)
 
 
-def store(place: AdmittedPath, data: bytes, *, old: Snapshot | None) -> None:
+def store(place: AdmittedPath, data: bytes, *, old: Snapshot | None) -> str:
     """Make `data` the content of the file; `old` is what `load` gave. Missing directories are made.
 
-    Raises `FileRefused` when the file is no longer what `old` says, or the system refuses; the file then has
-    its old content.
+    What else there is to say of it, mostly nothing. Raises `FileRefused` when the file is no longer what
+    `old` says, or the system refuses; the file then has its old content.
     """
     if not handles.SUPPORTED:
         named.store(place, data, exists=old is not None)
-        return
+        return ""
     with handles.parent_of(place, create=True) as parent:
         status = handles.status_of(place, parent)
         if (old is None and status is not None) or (old is not None and not old.is_still(status)):
@@ -80,13 +82,33 @@ def store(place: AdmittedPath, data: bytes, *, old: Snapshot | None) -> None:
         try:
             if old is None:
                 _replace(place, parent, data, old=None)
-                return
+                return ""
             if not os.access(place.path.name, os.W_OK, dir_fd=parent):
                 raise FileRefused(f"{place.shown} is write-protected")
-            if old.status.st_nlink > 1 or not _replaced(place, parent, data, old):
+            if old.status.st_nlink > 1:
+                return _stored_under_all_names(place, parent, data, old)
+            if not _replaced(place, parent, data, old):
                 _overwrite(place, parent, data, old)
         except OSError as error:
             raise handles.refused(place, error) from error
+    return ""
+
+
+def _stored_under_all_names(place: AdmittedPath, parent: int, data: bytes, old: Snapshot) -> str:
+    """Write in place what has several names, as long as none of them is known to be outside."""
+    from caliban_tools_builtin.fs.names import all_names_inside
+
+    if not place.fenced or all_names_inside(place, old.status):
+        _overwrite(place, parent, data, old)
+        return ""
+    if not _replaced(place, parent, data, old):
+        raise FileRefused(f"{place.shown} {_SHARED}, and cannot be replaced alone")
+    return f"[{place.shown} {_SHARED}: it is a file of its own now, and they are as they were]"
+
+
+def with_note(text: str, note: str) -> str:
+    """What the model reads of a change, and what `store` had to say."""
+    return f"{text}\n{note}" if note else text
 
 
 def too_large(place: AdmittedPath, size_bytes: int, max_bytes: int) -> FileRefused:

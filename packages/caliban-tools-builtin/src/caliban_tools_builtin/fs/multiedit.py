@@ -15,7 +15,7 @@ from caliban_tools_builtin.errors import EditRefused, FileMissing, FileRefused
 from caliban_tools_builtin.fence import AdmittedPath, Fence
 from caliban_tools_builtin.fs.edit import MAX_BYTES, edited
 from caliban_tools_builtin.fs.facts import FACTS
-from caliban_tools_builtin.fs.file import Snapshot, load, store
+from caliban_tools_builtin.fs.file import Snapshot, load, store, with_note
 from caliban_tools_builtin.fs.tracker import ReadTracker
 from caliban_tools_builtin.fs.write import file_key, in_format_of, unicode_text
 
@@ -56,11 +56,11 @@ class MultiEdit:
         data, total = _all_edited(place, file, edits)
         if file is not None and data == file.data:
             raise EditRefused(f"{place.shown} would be as it is: there is nothing to change")
-        store(place, data, old=file)
+        note = store(place, data, old=file)
         self._ledger.saw(place, data)
         counts = f"{plural(len(edits), 'edit')}, {plural(total, 'total replacement')}"
         return ToolOutput.of(
-            f"→ MultiEdit {place.shown} ({counts})",
+            with_note(f"→ MultiEdit {place.shown} ({counts})", note),
             details={"path": str(place.path), "edits": len(edits), "replacements": total},
         )
 

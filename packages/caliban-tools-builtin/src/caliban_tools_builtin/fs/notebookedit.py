@@ -12,7 +12,7 @@ from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin.answer import off_loop
 from caliban_tools_builtin.errors import EditRefused, FileMissing
 from caliban_tools_builtin.fence import Fence
-from caliban_tools_builtin.fs.file import load, store
+from caliban_tools_builtin.fs.file import load, store, with_note
 from caliban_tools_builtin.fs.notebook import CELL_TYPES, Notebook, new_cell, read_notebook, retyped
 from caliban_tools_builtin.fs.text import decode, encode
 from caliban_tools_builtin.fs.tracker import ReadTracker
@@ -53,11 +53,13 @@ class NotebookEdit:
         if data == file.data:
             raise EditRefused(f"cell {index} of {place.shown} is so already: there is nothing to change")
         count = len(read_notebook(text, place.shown).cells)
-        store(place, data, old=file)
+        note = store(place, data, old=file)
         self._ledger.saw(place, data)
         what = f"{_DONE[_action(given)]} {kind} cell {index}"
         return ToolOutput.of(
-            f"→ NotebookEdit {place.shown}: {what}; {plural(count, 'cell')}, {len(data)} bytes",
+            with_note(
+                f"→ NotebookEdit {place.shown}: {what}; {plural(count, 'cell')}, {len(data)} bytes", note
+            ),
             details={"path": str(place.path), "index": index, "cells": count, "size_bytes": len(data)},
         )
 

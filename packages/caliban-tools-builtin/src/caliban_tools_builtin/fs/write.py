@@ -10,7 +10,7 @@ from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin.answer import off_loop
 from caliban_tools_builtin.errors import FileRefused, PathRefused
 from caliban_tools_builtin.fence import AdmittedPath, Fence
-from caliban_tools_builtin.fs.file import Snapshot, load, store
+from caliban_tools_builtin.fs.file import Snapshot, load, store, with_note
 from caliban_tools_builtin.fs.guess import check_added
 from caliban_tools_builtin.fs.text import Decoded, decode, encode, with_line_end
 from caliban_tools_builtin.fs.tracker import ReadTracker
@@ -44,11 +44,11 @@ class Write:
         data = in_format_of(old, content, place)
         if len(data) > MAX_BYTES:
             raise FileRefused(f"the content has {len(data):,} bytes, the limit is {MAX_BYTES:,}")
-        store(place, data, old=old)
+        note = store(place, data, old=old)
         self._ledger.saw(place, data)
         replaced = "" if old is None else f", replacing {len(old.data)} bytes that were there"
         return ToolOutput.of(
-            f"→ Wrote {place.shown} ({len(data)} bytes){replaced}",
+            with_note(f"→ Wrote {place.shown} ({len(data)} bytes){replaced}", note),
             details={"path": str(place.path), "created": old is None, "size_bytes": len(data)},
         )
 

@@ -117,7 +117,7 @@ class Grep:
 
     async def _within(self, place: AdmittedPath, query: Query, fits: Fits, wanted: int) -> MatchCollector:
         """Search one file, from the directory that holds it."""
-        base = AdmittedPath(path=place.path.parent, root=place.root, shown=place.shown)
+        base = replace(place, path=place.path.parent)
         with handles.parent_of(place) as handle:
             handles.status_of(place, handle)
             query = replace(query, target=f"./{place.path.name}")

@@ -28,7 +28,7 @@ _MAX_DECODED_BYTES = 100_000_000
 def below(base: AdmittedPath, path: str) -> AdmittedPath:
     """The file `path`, relative to `base`, as a place that is reached from the same root."""
     whole = Path(f"{str(base.path).rstrip(os.sep)}{os.sep}{path}")
-    return AdmittedPath(path=whole, root=base.root, shown="")
+    return AdmittedPath(path=whole, root=base.root, shown="", fenced=base.fenced, identity=base.identity)
 
 
 def is_there(place: AdmittedPath) -> bool:

@@ -46,7 +46,7 @@ def links(base: str, query: Query, fits: Callable[[str], object]) -> list[str]:
             # Nearly all entries are files: they cost two questions that need no call of the system.
             if entry.is_symlink():
                 path = f"{here}{entry.name}"
-                if _is_shown(entry.name, query) and fits(path) and entry.is_file():
+                if _is_shown(entry.name, query) and fits(path) and _leads_to_file(entry):
                     found.append(path)
             elif entry.is_dir(follow_symlinks=False):
                 path = f"{here}{entry.name}"
@@ -75,6 +75,13 @@ def not_ignored(base: str, query: Query, found: Iterable[str], listed: Collectio
     return kept
 
 
+def _leads_to_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link in a loop, or through what is no directory
+        return False
+
+
 def _is_shown(name: str, query: Query) -> bool:
     return name != ".git" and (query.hidden or not name.startswith("."))
 
@@ -87,13 +94,20 @@ def _is_too_deep(path: str, query: Query) -> bool:
     return query.depth is not None and path.count("/") + 1 >= query.depth
 
 
+def _real(base: str) -> str:
+    try:
+        return os.path.realpath(base)
+    except OSError:  # a link that vanished between two looks at it: what is found is looked at again
+        return base
+
+
 def _is_ignored(base: str, path: str, query: Query, *, directory: bool) -> bool:
     """Whether an ignore file of a directory between the outermost and `path` hides it."""
     from caliban_tools_builtin.search.scan import ignore_rules, is_ignored
 
-    whole = os.path.normpath(f"{os.path.realpath(base)}/{path}")
+    root = _real(base)
+    whole = os.path.normpath(f"{root}/{path}")
     above = [str(parent) for parent in reversed(Path(whole).parents)]
     if not query.parents:
-        root = os.path.realpath(base)
         above = [folder for folder in above if folder == root or folder.startswith(root + "/")]
     return is_ignored(whole, directory, tuple(ignore_rules(folder) for folder in above))

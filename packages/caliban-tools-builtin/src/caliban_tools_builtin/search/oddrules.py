@@ -19,7 +19,10 @@ _VIEWS: Final = ("/proc/", "/sys/", "/dev/")
 
 def odd_rules_at(base: str, *, parents: bool) -> str | None:
     """The first ignore file in `base`, or with `parents` in a directory above it, that must not be read."""
-    whole = Path(os.path.realpath(base))
+    try:
+        whole = Path(os.path.realpath(base))
+    except OSError:  # a link that vanished between two looks at it: there is nothing to look at
+        return None
     for folder in (whole, *(whole.parents if parents else ())):
         for name in (*NAMES, EXCLUDE):
             if _is_odd(path := f"{folder}/{name}"):

@@ -19,7 +19,7 @@ from caliban_tools_builtin.answer import answered
 from caliban_tools_builtin.errors import ToolFailed, WebFailed
 from caliban_tools_builtin.web.page import page_text
 from caliban_tools_builtin.web.ports import WebClient
-from caliban_tools_builtin.web.url import checked_url, is_same_host, redirect_target
+from caliban_tools_builtin.web.url import checked_url, is_inward, is_same_host, redirect_target
 
 MAX_BODY_BYTES: Final = 10_000_000
 MAX_TEXT_CHARS: Final = 100_000
@@ -106,9 +106,12 @@ async def _asked(client: WebClient, url: str) -> Page:
     location = headers.get("location")
     if status in _REDIRECTS and location:
         try:
-            return Page(url=url, status=status, elsewhere=redirect_target(url, location))
+            target = redirect_target(url, location)
         except ArgumentError as error:
             raise WebFailed(f"{url} redirects to what may not be fetched: {error.message}") from error
+        if not is_same_host(url, target) and is_inward(target):
+            raise WebFailed(f"{url} redirects to what may not be fetched: {target} is no public address")
+        return Page(url=url, status=status, elsewhere=target)
     return Page(url=url, status=status, content_type=headers.get("content-type", ""), body=body)
 
 

@@ -12,6 +12,8 @@ from caliban_tools_builtin.errors import WebFailed
 
 MAX_HTML_BYTES: Final = 5_000_000
 MAX_DEPTH: Final = 500
+_NO_CHARSETS: Final = ("punycode", "idna", "unicode-escape", "raw-unicode-escape", "undefined")
+"""Encodings that no page is in; the first takes time that grows with the square of the length."""
 _ASIDE: Final = ("nav", "footer", "aside")
 _TEXT: Final = lazy_pattern(
     r"text/.*|application/(?:[\w.+-]+\+)?(?:json|xml|yaml|toml|javascript|x-www-form-urlencoded|x-ndjson)"
@@ -48,8 +50,9 @@ def _split(content_type: str) -> tuple[str, str | None]:
 def _decoded(body: bytes, charset: str | None) -> str:
     for name in filter(None, (charset, "utf-8")):
         try:
-            return codecs.decode(body, name, "strict").removeprefix("\ufeff")
-        except (LookupError, ValueError, AttributeError):
+            if codecs.lookup(name).name not in _NO_CHARSETS:
+                return body.decode(name).removeprefix("\ufeff")  # refuses what unpacks, such as zlib
+        except (LookupError, ValueError):
             continue  # not known, wrong, or no encoding of text
     return body.decode("windows-1252", "replace")
 

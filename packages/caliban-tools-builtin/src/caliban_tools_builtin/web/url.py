@@ -8,11 +8,13 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
-from caliban_common.addresses import is_plain_name, reads_as_number
+from caliban_common.addresses import is_plain_name, is_public, reads_as_number
 from caliban_common.arguments import ArgumentError
 
 MAX_CHARS: Final = 2000
 _PORT: Final[Mapping[str, int]] = {"http": 80, "https": 443}
+_INWARD: Final = ("localhost", "local", "internal", "intranet", "lan", "home.arpa")
+"""Ends of names that no public host has."""
 _KEPT: Final = "%/:=&?~#+!$,;'@()*[]|"
 """What of a path or query is left as it was written."""
 
@@ -50,6 +52,14 @@ def checked_url(text: str) -> str:
 def redirect_target(url: str, location: str) -> str:
     """Where an answer of `url` leads with its header `location`. Raises `ArgumentError`."""
     return checked_url(urljoin(url, location))
+
+
+def is_inward(url: str) -> bool:
+    """Whether the host of a checked URL says by itself that it is of this machine or its network."""
+    host = urlsplit(url).hostname or ""
+    if ":" in host or re.fullmatch(r"[0-9]+(\.[0-9]+){3}", host):
+        return not is_public(host)
+    return any(host == end or host.endswith(f".{end}") for end in _INWARD)
 
 
 def is_same_host(one: str, other: str) -> bool:
