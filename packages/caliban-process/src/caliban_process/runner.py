@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -49,30 +49,31 @@ class Runner:
 
         Raises `NotStarted`, and `OutputTooLarge` where the limit refuses more.
         """
-        command = self._prepared(command)
-        if not _IS_POSIX:
-            from caliban_process import windows
+        async with self._wrapped(command) as wrapped:
+            if not _IS_POSIX:
+                from caliban_process import windows
 
-            return await windows.run(command)
-        from caliban_process.run import run
+                return await windows.run(wrapped)
+            from caliban_process.run import run
 
-        return await run(command, self._watchdog)
+            return await run(wrapped, self._watchdog)
 
     async def feed(self, command: Command, take: Callable[[bytes], bool]) -> Completed:
         """Run a program and hand each piece of its output to `take`, until that returns False.
 
         Its `Completed.stdout` is empty. Raises as `run` does; only the standard error is bounded.
         """
-        command = self._prepared(command)
-        if not _IS_POSIX:
-            from caliban_process import windows
+        async with self._wrapped(command) as wrapped:
+            if not _IS_POSIX:
+                from caliban_process import windows
 
-            return await windows.feed(command, take)
-        from caliban_process.run import feed
+                return await windows.feed(wrapped, take)
+            from caliban_process.run import feed
 
-        return await feed(command, self._watchdog, take)
+            return await feed(wrapped, self._watchdog, take)
 
-    def start(self, command: Command) -> AbstractAsyncContextManager[Process]:
+    @asynccontextmanager
+    async def start(self, command: Command) -> AsyncIterator[Process]:
         """A program to talk with, for the length of an `async with` block; POSIX only.
 
         At the end of the block it is closed in order, with all that it has started. The time limit of
@@ -82,7 +83,18 @@ class Runner:
             raise NotStarted(command.argv[0], "talking with a program needs a POSIX system")
         from caliban_process.process import opened
 
-        return opened(self._prepared(command), self._watchdog)
+        async with self._wrapped(command) as wrapped, opened(wrapped, self._watchdog) as process:
+            yield process
+
+    @asynccontextmanager
+    async def _wrapped(self, command: Command) -> AsyncIterator[Command]:
+        command = self._prepared(command)
+        wrapped = command if self._wrapper is None else self._wrapper.wrap(command)
+        if isinstance(wrapped, Command):
+            yield wrapped
+        else:
+            async with wrapped as inner:
+                yield inner
 
     def _prepared(self, command: Command) -> Command:
         if self._adopts and self._watchdog.orphans is None:
@@ -95,4 +107,4 @@ class Runner:
         if command.marker is not None:
             text = f"{self._id}-{next(self._numbers)}."
             command = replace(command, env={**command.env, command.marker: text})
-        return command if self._wrapper is None else self._wrapper.wrap(command)
+        return command
