@@ -34,6 +34,7 @@ class Process:
         self._command = command
         self._watchdog = watchdog
         self._before = before
+        self._is_monitor = command.monitor is not None
         self._stderr = Capture(command.output)
         self._stderr_done = anyio.Event()
         self._has_exited = False
@@ -86,21 +87,21 @@ class Process:
         if self._is_stopped:
             return
         traces = None
-        if not self._has_exited or self._command.monitor:
+        if not self._has_exited or self._is_monitor:
             traces = Traces(marker=_marker(self._command), pipes=self._child.pipe_names())
 
         def find() -> tuple[int, ...]:
             return (*family(self.pid, traces), *(() if traces is None else self._hidden()))
 
         others = find()
-        if not (self._command.monitor and self._has_exited):  # those that its end takes along do not count
+        if not (self._is_monitor and self._has_exited):  # those that its end takes along do not count
             self.stopped += len(others)
         if others or not self._has_exited or not IS_LINUX:
             stopping = Stopping(
                 others=others,
                 find=find,
                 grace_s=self._command.grace_s if grace_s is None else grace_s,
-                spares=self._command.monitor,
+                spares=self._is_monitor,
             )
             await _stop(self._child, stopping)
         self._is_stopped = True
@@ -152,7 +153,7 @@ class Process:
             with anyio.move_on_after(KILL_WAIT_S):  # what hangs in the kernel, nobody can end
                 await self._child.exited()
             self.exit_code = self._child.reap()
-            if self._command.monitor and self._watchdog.orphans is not None:
+            if self._is_monitor and self._watchdog.orphans is not None:
                 self._watchdog.orphans.bury()
             self._child.stderr.read_rest(self._stderr.feed)
         finally:

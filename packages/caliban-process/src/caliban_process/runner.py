@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from copy import copy
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from caliban_process.command import Command, Completed
 from caliban_process.errors import NotStarted
 from caliban_process.watchdog import Watchdog
-from caliban_process.wrap import Wrapper
+from caliban_process.wrap import Nested, Wrapper, opened_wrapper
 
 if TYPE_CHECKING:
     from caliban_process.process import Process
@@ -38,11 +39,17 @@ class Runner:
         adopts: bool = False,
     ) -> None:
         self._wrapper = wrapper
-        self._prepare = prepare
+        self._prepare = [prepare] if prepare is not None else []
         self._id = os.urandom(8).hex()
         self._numbers = count(1)
         self._watchdog = Watchdog(f"={self._id}-")
         self._adopts = adopts
+
+    def within(self, wrapper: Wrapper) -> Runner:
+        """The same runner, whose commands go through `wrapper` before they go through its own."""
+        other = copy(self)
+        other._wrapper = wrapper if self._wrapper is None else Nested(outer=self._wrapper, inner=wrapper)
+        return other
 
     async def run(self, command: Command) -> Completed:
         """Run a program to its end and keep what it prints, within the limits of `command`.
@@ -89,21 +96,19 @@ class Runner:
     @asynccontextmanager
     async def _wrapped(self, command: Command) -> AsyncIterator[Command]:
         command = self._prepared(command)
-        wrapped = command if self._wrapper is None else self._wrapper.wrap(command)
-        if isinstance(wrapped, Command):
-            yield wrapped
+        if self._wrapper is None:
+            yield command
         else:
-            async with wrapped as inner:
-                yield inner
+            async with opened_wrapper(self._wrapper, command) as wrapped:
+                yield wrapped
 
     def _prepared(self, command: Command) -> Command:
         if self._adopts and self._watchdog.orphans is None:
             from caliban_process.orphans import Orphans
 
             self._watchdog.orphans = Orphans()
-        prepare, self._prepare = self._prepare, None
-        if prepare is not None:
-            prepare()
+        while self._prepare:
+            self._prepare.pop()()
         if command.marker is not None:
             text = f"{self._id}-{next(self._numbers)}."
             command = replace(command, env={**command.env, command.marker: text})

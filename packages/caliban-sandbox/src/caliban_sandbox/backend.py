@@ -37,7 +37,11 @@ def find_bubblewrap(policy: SandboxPolicy, environ: Mapping[str, str], platform:
         raise SandboxUnavailable(f"{policy.backend} is no program that can be run")
     for folder in (*USUAL, *environ.get("PATH", "").split(os.pathsep)):
         path = f"{folder}/{NAME}"
-        if folder.startswith("/") and _runs(path) and not is_below(os.path.realpath(path), policy.files.writable):
+        if (
+            folder.startswith("/")
+            and _runs(path)
+            and not is_below(os.path.realpath(path), policy.files.writable)
+        ):
             return path
     raise SandboxUnavailable("bubblewrap (bwrap) is not installed", hint="install the package bubblewrap")
 

@@ -48,7 +48,14 @@ LOADER_VARIABLES: Final = (
 )
 """How names begin that change what a program loads: bubblewrap itself runs outside, and must not have them."""
 _DESKTOP: Final = frozenset(
-    ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS")
+    (
+        "DISPLAY",
+        "WAYLAND_DISPLAY",
+        "XAUTHORITY",
+        "XDG_RUNTIME_DIR",
+        "SSH_AUTH_SOCK",
+        "DBUS_SESSION_BUS_ADDRESS",
+    )
 )
 
 
@@ -97,7 +104,11 @@ def inner_environment(
         else:
             kept[name] = value
     kept.update(
-        TMPDIR=TEMPORARY, TMP=TEMPORARY, TEMP=TEMPORARY, XDG_CACHE_HOME=f"{TEMPORARY}/.cache", SANDBOX="caliban"
+        TMPDIR=TEMPORARY,
+        TMP=TEMPORARY,
+        TEMP=TEMPORARY,
+        XDG_CACHE_HOME=f"{TEMPORARY}/.cache",
+        SANDBOX="caliban",
     )
     return kept, tuple(moved)
 

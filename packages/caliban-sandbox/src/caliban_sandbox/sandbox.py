@@ -144,7 +144,7 @@ class Sandbox:
             argv=(*arguments(policy, cage, ghosts), *moved, "--chdir", place, "--", *command.argv),
             env=env,
             data={**command.data, self._filter_name: self._filter},
-            monitor=True,
+            monitor="bwrap: ",
         )
 
     async def _tried(self) -> SandboxState:
@@ -161,11 +161,15 @@ class Sandbox:
             return replace(state, problem=words)
 
     async def _version(self, program: str) -> str:
-        command = Command(argv=(program, "--version"), env={}, timeout_s=probe.LIMIT_S, sandboxed=False, output=_OUTPUT)
+        command = Command(
+            argv=(program, "--version"), env={}, timeout_s=probe.LIMIT_S, sandboxed=False, output=_OUTPUT
+        )
         text = (await self._runner.run(command)).stdout.text().strip()
         version = backend.version_of(text)
         if version is None or version < backend.OLDEST:
-            raise SandboxUnavailable(f"{program} is too old, or no bubblewrap: {text[:80] or 'it says nothing'}")
+            raise SandboxUnavailable(
+                f"{program} is too old, or no bubblewrap: {text[:80] or 'it says nothing'}"
+            )
         return text
 
     async def _probed(self, state: SandboxState) -> str:
@@ -181,7 +185,13 @@ class Sandbox:
                 unix_sockets=self.policy.network.unix_sockets,
             )
             command = Command(
-                argv=argv, cwd="/", env={}, timeout_s=probe.LIMIT_S, output=_OUTPUT, sandboxed=False, grace_s=0
+                argv=argv,
+                cwd="/",
+                env={},
+                timeout_s=probe.LIMIT_S,
+                output=_OUTPUT,
+                sandboxed=False,
+                grace_s=0,
             )
             ghosts = Ghosts()
             try:
@@ -198,4 +208,3 @@ class Sandbox:
         if self.policy.nested:
             return "programs can make user namespaces of their own (enable_weaker_nested_sandbox)"
         return "" if locked else f"{state.version} cannot keep programs from making user namespaces"
-

@@ -19,6 +19,7 @@ from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
 from caliban.compose.ahead import load_while_asked
 from caliban.compose.audit import build_log
 from caliban.compose.board import Board
+from caliban.compose.box import Box, build_box
 from caliban.compose.choice import ModelInputs, is_strict
 from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.host import Host, this_host
@@ -185,7 +186,11 @@ async def open_app(
     sessions = wiring.sessions(options.session, workspace)
     _say_warnings(options, settings, host, sessions.saved, reporter)
     kinds = agent_kinds(options, settings, workspace, reporter)
-    permissions = _permissions(options, settings, workspace, sessions.saved, kinds, reporter)
+    box = build_box(options.workspace, settings, workspace, host, reporter)
+    host = box.within(host)
+    permissions = _permissions(options, settings, workspace, sessions.saved, kinds, box)
+    if sessions.saved.plan_mode and permissions.plan_mode:
+        reporter(PLANNING)
     permissions.log = build_log(settings, host.masker, reporter) if wiring.logs else None
     costs = _costs(options, settings, host)
     asked = _model_inputs(options, settings, host, workspace, sessions.saved)
@@ -197,12 +202,14 @@ async def open_app(
         workspace=workspace,
         permissions=permissions,
         host=host,
+        box=box,
         board=Board(permissions),
         tasks=tasks,
         report=reporter,
         media=lambda: limits_of(model, settings),
     )
-    async with _closing(model, permissions, host, reporter):
+    async with _closing(model, permissions, tools, reporter):
+        await box.make_ready()
         await make_ready(model.provider)
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
@@ -225,17 +232,18 @@ async def open_app(
 
 @asynccontextmanager
 async def _closing(
-    model: ResolvedModel, permissions: Permissions, host: Host, report: Report
+    model: ResolvedModel, permissions: Permissions, inputs: ToolInputs, report: Report
 ) -> AsyncIterator[None]:
     """Close what a run has opened; no error that leaves it holds a secret."""
     try:
         yield
     except Exception as error:
-        mask_error(error, host.masker)
+        mask_error(error, inputs.host.masker)
         raise
     finally:
         await close_provider(model.provider, report)
         await permissions.close()
+        inputs.box.close()
 
 
 def _say_warnings(
@@ -298,20 +306,18 @@ def _permissions(
     workspace: Path,
     saved: SavedSession,
     kinds: tuple[AgentDefinition, ...],
-    report: Report,
+    box: Box,
 ) -> Permissions:
-    """The rules of the run; a session that goes on in plan mode says so."""
-    permissions = build_permissions(
+    """The rules of the run; a session that was left in plan mode goes on in it."""
+    return build_permissions(
         options.permissions,
         settings,
         workspace,
         trusted=options.settings.trust_project,
         planning=saved.plan_mode,
         vouched=(agent_spec(kinds),),
+        box=box,
     )
-    if saved.plan_mode and permissions.plan_mode:
-        report(PLANNING)
-    return permissions
 
 
 def _offered(inputs: ToolInputs, kinds: tuple[AgentDefinition, ...]) -> ToolSource:
