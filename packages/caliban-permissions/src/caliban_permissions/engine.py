@@ -41,13 +41,13 @@ class Engine:
     `workspace` is what relative paths of file tools mean, `cwd` (the workspace unless given) what they mean
     in commands. A face without a person is not `interactive`: its decisions are never "ask". `auto_allow` is
     the mode dontAsk for the run. `roots` are further directories that count as the workspace; `search_path`
-    are those in which commands are looked for. `sandboxed` says, when it is asked, whether every Bash call runs
-    in the full sandbox and the user wants it unasked there; `unsandboxed` are patterns of commands that run
-    outside of it, and for which it says nothing: globs that compile. `auto_allow_read_only` lets commands run without a rule
-    that provably only read inside the workspace. `vouched` are the tools whose specs are believed; what any
-    other tool says of itself only binds it, and none of their names is open to another (ADR 0024). `words`
-    name what would help against a denial. An allowed command runs as it was read: `Decision.updated_input`
-    (ADR 0031).
+    are those in which commands are looked for. `sandboxed` says, when it is asked, whether every Bash call
+    runs in the full sandbox and the user wants it unasked there; `unsandboxed` are patterns of commands that
+    run outside of it, and for which it says nothing: globs that compile. `auto_allow_read_only` lets commands
+    run without a rule that provably only read inside the workspace. `vouched` are the tools whose specs are
+    believed; what any other tool says of itself only binds it, and none of their names is open to another
+    (ADR 0024). `words` name what would help against a denial. An allowed command runs as it was read:
+    `Decision.updated_input` (ADR 0031).
     """
 
     def __init__(  # noqa: PLR0913 - the one place where everything a decision depends on comes together
@@ -143,7 +143,8 @@ class Engine:
         )
 
     def runs_outside(self, tool: ToolSpec, args: Mapping[str, Any]) -> bool:
-        """Whether a command that may run does so outside of a sandbox (security.md SB8). It allows nothing."""
+        """Whether a command that may run does so outside of a sandbox (security.md SB8). It allows
+        nothing."""
         judged = self._judged(tool)
         if not self._unsandboxed or judged.command is None or not judged.vouched:
             return False

@@ -80,11 +80,12 @@ _NAMES = frozenset(
 _BEFORE_THEY_EXIST = (
     ".git .caliban .claude .cursor .codex .gemini .continue .windsurf .roo .opencode .crush .goose .agents "
     ".vscode .idea .zed .fleet .husky .githooks .devcontainer .circleci .buildkite .github/workflows "
-    ".github/actions .envrc .mcp.json .pre-commit-config.yaml lefthook.yml .gitlab-ci.yml .exrc .caliban.toml "
+    ".github/actions .envrc .mcp.json .pre-commit-config.yaml lefthook.yml .gitlab-ci.yml .exrc "
+    ".caliban.toml "
     "caliban.toml .bashrc .bash_profile .bash_login .profile .zshrc .zshenv .zprofile .zlogin"
 ).split()
-"""At the top of a workspace, what some program of the person reads by itself as soon as it is there, and whose
-absence nobody builds on. Commands in a sandbox cannot make these."""
+"""At the top of a workspace, what some program of the person reads by itself as soon as it is there, and
+whose absence nobody builds on. Commands in a sandbox cannot make these."""
 _SYSTEM = frozenset("etc bin sbin usr lib lib32 lib64 boot sys proc dev system windows".split())
 _BUILD_NAMES = frozenset(
     "package.json makefile gnumakefile bsdmakefile justfile .justfile taskfile.yml taskfile.yaml rakefile "
@@ -172,7 +173,7 @@ def protected_entries(root: str, place: PathContext) -> tuple[str, ...]:
     for path in _entries(root):
         if protection(path, place) == "authority":
             found[path] = None
-        elif os.path.basename(path).lower() in {first for first, _ in _PAIRS}:
+        elif split(path)[-1].lower() in {first for first, _ in _PAIRS}:
             found.update((below, None) for below in _entries(path) if protection(below, place) == "authority")
     return tuple(found)
 

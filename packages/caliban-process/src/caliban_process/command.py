@@ -26,9 +26,9 @@ class Command(Struct, frozen=True, kw_only=True):
 
     `sandboxed` is for the wrapper: False lets the program run outside of a sandbox, which only whoever judges
     calls may say, never what a model sends. `data` are bytes that it inherits, each under a descriptor whose
-    number stands in `argv` in the place of the name (POSIX). `monitor` is how the own errors of a program begin
-    that runs another, ends with it, and takes it along when it is killed: SIGTERM is for the others, they are
-    not counted, and where it fails with exit code 1 by itself nothing was started.
+    number stands in `argv` in the place of the name (POSIX). `monitor` is how the own errors of a program
+    begin that runs another, ends with it, and takes it along when it is killed: SIGTERM is for the others,
+    they are not counted, and where it fails with exit code 1 by itself nothing was started.
     """
 
     argv: tuple[str, ...]

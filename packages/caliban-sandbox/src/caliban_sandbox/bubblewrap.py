@@ -1,9 +1,9 @@
 """The command line of bubblewrap that holds a policy (security.md C4).
 
-The whole disk is there to be read, or only what is named; a private directory stands in the place of /tmp; what
-is hidden lies under an empty directory or /dev/null; what is protected is bound read-only, and every directory
-above it is a mount of its own, so that it cannot be renamed away. The program has no capability, no way to gain
-one, no process of the host, no network but a loopback of its own, and a session of its own.
+The whole disk is there to be read, or only what is named; a private directory stands in the place of /tmp;
+what is hidden lies under an empty directory or /dev/null; what is protected is bound read-only, and every
+directory above it is a mount of its own, so that it cannot be renamed away. The program has no capability, no
+way to gain one, no process of the host, no network but a loopback of its own, and a session of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from caliban_sandbox.ghosts import Ghosts
 from caliban_sandbox.mounts import Mount, planned_mounts
 from caliban_sandbox.policy import FilePolicy, SandboxPolicy
 
-TEMPORARY: Final = "/tmp"  # noqa: S108 - where the private directory stands, inside
+TEMPORARY: Final = "/tmp"
 _RUN: Final = "/run"
 _KEPT_OF_RUN: Final = ("/run/current-system", "/run/wrappers", "/run/opengl-driver", "/run/systemd/resolve")
 """Programs on NixOS, drivers, and the names of name servers: no sockets."""
@@ -46,7 +46,7 @@ LOADER_VARIABLES: Final = (
     "RES_OPTIONS",
     "TZDIR",
 )
-"""How names begin that change what a program loads: bubblewrap itself runs outside, and must not have them."""
+"""How names begin that change what a program loads: bubblewrap, which runs outside, must not have them."""
 _DESKTOP: Final = frozenset(
     (
         "DISPLAY",
@@ -62,8 +62,9 @@ _DESKTOP: Final = frozenset(
 class Cage(Struct, frozen=True, kw_only=True):
     """What a command line is made of beside the policy.
 
-    `program` is bubblewrap, `scratch` the directory in the place of /tmp, `None` to leave that. `can_lock` says that it is new enough to keep the
-    program from making user namespaces of its own (0.8). `filter_name` stands for the descriptor of the filter.
+    `program` is bubblewrap, `scratch` the directory in the place of /tmp, `None` to leave that. `can_lock`
+    says that it is new enough to keep the program from making user namespaces of its own (0.8). `filter_name`
+    stands for the descriptor of the filter.
     """
 
     program: str
@@ -97,7 +98,7 @@ def inner_environment(
     kept: dict[str, str] = {}
     moved: list[str] = []
     for name, value in env.items():
-        if name in _DESKTOP and not unix_sockets:
+        if not unix_sockets and name in _DESKTOP:
             continue
         if name.startswith(LOADER_VARIABLES):
             moved += ("--setenv", name, value)
@@ -118,7 +119,7 @@ def _file_arguments(policy: SandboxPolicy, cage: Cage, ghosts: Ghosts) -> Iterat
     mounts = planned_mounts(files)
     _refuse_own(mounts, cage)
     yield from ("--ro-bind", "/", "/") if files.readable is None else _top_links(files)
-    # Whoever runs us as root may write /proc/sys without any capability: what the host runs next stands there.
+    # Root may write /proc/sys without any capability, and what the host runs next can stand there.
     yield from ("--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc")
     paths = {mount.path for mount in mounts if mount.kind in ("read", "write")}
     if cage.scratch is not None and TEMPORARY not in paths:
@@ -165,7 +166,7 @@ def _hidden(path: str) -> Iterator[str]:
 
 
 def _empty(path: str) -> tuple[str, ...]:
-    """A private, empty directory. It costs a third of a read-only bind, and what is written to it is nowhere."""
+    """A private, empty directory: a third of the cost of a read-only bind."""
     return ("--perms", "0555", "--tmpfs", path)
 
 
@@ -173,7 +174,7 @@ def _top_links(files: FilePolicy) -> Iterator[str]:
     """The links at the root without which no program starts, where what they lead to may be read."""
     for link in _TOP_LINKS:
         if link not in (files.readable or ()) and os.path.islink(link):
-            yield from ("--symlink", os.readlink(link), link)  # noqa: PTH115
+            yield from ("--symlink", os.readlink(link), link)
 
 
 def _refuse_own(mounts: tuple[Mount, ...], cage: Cage) -> None:

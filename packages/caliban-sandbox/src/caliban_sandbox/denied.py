@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from caliban_sandbox.policy import SandboxPolicy
 
 DenialKind: TypeAlias = Literal["write", "read", "network", "socket", "right", "setup"]
 
-_PATTERNS: Final = (
+_PATTERNS: Final[tuple[tuple[DenialKind, re.Pattern[str]], ...]] = (
     ("setup", lazy_pattern(r"(?m)^bwrap: ")),
     ("write", lazy_pattern(r"(?i)read-only file ?system|\bEROFS\b|os error 30\b")),
     ("socket", lazy_pattern(r"(?i)(unix|docker|/run/|\.sock\b|\bagent\b)[^\n]*operation not permitted")),
@@ -30,7 +31,7 @@ _PATTERNS: Final = (
 _PATH = lazy_pattern(r"(?:~|/)[^\s'\":;,()<>|]+")
 _REFUSED = lazy_pattern(r"(?i)permission denied|no such file or directory|not a directory|is a directory")
 
-_SETTINGS: Final = {
+_SETTINGS: Final[Mapping[DenialKind, str]] = {
     "write": "sandbox.filesystem.allow_write",
     "read": "sandbox.filesystem.deny_read",
     "network": "sandbox.network.allowed_domains",
@@ -38,7 +39,7 @@ _SETTINGS: Final = {
     "right": "",
     "setup": "",
 }
-_WHAT: Final = {
+_WHAT: Final[Mapping[DenialKind, str]] = {
     "write": "it may write in the workspace and in /tmp only, and not what decides what runs later",
     "read": "what it wanted to read is hidden: keys, tokens, histories and the like",
     "network": "it reaches no host but those that the user has listed",

@@ -1,8 +1,8 @@
 """Names that must not come to be: an empty directory stands at each while programs run, and goes with them.
 
-A mount needs something to lie on, so a protected name that is not there yet is made for the time of a call. Such
-a ghost is told by its time stamp, so that one which a crash left behind is known and put away by the next run;
-whoever needs it holds a shared lock on it, and the last one removes it (SB3).
+A mount needs something to lie on, so a protected name that is not there yet is made for the time of a call.
+Such a ghost is told by its time stamp, so that one which a crash left behind is known and put away by the
+next run; whoever needs it holds a shared lock on it, and the last one removes it (SB3).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Ghosts:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 # A directory that is not empty stays, whatever its stamp says by now.
                 if _is_same(path, held) and (data is None or _is_ghost(held, data)):
-                    os.rmdir(path) if data is None else os.unlink(path)  # noqa: PTH106, PTH108
+                    os.rmdir(path) if data is None else os.unlink(path)
             except OSError:
                 pass  # somebody holds it, or has put something into it
             finally:
@@ -70,7 +70,7 @@ def _made(path: str, data: bytes | None) -> bool:
     """Whether there is something at `path`, made now if need be."""
     try:
         if data is None:
-            os.mkdir(path, 0o755)  # noqa: PTH102
+            os.mkdir(path, 0o755)
         else:
             number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
             try:

@@ -58,7 +58,7 @@ def _wanted(files: FilePolicy) -> tuple[dict[str, MountKind], dict[str, str]]:
     kinds.update((path, "write") for path in writable)
     kinds.update((path, "hide") for path in files.hidden)
     protected = [path for path in files.protected if path not in repositories]
-    for path, parts in repositories.items():
+    for parts in repositories.values():
         protected += parts.protected
         contents.update(parts.files)
     for path in (*protected, *contents):
@@ -81,7 +81,7 @@ def _is_repository(path: str) -> bool:
 
 def _passages(path: str, kinds: dict[str, MountKind]) -> Iterator[str]:
     """The directories between a path and the writable one that it lies in; none where it lies in none."""
-    between = []
+    between: list[str] = []
     parent = os.path.dirname(path)
     while parent != os.path.dirname(parent):
         kind = kinds.get(parent)

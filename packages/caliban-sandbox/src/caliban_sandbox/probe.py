@@ -1,8 +1,8 @@
 """Whether the sandbox holds on this machine, found out by doing what it must refuse (security.md SB2).
 
 One program in a sandbox of its own, over a directory of its own, tries a forbidden read, write, rename and
-connection, a socket with a path, a user namespace and io_uring. All of that must fail; a write where it may, and
-a connection to its own loopback, must not.
+connection, a socket with a path, a user namespace and io_uring. All of that must fail; a write where it may,
+and a connection to its own loopback, must not.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ refused("a hidden file can be read", lambda: open(place + "/secret/key").close()
 refused("a file outside can be written", lambda: write(place + "/outside"))
 refused("a protected file can be written", lambda: write(place + "/open/kept/file"))
 refused("a protected name can be made", lambda: write(place + "/open/absent"))
-refused("a protected directory can be renamed", lambda: os.rename(place + "/open/kept", place + "/open/other"))
+renamed = (place + "/open/kept", place + "/open/other")
+refused("a protected directory can be renamed", lambda: os.rename(*renamed))
 refused("the network of the host can be reached", lambda: connect(port))
 if paths == "closed":
     refused("sockets with a path can be made", lambda: socket.socket(socket.AF_UNIX).close())
@@ -86,12 +87,12 @@ class ProbeGround(Struct, frozen=True, kw_only=True):
 
 def prepared_ground(scratch: str) -> ProbeGround:
     """The ground of the probe, below the directory `scratch`."""
-    place = Path(scratch)
+    place = Path(scratch).resolve()
     for name in ("secret", "open/kept"):
         (place / name).mkdir(parents=True)
     for name in ("secret/key", "outside", "open/kept/file"):
         (place / name).write_text("x", encoding="utf-8")
-    return ProbeGround(place=scratch)
+    return ProbeGround(place=str(place))
 
 
 def listener() -> socket.socket:

@@ -91,7 +91,7 @@ def _leads_to(path: str, head: str) -> str | None:
     if not text.startswith(head) or "\n" in text or "\0" in text:
         return None
     target = text.removeprefix(head)
-    return os.path.realpath(os.path.join(os.path.dirname(path), target)) if target else None  # noqa: PTH118
+    return os.path.realpath(os.path.join(os.path.dirname(path), target)) if target else None
 
 
 def _there(folder: str, names: tuple[str, ...]) -> Iterator[str]:

@@ -12,13 +12,14 @@ import anyio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban_process import Command, OutputLimit, ProcessError, Runner
+from caliban_process import Command, Completed, OutputLimit, ProcessError, Runner
 from caliban_sandbox import backend, probe
 from caliban_sandbox.bubblewrap import Cage, arguments, inner_environment
 from caliban_sandbox.denied import SandboxDenial, find_denial
 from caliban_sandbox.errors import SandboxError, SandboxUnavailable
 from caliban_sandbox.ghosts import Ghosts
 from caliban_sandbox.policy import SandboxPolicy
+from caliban_sandbox.probe import ProbeGround, prepared_ground
 from caliban_sandbox.seccomp import seccomp_filter
 
 _OUTPUT = OutputLimit(head_bytes=4096, tail_bytes=0)
@@ -50,9 +51,10 @@ class SandboxState(Struct, frozen=True, kw_only=True):
 class Sandbox:
     """Puts every command of a `Runner` into the sandbox that `policy` describes.
 
-    It is found out once, before the first of them, whether the sandbox holds here (`ready`); `runner` runs what
-    that needs, outside of it. Where there is none, `is_required` has every command refused; else they run as
-    they are, and `warn` is told so once. `environ` is where bubblewrap is looked for. Close it at the end.
+    It is found out once, before the first of them, whether the sandbox holds here (`ready`); `runner` runs
+    what that needs, outside of it. Where there is none, `is_required` has every command refused; else they
+    run as they are, and `warn` is told so once. `environ` is where bubblewrap is looked for. Close it at the
+    end.
     """
 
     def __init__(
@@ -81,7 +83,7 @@ class Sandbox:
         return self._state is not None and self._state.is_full
 
     async def ready(self) -> SandboxState:
-        """How far it holds; found out by trying, once (SB2). Words about a weaker or missing one are told once."""
+        """How far it holds, found out by trying (SB2); once, and `warn` hears of a weaker or missing one."""
         async with self._lock:
             if self._state is None:
                 self._state = await self._tried()
@@ -174,32 +176,8 @@ class Sandbox:
 
     async def _probed(self, state: SandboxState) -> str:
         """What a weaker sandbox does not hold; empty for the whole one. Raises `SandboxUnavailable`."""
-        cage = self._cage(state, None)
-        locked = cage.can_lock and not self.policy.nested
         with tempfile.TemporaryDirectory(prefix="caliban-probe-") as place, probe.listener() as port:
-            ground = probe.prepared_ground(os.path.realpath(place))
-            argv = probe.probe_arguments(
-                ground,
-                port.getsockname()[1],
-                locked=locked,
-                unix_sockets=self.policy.network.unix_sockets,
-            )
-            command = Command(
-                argv=argv,
-                cwd="/",
-                env={},
-                timeout_s=probe.LIMIT_S,
-                output=_OUTPUT,
-                sandboxed=False,
-                grace_s=0,
-            )
-            ghosts = Ghosts()
-            try:
-                completed = await self._runner.run(
-                    self._wrapped(command, ground.policy(self.policy), cage, ghosts)
-                )
-            finally:
-                ghosts.close()
+            completed = await self._play(state, prepared_ground(place), port.getsockname()[1])
         said = completed.stdout.text().strip()
         if said != probe.HELD:
             error = completed.stderr.text().strip().splitlines()
@@ -207,4 +185,26 @@ class Sandbox:
             raise SandboxUnavailable(f"{state.program} does not hold here: {why[:300]}")
         if self.policy.nested:
             return "programs can make user namespaces of their own (enable_weaker_nested_sandbox)"
-        return "" if locked else f"{state.version} cannot keep programs from making user namespaces"
+        return (
+            ""
+            if self._cage(state, None).can_lock
+            else f"{state.version} cannot keep programs from making user namespaces"
+        )
+
+    async def _play(self, state: SandboxState, ground: ProbeGround, port: int) -> Completed:
+        """Run the probe on `ground`; `port` is one of the host."""
+        cage = self._cage(state, None)
+        argv = probe.probe_arguments(
+            ground,
+            port,
+            locked=cage.can_lock and not self.policy.nested,
+            unix_sockets=self.policy.network.unix_sockets,
+        )
+        command = Command(
+            argv=argv, cwd="/", env={}, timeout_s=probe.LIMIT_S, output=_OUTPUT, sandboxed=False, grace_s=0
+        )
+        ghosts = Ghosts()
+        try:
+            return await self._runner.run(self._wrapped(command, ground.policy(self.policy), cage, ghosts))
+        finally:
+            ghosts.close()

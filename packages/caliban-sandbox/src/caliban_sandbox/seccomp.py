@@ -1,9 +1,9 @@
 """The system calls that the sandbox refuses, as a classic BPF program, packed by hand (security.md SB1).
 
-Sockets are made for IPv4, IPv6 and netlink only: a socket with a path reaches whatever listens on the host, and
-virtual-machine sockets know no network namespace. io_uring makes sockets that no filter sees; keyrings belong
-to the session of the person; TIOCSTI types into a terminal. What is refused fails with EPERM; a call of another
-architecture, or of the x32 kind, kills.
+Sockets are made for IPv4, IPv6 and netlink only: a socket with a path reaches whatever listens on the host,
+and virtual-machine sockets know no network namespace. io_uring makes sockets that no filter sees; keyrings
+belong to the session of the person; TIOCSTI types into a terminal. What is refused fails with EPERM; a call
+of another architecture, or of the x32 kind, kills.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MACHINES: Final[Mapping[str, SystemCalls]] = {
 
 
 def seccomp_filter(machine: str, *, unix_sockets: bool) -> bytes:
-    """The filter for `machine`, as seccomp(2) takes it. Raises `SandboxUnavailable` for one it is not known for."""
+    """The filter for `machine`, as seccomp(2) takes it. Raises `SandboxUnavailable` for an unknown one."""
     calls = MACHINES.get(machine)
     if calls is None:
         raise SandboxUnavailable(f"no filter of system calls is known for the machine {machine}")

@@ -1,4 +1,4 @@
-"""Where keys, tokens and histories lie: what no command in a sandbox may read unless a person says so (SB4)."""
+"""Where keys, tokens and histories lie: what no command in a sandbox may read (SB4)."""
 
 # ruff: noqa: SIM905 - a table of words reads best as words
 
@@ -9,10 +9,12 @@ from typing import Final
 
 _HOME: Final = (
     # keys and what unlocks them
-    ".ssh .gnupg .pki .password-store .age .local/share/keyrings .kde/share/apps/kwallet .local/share/kwalletd "
+    ".ssh .gnupg .pki .password-store .age .local/share/keyrings .kde/share/apps/kwallet "
+    ".local/share/kwalletd "
     ".1password .vault-token Library/Keychains "
     # clouds, clusters and registries
-    ".aws .azure .kube .docker .oci .minikube .helm .s3cfg .boto .databrickscfg .terraform.d .terraformrc .fly "
+    ".aws .azure .kube .docker .oci .minikube .helm .s3cfg .boto .databrickscfg .terraform.d .terraformrc "
+    ".fly "
     ".netlify .vercel .kaggle .huggingface .cache/huggingface/token .snowsql .ibmcloud .bluemix .aliyun "
     # sources and packages
     ".netrc .git-credentials .gitcookies .npmrc .yarnrc.yml .pypirc .gem/credentials .bundle/config "
@@ -24,14 +26,16 @@ _HOME: Final = (
     ".mozilla .thunderbird .librewolf snap/firefox snap/chromium Library/Cookies Library/Mail "
     # histories
     ".bash_history .zsh_history .zhistory .sh_history .ash_history .history .local/share/fish/fish_history "
-    ".python_history .node_repl_history .psql_history .mysql_history .sqlite_history .rediscli_history .irb_history "
+    ".python_history .node_repl_history .psql_history .mysql_history .sqlite_history .rediscli_history "
+    ".irb_history "
     ".lesshst .viminfo .local/share/nvim/shada .wget-hsts "
     # other agents
     ".claude .claude.json .codex .gemini .cursor .continue .aider .copilot .qwen .goose .amazonq .opencode"
 ).split()
 _CONFIG: Final = (
     "gcloud gh glab-cli hub git/credentials op rclone sops doctl hcloud heroku configstore google-chrome "
-    "google-chrome-beta chromium BraveSoftware vivaldi microsoft-edge opera containers/auth.json pypoetry/auth.toml "
+    "google-chrome-beta chromium BraveSoftware vivaldi microsoft-edge opera containers/auth.json "
+    "pypoetry/auth.toml "
     "composer/auth.json helm/registry github-copilot opencode goose crush stripe ngrok flyctl pulumi supabase"
 ).split()
 _DATA: Final = ("keyrings", "kwalletd", "opencode", "goose", "crush", "TelegramDesktop")

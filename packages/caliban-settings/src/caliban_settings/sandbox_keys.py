@@ -1,4 +1,4 @@
-"""The settings of the sandbox. What opens it is a person's to say; a project may turn it on and close more."""
+"""The settings of the sandbox. Only a person opens it; a project may turn it on and close more."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SANDBOX_KEYS: Final[tuple[Key, ...]] = (
         merge="join",
         scopes=PERSON,
         restart=True,
-        doc="Programs, or whole commands where the pattern has a space, that run outside; allows none of them.",
+        doc="Programs, or whole commands where a pattern has a space, that run outside; it allows none.",
     ),
     Key(
         path="sandbox.enable_weaker_nested_sandbox",

@@ -12,6 +12,7 @@ from caliban.cli.foreign import TOOLS
 from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.perms import CALL_EXAMPLE, PERMS
+from caliban.commands.boxed import tried_box
 from caliban.compose.permissions import build_engine
 from caliban.compose.settings import build_settings
 from caliban.compose.workspace import build_workspace
@@ -62,6 +63,7 @@ class _Judge:
         self._workspace = build_workspace(self._options.workspace.workspace)
         self._settings = build_settings(self._options.settings, self._workspace)
         self._known = {spec.name: spec for spec in (*builtin_specs(), search_spec(), agent_spec())}
+        self._box = tried_box(self._options.workspace, self._settings, self._workspace)
         self._engine = self._with(self._known)
 
     def _with(self, known: Mapping[str, ToolSpec]) -> Engine:
@@ -71,8 +73,8 @@ class _Judge:
             self._workspace,
             known.values(),
             trusted=self._options.settings.trust_project,
-            interactive=True,
-        )
+            box=self._box,
+        ).asking()
 
     def __call__(self, name: str, arguments: Mapping[str, Any]) -> Explanation:
         """The verdict on a call, with all that is behind it."""

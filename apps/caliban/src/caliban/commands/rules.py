@@ -211,7 +211,7 @@ def _effective(invocation: Invocation) -> list[dict[str, Any]]:
     settings = build_settings(options.settings, workspace)
     specs = (*builtin_specs(), search_spec(), agent_spec())
     trusted = options.settings.trust_project
-    engine = build_engine(options.permissions, settings, workspace, specs, trusted=trusted, interactive=True)
+    engine = build_engine(options.permissions, settings, workspace, specs, trusted=trusted).asking()
     for warning in settings.warnings:
         complain(f"caliban: {warning}\n")
     layers = engine.explain(specs[0], {}).layers

@@ -180,7 +180,8 @@ async def open_app(
     `tasks`. Raises the errors of flags, settings, sessions, rules and keys, before anything is sent.
     """
     host = host or this_host()
-    reporter = wiring.reporter(lambda notice: report(masked_notice(notice, host.masker)))
+    masker = host.masker
+    reporter = wiring.reporter(lambda notice: report(masked_notice(notice, masker)))
     workspace = build_workspace(options.workspace.workspace)
     settings = build_settings(options.settings, workspace)
     sessions = wiring.sessions(options.session, workspace)
@@ -191,7 +192,7 @@ async def open_app(
     permissions = _permissions(options, settings, workspace, sessions.saved, kinds, box)
     if sessions.saved.plan_mode and permissions.plan_mode:
         reporter(PLANNING)
-    permissions.log = build_log(settings, host.masker, reporter) if wiring.logs else None
+    permissions.log = build_log(settings, masker, reporter) if wiring.logs else None
     costs = _costs(options, settings, host)
     asked = _model_inputs(options, settings, host, workspace, sessions.saved)
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
@@ -224,7 +225,7 @@ async def open_app(
             costs=costs,
             sessions=sessions,
             reporter=reporter,
-            masker=host.masker,
+            masker=masker,
             strict_media=is_strict(host.environ),
             wiring=wiring,
         )
@@ -308,13 +309,15 @@ def _permissions(
     kinds: tuple[AgentDefinition, ...],
     box: Box,
 ) -> Permissions:
-    """The rules of the run; a session that was left in plan mode goes on in it."""
+    """The rules of the run; a session left in plan mode goes on in it, unless a flag names another."""
+    asked = options.permissions
+    if saved.plan_mode and asked.permission_mode is None and not asked.no_permissions:
+        asked = replace(asked, permission_mode="plan")
     return build_permissions(
-        options.permissions,
+        asked,
         settings,
         workspace,
         trusted=options.settings.trust_project,
-        planning=saved.plan_mode,
         vouched=(agent_spec(kinds),),
         box=box,
     )

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from msgspec.structs import replace
-
 from caliban.cli.options import PermissionOptions
 from caliban.compose.audit import RunLog
 from caliban.compose.box import NO_BOX, Box
@@ -107,17 +105,14 @@ def build_permissions(
     workspace: Path,
     *,
     trusted: bool,
-    planning: bool = False,
     vouched: tuple[ToolSpec, ...] = (),
     box: Box = NO_BOX,
 ) -> Permissions:
     """The rules for a face without a person to ask; only those of a `trusted` project may allow.
 
-    A session that was left `planning` goes on so, unless a flag names a mode. `vouched` are tools of our own
-    beside the built-in ones, `box` is the sandbox in which commands run. Raises `UsageError` and `ConfigError`.
+    `vouched` are tools of our own beside the built-in ones, `box` is the sandbox of commands. Raises `UsageError`
+    and `ConfigError`.
     """
-    if planning and options.permission_mode is None and not options.no_permissions:
-        options = replace(options, permission_mode="plan")
     mode = resolve_mode(options, settings)
     ruled = bool(options.allow or options.deny or options.ask or any(settings.rules_by_scope().values()))
 
@@ -138,7 +133,6 @@ def build_engine(
     vouched: Iterable[ToolSpec],
     *,
     trusted: bool,
-    interactive: bool = False,
     box: Box = NO_BOX,
 ) -> Engine:
     """The engine of a run, or of a question about one: both judge under the same conditions.
@@ -151,7 +145,7 @@ def build_engine(
         build_rules(options, settings, trusted=trusted),
         mode=resolve_mode(options, settings),
         workspace=workspace,
-        interactive=interactive,
+        interactive=False,
         auto_allow=options.auto_allow,
         roots=roots_of(settings, workspace),
         search_path=tuple(os.get_exec_path()),

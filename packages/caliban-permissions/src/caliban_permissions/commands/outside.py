@@ -12,8 +12,8 @@ from caliban_permissions.rules.glob import TextGlob, compile_text
 def runs_outside(command: ShellCommand, patterns: tuple[str, ...]) -> bool:
     """Whether every command of the line is on the list, and nothing of it is in doubt.
 
-    A pattern with a space means the whole text of a command, any other its program. A variable before a command
-    keeps it in, so does a file that a redirect writes, and a program that may lie in the workspace.
+    A pattern with a space means the whole text of a command, any other its program. A variable before a
+    command keeps it in, so does a file that a redirect writes, and a program that may lie in the workspace.
     """
     if not patterns or command.opaque or command.doubtful or not command.simple_commands:
         return False
