@@ -123,6 +123,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.commands.perms": "files of calls are read where one is named",
     "caliban.compose.audit": "the log of decisions is loaded with the first of them",
     "caliban.compose.agents": "files of agents are read where there are some",
+    "caliban.compose.boxing": "a sandbox is built where somebody wants one",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
     "caliban.cli.dispatch": "a word that is no command is compared with them only then",
     "caliban.commands.readiness": "routes are read where there may be some only",
@@ -264,6 +265,7 @@ OTHER_PROGRAMS: Mapping[str, str] = {
     "caliban_permissions.side_effects": "tables of the options of the programs that it judges",
     "caliban_permissions.readonly": "the same",
     "caliban_permissions.commands": "the same",
+    "caliban_sandbox.sandbox": "the options of bubblewrap",
     "caliban_tools_builtin.search.engine": "the options of ripgrep",
 }
 """Modules below the faces whose literals are options of programs other than ours."""

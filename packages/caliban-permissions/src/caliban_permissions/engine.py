@@ -143,8 +143,7 @@ class Engine:
         )
 
     def runs_outside(self, tool: ToolSpec, args: Mapping[str, Any]) -> bool:
-        """Whether a command that may run does so outside of a sandbox (security.md SB8). It allows
-        nothing."""
+        """Whether a command, if it may run, runs outside of a sandbox (security.md SB8); it allows none."""
         judged = self._judged(tool)
         if not self._unsandboxed or judged.command is None or not judged.vouched:
             return False

@@ -10,7 +10,8 @@ import anyio
 
 from caliban.cli.options import WorkspaceOptions
 from caliban.commands.scope import report
-from caliban.compose.box import Box, build_box
+from caliban.compose.box import Box
+from caliban.compose.boxing import build_box
 from caliban.compose.host import Host, this_host
 from caliban.errors import ConfigError
 from caliban_common.text import one_line

@@ -19,7 +19,8 @@ from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
 from caliban.compose.ahead import load_while_asked
 from caliban.compose.audit import build_log
 from caliban.compose.board import Board
-from caliban.compose.box import Box, build_box
+from caliban.compose.box import Box
+from caliban.compose.boxing import boxed
 from caliban.compose.choice import ModelInputs, is_strict
 from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.host import Host, this_host
@@ -179,20 +180,17 @@ async def open_app(
     The runner of `host`, usually this process, starts every program; what goes on beside the run lives in
     `tasks`. Raises the errors of flags, settings, sessions, rules and keys, before anything is sent.
     """
-    host = host or this_host()
-    masker = host.masker
-    reporter = wiring.reporter(lambda notice: report(masked_notice(notice, masker)))
+    whole = host or this_host()
+    reporter = wiring.reporter(lambda notice: report(masked_notice(notice, whole.masker)))
     workspace = build_workspace(options.workspace.workspace)
     settings = build_settings(options.settings, workspace)
     sessions = wiring.sessions(options.session, workspace)
-    _say_warnings(options, settings, host, sessions.saved, reporter)
+    _say_warnings(options, settings, whole, sessions.saved, reporter)
     kinds = agent_kinds(options, settings, workspace, reporter)
-    box = build_box(options.workspace, settings, workspace, host, reporter)
-    host = box.within(host)
+    box, host = boxed(options.workspace, settings, workspace, whole, reporter)
     permissions = _permissions(options, settings, workspace, sessions.saved, kinds, box)
-    if sessions.saved.plan_mode and permissions.plan_mode:
-        reporter(PLANNING)
-    permissions.log = build_log(settings, masker, reporter) if wiring.logs else None
+    _say_planning(sessions.saved, permissions, reporter)
+    permissions.log = build_log(settings, host.masker, reporter) if wiring.logs else None
     costs = _costs(options, settings, host)
     asked = _model_inputs(options, settings, host, workspace, sessions.saved)
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
@@ -225,7 +223,7 @@ async def open_app(
             costs=costs,
             sessions=sessions,
             reporter=reporter,
-            masker=masker,
+            masker=host.masker,
             strict_media=is_strict(host.environ),
             wiring=wiring,
         )
@@ -254,6 +252,11 @@ def _say_warnings(
     in_vain = check_unbuilt(settings, options.extensions)
     warnings = (*about_variables(host.environ), *settings.warnings, *in_vain, *saved.warnings)
     _say_all(warnings, "warning", report)
+
+
+def _say_planning(saved: SavedSession, permissions: Permissions, report: Report) -> None:
+    if saved.plan_mode and permissions.plan_mode:
+        report(PLANNING)
 
 
 def _costs(options: Options, settings: Settings, host: Host) -> RunCosts:

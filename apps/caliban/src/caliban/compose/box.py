@@ -1,19 +1,16 @@
-"""The sandbox of a run as the rest of it sees it; what builds one is loaded where somebody wants one."""
+"""The sandbox of a run as the rest of it sees it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban.cli.options import WorkspaceOptions
 from caliban.compose.host import Host
 from caliban.errors import ConfigError
 from caliban_drive.notice import Notice, Report
-from caliban_settings import Settings
 
 if TYPE_CHECKING:
     from caliban_sandbox import Sandbox, SandboxState
@@ -73,30 +70,6 @@ class Box(Struct, frozen=True, kw_only=True):
 
 
 NO_BOX = Box()
-
-
-def wants_sandbox(options: WorkspaceOptions, settings: Settings) -> bool:
-    """Whether there is to be one, by flag, then by settings.
-
-    Raises `ConfigError` where a flag is against what the administrator has decided.
-    """
-    if options.sandbox is None:
-        return bool(settings.get("sandbox.enabled"))
-    managed: Mapping[str, Any] = settings.layers.get("managed", {}).get("sandbox", {})
-    if not options.sandbox and managed.get("enabled"):
-        raise ConfigError("--no-sandbox is forbidden: the managed settings say `sandbox.enabled`")
-    return options.sandbox
-
-
-def build_box(
-    options: WorkspaceOptions, settings: Settings, workspace: Path, host: Host, report: Report
-) -> Box:
-    """The sandbox that flags and settings ask for. Raises `ConfigError` for settings that it cannot hold."""
-    if not wants_sandbox(options, settings):
-        return NO_BOX
-    from caliban.compose.sandbox import build_sandbox
-
-    return build_sandbox(options, settings, workspace, host, report)
 
 
 def state_notice(state: SandboxState) -> Notice:

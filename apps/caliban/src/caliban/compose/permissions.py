@@ -110,8 +110,8 @@ def build_permissions(
 ) -> Permissions:
     """The rules for a face without a person to ask; only those of a `trusted` project may allow.
 
-    `vouched` are tools of our own beside the built-in ones, `box` is the sandbox of commands. Raises `UsageError`
-    and `ConfigError`.
+    `vouched` are tools of our own beside the built-in ones, `box` is the sandbox of commands. Raises
+    `UsageError` and `ConfigError`.
     """
     mode = resolve_mode(options, settings)
     ruled = bool(options.allow or options.deny or options.ask or any(settings.rules_by_scope().values()))
