@@ -88,6 +88,7 @@ EVENT_LOOPS: Mapping[str, str] = {
 """Modules that may import `asyncio` or `threading`. Everyone else uses anyio."""
 
 PROGRAM_RUNNERS: Mapping[str, str] = {
+    "caliban_sandbox.egress.launch": "forks the bridge inside of a sandbox, where nothing else of ours is",
     "caliban_provider_local.testing.server": "a server for tests, which shares nothing with them",
 }
 """Modules outside of `caliban_process` that start programs by themselves -> why."""
@@ -180,6 +181,7 @@ OUTSIDE_ENVIRONMENT: Mapping[str, str] = {
 """Modules below the app that read the process's environment -> why."""
 
 PROGRAMS: Mapping[str, str] = {
+    "caliban_sandbox.egress.launch": "runs inside of a sandbox, before the program that it becomes",
     "caliban_tools_builtin.search.scan": "runs in a child process, so that a hopeless search can be ended",
 }
 """Modules below the faces that are programs of their own: they read arguments and write output -> why."""
@@ -262,6 +264,7 @@ FACES = 4
 """The floor from which on words may name flags and commands: below it an error has a remedy (ADR 0007)."""
 
 OTHER_PROGRAMS: Mapping[str, str] = {
+    "caliban_sandbox.egress.launch": "runs inside of a sandbox, before the program that it becomes",
     "caliban_permissions.side_effects": "tables of the options of the programs that it judges",
     "caliban_permissions.readonly": "the same",
     "caliban_permissions.commands": "the same",

@@ -8,12 +8,11 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
+from caliban_common.addresses import is_plain_name, reads_as_number
 from caliban_common.arguments import ArgumentError
-from caliban_common.lazy import lazy_pattern
 
 MAX_CHARS: Final = 2000
 _PORT: Final[Mapping[str, int]] = {"http": 80, "https": 443}
-_LABEL: Final = lazy_pattern(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?", re.ASCII)
 _KEPT: Final = "%/:=&?~#+!$,;'@()*[]|"
 """What of a path or query is left as it was written."""
 
@@ -68,12 +67,11 @@ def _checked_host(host: str) -> bool:
         return True
     except ValueError:
         pass
-    labels = host.split(".")
-    if not all(_LABEL.fullmatch(label) for label in labels):
+    if not is_plain_name(host):
         raise ArgumentError("the host of the URL is no plain name", hint="write it in ASCII (xn--…)")
-    if re.fullmatch(r"0x[0-9a-f]*|[0-9]+", labels[-1]):
+    if reads_as_number(host):
         raise ArgumentError("the host of the URL is a number that could be read in several ways")
-    if len(labels) == 1 and host != "localhost":
+    if "." not in host and host != "localhost":
         raise ArgumentError("the host of the URL needs a dot, or to be localhost or an address")
     return False
 
