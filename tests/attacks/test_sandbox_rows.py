@@ -7,6 +7,9 @@ import os
 import socket
 import subprocess
 import sys
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -537,11 +540,85 @@ def test_the_network_of_the_host_is_not_reached(cli):
     assert "\nREACHED" not in text and "\nNAMED" not in text and "END" in text
 
 
-def test_names_of_rows_for_others_are_said():
-    """s687, s689, s690: the proxy; s710, s712: Seatbelt. Until they are here, hosts are refused by name."""
+class Answers(BaseHTTPRequestHandler):
+    """The same answer for everybody."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"ANSWER")
+
+    def log_message(self, *words):
+        pass
+
+
+@contextmanager
+def answering():
+    """The port of a server on this machine."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+def fetch(*urls: str, env: str = "") -> str:
+    """A command that asks for each, by the proxy of the environment, and prints what comes."""
+    return py(
+        f"import os, socket, urllib.request\n{env}\n"
+        f"for url in {urls!r}:\n"
+        "    try: print(url, urllib.request.urlopen(url, timeout=20).read()[:20])\n"
+        "    except Exception as error: print(url, 'NOT', error)\n"
+        "try: socket.socket(socket.AF_UNIX); print('MADE')\n"
+        "except OSError: print('CLOSED')"
+    )
+
+
+@needs_bwrap
+def test_s687_hosts_are_compared_by_whole_labels_and_nothing_else_is_reached():
+    settings = f'{ON}[sandbox.network]\nallowed_domains = ["example.invalid"]\n'
+    with sandboxed_cli(settings) as cli:
+        names = ("evilexample.invalid", "example.invalid.evil.example", "EXAMPLE.invalid.", "1.1.1.1")
+        done, (text,) = bash(cli, fetch(*(f"http://{name}/" for name in names)))
+        assert any("evilexample.invalid" in frame.get("message", "") for frame in done.frames)
+        shown = text.partition("→ Stdout:")[2]
+        assert "evilexample.invalid/ NOT HTTP Error 403" in shown
+        assert "evil.example/ NOT HTTP Error 403" in shown
+        assert "EXAMPLE.invalid./ NOT HTTP Error 502" in shown  # allowed, and no such host
+        assert "1.1.1.1/ NOT HTTP Error 403" in shown
+        assert "CLOSED" in shown and "MADE" not in shown
+
+
+@needs_bwrap
+def test_s689_an_allowed_name_that_is_this_machine_is_refused_unless_it_is_private():
+    with sandboxed_cli(
+        f'{ON}[sandbox.network]\nallowed_domains = ["localhost.localdomain", "127.0.0.1"]\n'
+    ) as cli:
+        _, (text,) = bash(
+            cli, fetch("http://127.0.0.1:80/", env="del os.environ['NO_PROXY'], os.environ['no_proxy']")
+        )
+        assert "NOT HTTP Error 403" in text
+
+
+@pytest.mark.parametrize(
+    "host", ["::1", "1:2::3:443", "*", "http://a.example", "a.example:443", "*.*.example"]
+)
+def test_s690_a_host_that_is_none_ends_the_start(host):
     with place_outside_tmp() as folder, opened(folder, StrictValidator()) as cli:
-        cli.configure(f'{ON}[sandbox.network]\nallowed_domains = ["example.com"]\n')
+        cli.configure(f'{ON}[sandbox.network]\nallowed_domains = ["{host}"]\n')
         done = cli.run("-p", "hi")
         assert done.code == 78 and "sandbox.network.allowed_domains" in done.err
         assert cli.server.requests == ()
 
+
+@needs_bwrap
+def test_s691_a_proxy_of_the_operator_is_the_only_way_out():
+    with answering() as port, sandboxed_cli(f"{ON}[sandbox.network]\nhttp_proxy_port = {port}\n") as cli:
+        _, (by, around) = bash(
+            cli,
+            fetch("http://any.example/"),
+            fetch("http://any.example/", env="del os.environ['http_proxy'], os.environ['HTTP_PROXY']"),
+        )
+        assert "any.example/ b'ANSWER'" in by
+        assert "any.example/ NOT" in around

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import Final, NamedTuple
 
 import anyio
 from msgspec import Struct
@@ -16,6 +17,8 @@ from caliban_process import Command, Completed, OutputLimit, ProcessError, Runne
 from caliban_sandbox import backend, probe
 from caliban_sandbox.bubblewrap import Cage, arguments, inner_environment
 from caliban_sandbox.denied import SandboxDenial, find_denial
+from caliban_sandbox.egress.launcher import Launch, launch
+from caliban_sandbox.egress.values import Egress, RefusalLog
 from caliban_sandbox.errors import SandboxError, SandboxUnavailable
 from caliban_sandbox.ghosts import Ghosts
 from caliban_sandbox.policy import SandboxPolicy
@@ -23,6 +26,18 @@ from caliban_sandbox.probe import ProbeGround, prepared_ground
 from caliban_sandbox.seccomp import seccomp_filter
 
 _OUTPUT = OutputLimit(head_bytes=4096, tail_bytes=0)
+
+
+_SOCKET: Final = "/dev/.caliban/proxy"
+_SECOND_FILTER: Final = "/dev/.caliban/filter"
+"""Where a command sees them: each has a /dev of its own."""
+
+
+class DataNames(NamedTuple):
+    """What stands in arguments for descriptors; nobody can guess them, so no command holds them by chance."""
+
+    filter: str
+    second: str
 
 
 class SandboxState(Struct, frozen=True, kw_only=True):
@@ -73,8 +88,8 @@ class Sandbox:
         self._warn = warn
         self._lock = anyio.Lock()
         self._state: SandboxState | None = None
-        self._filter = b""
-        self._filter_name = f"filter-{os.urandom(8).hex()}"
+        self._egress: Egress | None = None
+        self._names = DataNames(*(f"{word}-{os.urandom(8).hex()}" for word in ("filter", "second")))
         self._scratch: str | None = None
 
     @property
@@ -119,6 +134,25 @@ class Sandbox:
             return None
         return find_denial(output, self.policy)
 
+    @asynccontextmanager
+    async def opened(self, log: RefusalLog | None = None) -> AsyncIterator[None]:
+        """Open the way to the hosts that the policy lists, and put everything away at the end of the block.
+
+        `log` hears of each host that was refused. Raises `SandboxError` for hosts that are none.
+        """
+        network = self.policy.network
+        try:
+            if not network.allowed_hosts and network.proxy_port is None:
+                yield
+                return
+            from caliban_sandbox.egress import open_egress
+
+            async with open_egress(network, log=log) as self._egress:
+                yield
+        finally:
+            self._egress = None
+            self.close()
+
     def close(self) -> None:
         """Remove the private directory. No command runs any more."""
         scratch, self._scratch = self._scratch, None
@@ -135,27 +169,45 @@ class Sandbox:
             program=state.program,
             scratch=scratch,
             can_lock=(backend.version_of(state.version) or (0, 0)) >= backend.LOCKS,
-            filter_name=self._filter_name,
+            filter_name=self._names.filter,
         )
 
     def _wrapped(self, command: Command, policy: SandboxPolicy, cage: Cage, ghosts: Ghosts) -> Command:
-        env, moved = inner_environment(command.env, unix_sockets=policy.network.unix_sockets)
+        unix = policy.network.unix_sockets
+        env, moved = inner_environment(command.env, unix_sockets=unix)
+        data = {self._names.filter: _filter(unix_sockets=unix)}
+        way = Launch()
+        shown: tuple[str, ...] = ()
+        if self._egress is not None and policy is self.policy:
+            # The bridge to the proxy is started before sockets with a path are closed.
+            way = launch(self._egress, socket=_SOCKET, filter_path=None if unix else _SECOND_FILTER)
+            shown = self._shown(self._egress, way)
+            data |= {
+                self._names.filter: _filter(unix_sockets=True),
+                self._names.second: _filter(unix_sockets=unix),
+            }
         place = os.path.realpath(command.cwd or ".")
+        outer = (*arguments(policy, cage, ghosts), *shown, *moved, "--chdir", place, "--")
         return replace(
             command,
-            argv=(*arguments(policy, cage, ghosts), *moved, "--chdir", place, "--", *command.argv),
-            env=env,
-            data={**command.data, self._filter_name: self._filter},
+            argv=(*outer, *way.prefix, *command.argv),
+            env={**env, **way.environment},
+            data={**command.data, **data},
             monitor="bwrap: ",
         )
+
+    def _shown(self, egress: Egress, way: Launch) -> tuple[str, ...]:
+        """What the bridge needs to see: its socket, the filter, and what it is made of."""
+        needed = (word for path in way.needed for word in ("--ro-bind", path, path))
+        socket = ("--ro-bind", str(egress.socket), _SOCKET)
+        return (*socket, "--ro-bind-data", self._names.second, _SECOND_FILTER, *needed)
 
     async def _tried(self) -> SandboxState:
         """Find the backend and try what it must refuse."""
         state = SandboxState()
         try:
             state = SandboxState(program=backend.find_bubblewrap(self.policy, self._environ))
-            machine = os.uname().machine
-            self._filter = seccomp_filter(machine, unix_sockets=self.policy.network.unix_sockets)
+            _filter(unix_sockets=False)
             state = replace(state, version=await self._version(state.program))
             return replace(state, weaker=await self._probed(state))
         except (SandboxUnavailable, ProcessError) as error:
@@ -208,3 +260,7 @@ class Sandbox:
             return await self._runner.run(self._wrapped(command, ground.policy(self.policy), cage, ghosts))
         finally:
             ghosts.close()
+
+
+def _filter(*, unix_sockets: bool) -> bytes:
+    return seccomp_filter(os.uname().machine, unix_sockets=unix_sockets)

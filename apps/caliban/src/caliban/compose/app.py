@@ -207,8 +207,7 @@ async def open_app(
         report=reporter,
         media=lambda: limits_of(model, settings),
     )
-    async with _closing(model, permissions, tools, reporter):
-        await box.make_ready()
+    async with _closing(model, permissions, tools, reporter), box.opened(reporter, tasks):
         await make_ready(model.provider)
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
@@ -242,7 +241,6 @@ async def _closing(
     finally:
         await close_provider(model.provider, report)
         await permissions.close()
-        inputs.box.close()
 
 
 def _say_warnings(

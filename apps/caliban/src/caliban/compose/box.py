@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -14,6 +17,7 @@ from caliban_drive.notice import Notice, Report
 
 if TYPE_CHECKING:
     from caliban_sandbox import Sandbox, SandboxState
+    from caliban_sandbox.egress import EgressRefused
 
 
 class Box(Struct, frozen=True, kw_only=True):
@@ -36,14 +40,29 @@ class Box(Struct, frozen=True, kw_only=True):
         """`host`, whose programs run in the sandbox."""
         return host if self.sandbox is None else replace(host, runner=host.runner.within(self.sandbox))
 
-    async def make_ready(self) -> None:
-        """Find out whether it holds, where a run depends on it. Raises `ConfigError`.
+    @asynccontextmanager
+    async def opened(self, report: Report, tasks: TaskGroup | None) -> AsyncIterator[None]:
+        """Stand ready for the programs of a run, and put everything away behind them.
 
-        Else that is found out before the first program: no start waits for it.
+        What serves them lives in `tasks`, where there are some: a face opens the app in a scope of its own.
+        Whether it holds is found out at once where a run depends on it, else before the first program: no
+        start waits for it. Raises `ConfigError`.
         """
-        if self.sandbox is None or not (self.required or self.auto_allow):
+        if self.sandbox is None:
+            yield
             return
-        state = await self.sandbox.ready()
+
+        def log(refused: EgressRefused) -> None:
+            hint = "sandbox.network.allowed_domains in your settings lists the hosts that may be reached"
+            report(Notice(subtype="egress_refused", message=f"the sandbox: {refused.reason}", hint=hint))
+
+        async with self.sandbox.opened(log) if tasks is None else _beside(self.sandbox.opened(log), tasks):
+            if self.required or self.auto_allow:
+                await self._check(self.sandbox)
+            yield
+
+    async def _check(self, sandbox: Sandbox) -> None:
+        state = await sandbox.ready()
         if self.required and state.problem:
             raise ConfigError(
                 f"the sandbox is not available: {state.problem}",
@@ -63,13 +82,25 @@ class Box(Struct, frozen=True, kw_only=True):
 
         return explain
 
-    def close(self) -> None:
-        """Put away what it has made."""
-        if self.sandbox is not None:
-            self.sandbox.close()
-
 
 NO_BOX = Box()
+
+
+@asynccontextmanager
+async def _beside(opening: AbstractAsyncContextManager[None], tasks: TaskGroup) -> AsyncIterator[None]:
+    """`opening`, open in a task of its own until the block ends."""
+    over = anyio.Event()
+
+    async def hold(*, task_status: TaskStatus[None]) -> None:
+        async with opening:
+            task_status.started()
+            await over.wait()
+
+    await tasks.start(hold)
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def state_notice(state: SandboxState) -> Notice:

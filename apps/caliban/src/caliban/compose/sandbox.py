@@ -20,7 +20,8 @@ from caliban_drive.notice import Report
 from caliban_permissions.paths import PathContext
 from caliban_permissions.protected import protected_entries
 from caliban_permissions.rules.glob import GlobSyntaxError, compile_text
-from caliban_sandbox import FilePolicy, NetworkPolicy, Sandbox, SandboxPolicy
+from caliban_sandbox import FilePolicy, NetworkPolicy, Sandbox, SandboxError, SandboxPolicy
+from caliban_sandbox.egress.hosts import host_list
 from caliban_sandbox.stores import credential_stores
 from caliban_settings import Settings
 
@@ -106,17 +107,27 @@ def _hidden(paths: _Paths) -> Iterable[str]:
 
 def _network(settings: Settings) -> NetworkPolicy:
     network = settings.get("sandbox.network") or {}
-    for name in ("allowed_domains", "denied_domains", "private_domains", "http_proxy_port"):
-        if network.get(name):
-            raise ConfigError(
-                f"sandbox.network.{name}: the proxy of the sandbox is not part of this version",
-                hint="take it out: a sandbox then reaches nothing",
-            )
+    names = ("allowed_domains", "denied_domains", "private_domains")
+    hosts = {name: _hosts(f"sandbox.network.{name}", network.get(name) or ()) for name in names}
     return NetworkPolicy(
+        allowed_hosts=hosts["allowed_domains"],
+        denied_hosts=hosts["denied_domains"],
+        private_hosts=hosts["private_domains"],
+        proxy_port=network.get("http_proxy_port"),
         unix_sockets=network.get("allow_unix_sockets") is True,
         local_binding=network.get("allow_local_binding") is True,
         mach_services=tuple(network.get("allow_mach_lookup") or ()),
     )
+
+
+def _hosts(key: str, entries: Iterable[str]) -> tuple[str, ...]:
+    """Hosts of a list, each of them one that can be compared. Raises `ConfigError`."""
+    hosts = tuple(entries)
+    try:
+        host_list(hosts)
+    except SandboxError as error:
+        raise ConfigError(f"{key}: {error.message}", hint=error.hint) from error
+    return hosts
 
 
 def _unsandboxed(settings: Settings) -> tuple[str, ...]:
