@@ -170,8 +170,9 @@ class TestWhatItHolds:
         )
         Path(place, "w", "s").mkdir()
         Path(place, "w", "s", "key").write_text("CANARY")
-        swap = f"i=0; while [ $i -lt 150 ]; do mv d e; ln -sfn {place}/outside d; rm -f d; mv e d; mv s t; mv p r; i=$((i+1)); done"
-        use = "i=0; while [ $i -lt 150 ]; do echo x > d/planted; cat d/key s/key t/key; echo x > p/q; i=$((i+1)); done"
+        swaps = f"mv d e; ln -sfn {place}/outside d; rm -f d; mv e d; mv s t; mv p r"
+        uses = "echo x > d/planted; cat d/key s/key t/key; echo x > p/q"
+        swap, use = (f"i=0; while [ $i -lt 60 ]; do {what}; i=$((i+1)); done" for what in (swaps, uses))
         runner = Runner()
         sandbox = Sandbox(policy, runner, environ=os.environ)
         inside, texts = runner.within(sandbox), []
@@ -256,7 +257,8 @@ def test_no_write_gets_through_that_the_policy_does_not_allow(there, writable, p
         before = tree(top)
         script = (
             f"cd {top}; for n in a b .git .x a/b a/.git a/b/c b/a a/.x a/.x/y .git/hooks; do "
-            "mv $n $n.moved; rm -rf $n; mkdir -p $n; echo evil > $n/evil; echo evil > $n/file; echo evil > $n; ln -s /etc $n; done"
+            "mv $n $n.moved; rm -rf $n; mkdir -p $n; echo evil > $n/evil; "
+            "echo evil > $n/file; echo evil > $n; ln -s /etc $n; done"
         )
         try:
             anyio.run(said, policy, script)
@@ -375,7 +377,8 @@ def test_a_host_that_is_killed_leaves_nothing(place):
         "from caliban_sandbox import FilePolicy, Sandbox, SandboxPolicy\n"
         "async def main():\n"
         "    runner = Runner()\n"
-        f"    sandbox = Sandbox(SandboxPolicy(files=FilePolicy(writable=({place!r},))), runner, environ=os.environ)\n"
+        f"    policy = SandboxPolicy(files=FilePolicy(writable=({place!r},)))\n"
+        "    sandbox = Sandbox(policy, runner, environ=os.environ)\n"
         "    script = 'setsid -f sleep 98765; (env -i setsid sleep 98765 &); echo ready; sleep 98765'\n"
         "    command = Command(argv=('/bin/sh', '-c', script), env={'PATH': '/usr/bin:/bin'}, cwd='/')\n"
         "    async with runner.within(sandbox).start(command) as process:\n"

@@ -146,7 +146,7 @@ def _mount_arguments(mount: Mount, ghosts: Ghosts) -> Iterator[str]:
             if os.path.exists(path):
                 yield from ("--bind", path, path)
         case "passage":
-            if os.path.isdir(path) or ghosts.hold(path):
+            if ghosts.hold(path) and os.path.isdir(path):
                 yield from ("--bind", path, path)
         case "hide":
             yield from _hidden(path)
