@@ -61,7 +61,7 @@ def test_searches_and_background_shells_run_in_it():
         (cli.work / "secret" / "a.txt").write_text("CANARY needle\n")
         (cli.work / "b.txt").write_text("needle\n")
         cli.script(
-            wire.exchange(wire.tool_use("Grep", {"pattern": "needle", "output_mode": "content"})),
+            wire.exchange(wire.tool_use("Grep", {"pattern": "needle"})),
             wire.exchange(
                 wire.tool_use(
                     "Bash",
@@ -76,7 +76,8 @@ def test_searches_and_background_shells_run_in_it():
         done = cli.run("-p", "go", *ANY)
         assert done.code == 0, done.err
         sent = json.dumps(cli.bodies()[-1]["messages"])
-        assert "b.txt" in sent and "over" in sent and "CANARY" not in sent
+        assert "b.txt:1:needle" in sent, sent[:1500]
+        assert "over" in sent and "CANARY" not in sent
         assert not (cli.home / "there").exists()
 
 

@@ -53,8 +53,7 @@ class Box(Struct, frozen=True, kw_only=True):
             return
 
         def log(refused: EgressRefused) -> None:
-            hint = "sandbox.network.allowed_domains in your settings lists the hosts that may be reached"
-            report(Notice(subtype="egress_refused", message=f"the sandbox: {refused.reason}", hint=hint))
+            report(Notice(subtype="egress_refused", message=f"the sandbox: {refused.reason}"))
 
         async with self.sandbox.opened(log) if tasks is None else _beside(self.sandbox.opened(log), tasks):
             if self.required or self.auto_allow:
@@ -76,8 +75,8 @@ class Box(Struct, frozen=True, kw_only=True):
             denial = None if self.sandbox is None else self.sandbox.denial(output)
             if denial is None:
                 return ""
-            hint = f"{denial.setting} in your settings opens it" if denial.setting else None
-            report(Notice(subtype="sandbox_denied", message=denial.notice, hint=hint))
+            opens = f"; {denial.setting} in your settings opens it" if denial.setting else ""
+            report(Notice(subtype="sandbox_denied", message=denial.notice + opens))
             return denial.words
 
         return explain
