@@ -64,13 +64,14 @@ class Cage(Struct, frozen=True, kw_only=True):
 
     `program` is bubblewrap, `scratch` the directory in the place of /tmp, `None` to leave that. `can_lock`
     says that it is new enough to keep the program from making user namespaces of its own (0.8). `filter_name`
-    stands for the descriptor of the filter.
+    stands for the descriptor of the filter. `shown` are arguments that show what the program itself needs.
     """
 
     program: str
     scratch: str | None
     can_lock: bool
     filter_name: str
+    shown: tuple[str, ...] = ()
 
 
 def arguments(policy: SandboxPolicy, cage: Cage, ghosts: Ghosts) -> tuple[str, ...]:
@@ -131,6 +132,7 @@ def _file_arguments(policy: SandboxPolicy, cage: Cage, ghosts: Ghosts) -> Iterat
                 yield from ("--ro-bind-try", path, path)
     for mount in mounts:
         yield from _mount_arguments(mount, ghosts)
+    yield from cage.shown
     if files.readable is not None:
         yield from ("--remount-ro", "/")
 

@@ -15,12 +15,13 @@ from msgspec.structs import replace
 
 from caliban_process import Command, Completed, OutputLimit, ProcessError, Runner
 from caliban_sandbox import backend, probe
-from caliban_sandbox.bubblewrap import Cage, arguments, inner_environment
+from caliban_sandbox.bubblewrap import TEMPORARY, Cage, arguments, inner_environment
 from caliban_sandbox.denied import SandboxDenial, find_denial
 from caliban_sandbox.egress.launcher import Launch, launch
 from caliban_sandbox.egress.values import Egress, RefusalLog
 from caliban_sandbox.errors import SandboxError, SandboxUnavailable
 from caliban_sandbox.ghosts import Ghosts
+from caliban_sandbox.mounts import is_below
 from caliban_sandbox.policy import SandboxPolicy
 from caliban_sandbox.probe import ProbeGround, prepared_ground
 from caliban_sandbox.seccomp import seccomp_filter
@@ -177,17 +178,18 @@ class Sandbox:
         env, moved = inner_environment(command.env, unix_sockets=unix)
         data = {self._names.filter: _filter(unix_sockets=unix)}
         way = Launch()
-        shown: tuple[str, ...] = ()
+        shown = self._program(command.argv[0])
         if self._egress is not None and policy is self.policy:
             # The bridge to the proxy is started before sockets with a path are closed.
             way = launch(self._egress, socket=_SOCKET, filter_path=None if unix else _SECOND_FILTER)
-            shown = self._shown(self._egress, way)
+            shown += self._shown(self._egress, way)
             data |= {
                 self._names.filter: _filter(unix_sockets=True),
                 self._names.second: _filter(unix_sockets=unix),
             }
         place = os.path.realpath(command.cwd or ".")
-        outer = (*arguments(policy, cage, ghosts), *shown, *moved, "--chdir", place, "--")
+        cage = replace(cage, shown=shown)
+        outer = (*arguments(policy, cage, ghosts), *moved, "--chdir", place, "--")
         return replace(
             command,
             argv=(*outer, *way.prefix, *command.argv),
@@ -195,6 +197,18 @@ class Sandbox:
             data={**command.data, **data},
             monitor="bwrap: ",
         )
+
+    def _program(self, path: str) -> tuple[str, ...]:
+        """The program itself, where only some of the disk is shown, or another /tmp: it is ours to choose."""
+        files = self.policy.files
+        is_hidden = files.readable is not None or path.startswith(f"{TEMPORARY}/")
+        if (
+            not is_hidden
+            or not os.path.isabs(path)
+            or is_below(path, (*files.writable, *(files.readable or ())))
+        ):
+            return ()
+        return ("--ro-bind-try", os.path.realpath(path), path)
 
     def _shown(self, egress: Egress, way: Launch) -> tuple[str, ...]:
         """What the bridge needs to see: its socket, the filter, and what it is made of."""
