@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from caliban.cli.options import Options
 from caliban.compose.board import Board
-from caliban.compose.box import Box
+from caliban.compose.box import NO_BOX, Box
 from caliban.compose.host import Host
 from caliban.compose.permissions import Permissions, roots_of
 from caliban_agent_core.registry import installed_tools
@@ -35,7 +35,7 @@ class ToolInputs(Struct, frozen=True, kw_only=True):
     workspace: Path
     permissions: Permissions
     host: Host
-    box: Box
+    box: Box = NO_BOX
     board: Board
     tasks: TaskGroup | None
     report: Report
