@@ -127,6 +127,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.audit": "the log of decisions is loaded with the first of them",
     "caliban.compose.agents": "files of agents are read where there are some",
     "caliban.compose.keyprogram": "what looks like a key is looked for in the words of a program that failed",
+    "caliban.compose.boxing": "a sandbox is built where somebody wants one",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
     "caliban.cli.dispatch": "a word that is no command is compared with them only then",
     "caliban.commands.readiness": "routes are read where there may be some only",
@@ -163,6 +164,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_provider_openai.factory": "the facts of a provider are read without making one",
     "caliban_provider_vertex.factory": "the facts of a provider are read without making one",
     "caliban_provider_vertex.foundry": "the facts of a provider are read without making one",
+    "caliban_sandbox.sandbox": "the proxy is loaded where hosts are listed",
     "caliban_sessions.entry": "files of images are looked at where a message has one",
     "caliban_sessions.files": "the same, for a fork",
     "caliban_tools_builtin.catalog": "a tool's work is loaded with its first call",
@@ -278,6 +280,7 @@ OTHER_PROGRAMS: Mapping[str, str] = {
     "caliban_permissions.side_effects": "tables of the options of the programs that it judges",
     "caliban_permissions.readonly": "the same",
     "caliban_permissions.commands": "the same",
+    "caliban_sandbox.sandbox": "the options of bubblewrap",
     "caliban_tools_builtin.search.engine": "the options of ripgrep",
 }
 """Modules below the faces whose literals are options of programs other than ours."""

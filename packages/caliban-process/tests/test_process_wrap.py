@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import asynccontextmanager
 
 import pytest
 from msgspec.structs import replace
@@ -47,3 +48,39 @@ async def test_a_wrapper_can_refuse(sh, tmp_path):
     with pytest.raises(ProcessError, match="there is no sandbox here"):
         await Runner(Refusing()).run(sh("touch ran"))
     assert not (tmp_path / "ran").exists()
+
+
+async def test_a_wrapper_is_open_for_as_long_as_the_program_runs(sh):
+    events: list[str] = []
+
+    class Opened:
+        @asynccontextmanager
+        async def wrap(self, command: Command):
+            events.append("open")
+            yield replace(command, argv=("/usr/bin/env", "INNER=yes", *command.argv))
+            events.append("closed")
+
+    fence = Fence()
+    runner = Runner(fence).within(Opened())
+    done = await runner.run(sh("echo $WRAPPED $INNER"))
+    assert done.stdout.kept == b"yes yes\n" and events == ["open", "closed"]
+    assert fence.seen[0].argv[:2] == ("/usr/bin/env", "INNER=yes")  # the one within goes first
+
+
+async def test_data_is_read_from_descriptors_under_their_numbers(sh):
+    command = replace(sh("cat /dev/fd/$0 /dev/fd/$1"), data={"first": b"one\n", "second": b"two\n"})
+    command = replace(command, argv=(*command.argv, "first", "second"))
+    out = (await Runner().run(command)).stdout.kept
+    assert out.startswith(b"one\ntwo\n")
+
+
+async def test_data_that_no_pipe_holds_is_refused(sh):
+    with pytest.raises(ProcessError, match="could not be started"):
+        await Runner().run(replace(sh("echo ran"), data={"x": b"x" * 70_000}))
+
+
+async def test_a_monitor_that_fails_by_itself_has_started_nothing(sh):
+    with pytest.raises(ProcessError, match="could not be started: no room"):
+        await Runner().run(sh("echo 'guard: no room' >&2; exit 1", monitor="guard: "))
+    done = await Runner().run(sh("echo 'guard: no room' >&2; exit 2", monitor="guard: "))
+    assert done.exit_code == 2

@@ -57,10 +57,3 @@ def test_every_key_that_waits_for_its_feature_is_named(place: Any, key: Any) -> 
 def test_what_is_switched_off_asks_for_nothing(place: Any, text: str) -> None:
     place.write("user", text)
     assert place.load().unbuilt == ()
-
-
-def test_the_sandbox_is_relied_on_once_it_is_on(place: Any) -> None:
-    place.write("user", "[sandbox.network]\nallow_local_binding = true\n")
-    assert [item.is_safeguard for item in place.load().unbuilt] == [False]
-    place.write("user", "[sandbox]\nenabled = true\n[sandbox.network]\nallow_local_binding = true\n")
-    assert {item.is_safeguard for item in place.load().unbuilt} == {True}

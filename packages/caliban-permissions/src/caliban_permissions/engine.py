@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -27,6 +27,9 @@ from caliban_permissions.rules.rule import Rule, RuleSet
 from caliban_permissions.subjects import PathSubject
 from caliban_permissions.suggest import suggest
 
+if TYPE_CHECKING:
+    from caliban_permissions.commands.command import ShellCommand
+
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
@@ -38,12 +41,13 @@ class Engine:
     `workspace` is what relative paths of file tools mean, `cwd` (the workspace unless given) what they mean
     in commands. A face without a person is not `interactive`: its decisions are never "ask". `auto_allow` is
     the mode dontAsk for the run. `roots` are further directories that count as the workspace; `search_path`
-    are those in which commands are looked for, `web_hosts` what a person opened beside the public web
-    (`name` or `name:port`). `sandboxed` promises that every Bash call runs in the full
-    sandbox and that the user wants it unasked there. `auto_allow_read_only` lets commands run without a rule
-    that provably only read inside the workspace. `vouched` are the tools whose specs are believed; what any
-    other tool says of itself only binds it, and none of their names is open to another (ADR 0024). `words`
-    name what would help against a denial. An allowed command runs as it was read: `Decision.updated_input`
+    are those in which commands are looked for, `web_hosts` what a person opened beside the public web (`name`
+    or `name:port`). `sandboxed` says, when it is asked, whether every Bash call runs in the full sandbox and
+    the user wants it unasked there; `unsandboxed` are patterns of commands that run outside of it, and for
+    which it says nothing: globs that compile. `auto_allow_read_only` lets commands run without a rule that
+    provably only read inside the workspace. `vouched` are the tools whose specs are believed; what any other
+    tool says of itself only binds it, and none of their names is open to another (ADR 0024). `words` name
+    what would help against a denial. An allowed command runs as it was read: `Decision.updated_input`
     (ADR 0031).
     """
 
@@ -61,7 +65,8 @@ class Engine:
         roots: tuple[Path, ...] = (),
         search_path: tuple[str, ...] = (),
         web_hosts: frozenset[str] = frozenset(),
-        sandboxed: bool = False,
+        sandboxed: bool | Callable[[], bool] = False,
+        unsandboxed: tuple[str, ...] = (),
         vouched: Iterable[ToolSpec] = (),
         auto_allow_read_only: bool = True,
         words: RemedyWords = LIBRARY_WORDS,
@@ -76,6 +81,7 @@ class Engine:
         self._take(rules)
         self._policy = RuleChain(RuleSet(managed=rules.managed), self._place, known)
         self._sandboxed = sandboxed
+        self._unsandboxed = unsandboxed
         self._reads_free = auto_allow_read_only
         self._words = words
         self._plan_is_own = False
@@ -102,7 +108,9 @@ class Engine:
         judgement, verdict = self._verdict(judged, args)
         if verdict.action == "ask" and not self.interactive:
             suggestions = suggest(judged, args, self._place, judgement)
-            unasked = apply_mode(judgement, _unasked(self.mode), judged, sandboxed=self._sandboxed)
+            unasked = apply_mode(
+                judgement, _unasked(self.mode), judged, sandboxed=self._in_sandbox(judgement)
+            )
             trial = Trial(judged, args, self._place, self._would_allow, unasked.action == "allow")
             reason = headless_reason(judgement, suggestions, trial, self._words)
             return Decision(
@@ -162,6 +170,14 @@ class Engine:
             suggestions=self._lasting(judged, args, judgement) if verdict.action == "ask" else (),
             layers=chain.layers(),
         )
+
+    def runs_outside(self, tool: ToolSpec, args: Mapping[str, Any]) -> bool:
+        """Whether a command, if it may run, runs outside of a sandbox (security.md SB8); it allows none."""
+        judged = self._judged(tool)
+        if not self._unsandboxed or judged.command is None or not judged.vouched:
+            return False
+        command = self._read_shell(judged, judged.command, args)
+        return not isinstance(command, Judgement) and self._leaves(command)
 
     def suggest(self, tool: ToolSpec, args: Mapping[str, Any]) -> tuple[str, ...]:
         """The patterns that "always allow" would write for this call; none where no rule should last."""
@@ -237,7 +253,7 @@ class Engine:
             judgement = self._judge(tool, args, self._chain)  # an answer lifts what asks, and no deny
         if self.mode == "plan" and judgement.action != "deny":
             judgement = _in_plan(tool, judgement, may_leave=self._plan_is_own and not self.interactive)
-        return judgement, apply_mode(judgement, self.mode, tool, sandboxed=self._sandboxed)
+        return judgement, apply_mode(judgement, self.mode, tool, sandboxed=self._in_sandbox(judgement))
 
     def _judge(self, tool: JudgedTool, args: Mapping[str, Any], chain: RuleChain) -> Judgement:
         now = self._clock()
@@ -268,6 +284,16 @@ class Engine:
     def _judge_shell(
         self, tool: JudgedTool, argument: str, args: Mapping[str, Any], chain: RuleChain
     ) -> Judgement:
+        command = self._read_shell(tool, argument, args)
+        if isinstance(command, Judgement):
+            return command
+        from caliban_permissions.commands.judge import judge_bash
+
+        return judge_bash(command, chain, self._clock(), reads_free=self._reads_free and tool.vouched)
+
+    def _read_shell(
+        self, tool: JudgedTool, argument: str, args: Mapping[str, Any]
+    ) -> ShellCommand | Judgement:
         text, directory = args.get(argument), args.get(tool.directory)
         if not isinstance(text, str):
             return refusal(tool.name, "the command is missing or not text")
@@ -278,12 +304,21 @@ class Engine:
         else:
             return refusal(tool.name, "the working directory is not a path")
         # The shell's half of the package is loaded by the first command: a start without one saves 19 ms.
-        from caliban_permissions.commands.judge import judge_bash, read_command
+        from caliban_permissions.commands.judge import read_command
 
-        command = read_command(text, cwd, self._place, tool.name)
-        if isinstance(command, Judgement):
-            return command
-        return judge_bash(command, chain, self._clock(), reads_free=self._reads_free and tool.vouched)
+        return read_command(text, cwd, self._place, tool.name)
+
+    def _in_sandbox(self, judgement: Judgement) -> bool:
+        """Whether what was judged runs in the full sandbox, and needs no question there."""
+        sandboxed = self._sandboxed() if callable(self._sandboxed) else self._sandboxed
+        return sandboxed and not (judgement.command is not None and self._leaves(judgement.command))
+
+    def _leaves(self, command: ShellCommand) -> bool:
+        if not self._unsandboxed:
+            return False
+        from caliban_permissions.commands.outside import runs_outside
+
+        return runs_outside(command, self._unsandboxed)
 
 
 def _decided_by(judgement: Judgement, verdict: ModeVerdict, mode: PermissionMode) -> DecidedBy:

@@ -9,6 +9,7 @@ files are read by agents as instructions: a mode never covers them, an allow rul
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from itertools import pairwise
@@ -76,6 +77,15 @@ _NAMES = frozenset(
     ".lessfilter "
     ".dir-locals.el".split()
 )
+_BEFORE_THEY_EXIST = (
+    ".git .caliban .claude .cursor .codex .gemini .continue .windsurf .roo .opencode .crush .goose .agents "
+    ".vscode .idea .zed .fleet .husky .githooks .devcontainer .circleci .buildkite .github/workflows "
+    ".github/actions .envrc .mcp.json .pre-commit-config.yaml lefthook.yml .gitlab-ci.yml .exrc "
+    ".caliban.toml "
+    "caliban.toml .bashrc .bash_profile .bash_login .profile .zshrc .zshenv .zprofile .zlogin"
+).split()
+"""At the top of a workspace, what some program of the person reads by itself as soon as it is there, and
+whose absence nobody builds on. Commands in a sandbox cannot make these."""
 _SYSTEM = frozenset("etc bin sbin usr lib lib32 lib64 boot sys proc dev system windows".split())
 _BUILD_NAMES = frozenset(
     "package.json makefile gnumakefile bsdmakefile justfile .justfile taskfile.yml taskfile.yaml rakefile "
@@ -152,6 +162,27 @@ def protection(canonical: str, place: PathContext) -> Protection | None:
     if below[-1] in _STEERING_NAMES or _STEERING_DIRECTORIES.intersection(below):
         return "steering"
     return "steering" if any(fnmatchcase(below[-1], glob) for glob in _STEERING_GLOBS) else None
+
+
+def protected_entries(root: str, place: PathContext) -> tuple[str, ...]:
+    """The authority paths at the top of the directory `root`, for a sandbox: those that are there, and more.
+
+    Some are named before they exist. What lies deeper is not looked for, but for pairs such as `.venv/bin`.
+    """
+    found = {f"{root}/{name}": None for name in _BEFORE_THEY_EXIST}
+    for path in _entries(root):
+        if protection(path, place) == "authority":
+            found[path] = None
+        elif split(path)[-1].lower() in {first for first, _ in _PAIRS}:
+            found.update((below, None) for below in _entries(path) if protection(below, place) == "authority")
+    return tuple(found)
+
+
+def _entries(folder: str) -> list[str]:
+    try:
+        return sorted(entry.path for entry in os.scandir(folder))
+    except OSError:
+        return []
 
 
 def _below(parts: Parts, place: PathContext) -> Parts | None:

@@ -6,6 +6,7 @@ and its group can be signalled without doubt.
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import subprocess
@@ -65,14 +66,17 @@ def spawn(command: Command) -> Child:
     stdin_read, stdin_write = os.pipe() if command.stdin is not None else (CLOSED, CLOSED)
     stdout_read, stdout_write = os.pipe()
     stderr_read, stderr_write = os.pipe()
+    held: dict[str, int] = {}
     try:
+        held.update((name, _holding(content)) for name, content in command.data.items())
         process = subprocess.Popen(
-            list(command.argv),
+            [str(held.get(word, word)) for word in command.argv],
             cwd=command.cwd,
             env=dict(command.env),
             stdin=subprocess.DEVNULL if stdin_read == CLOSED else stdin_read,
             stdout=stdout_write,
             stderr=stdout_write if command.merged else stderr_write,
+            pass_fds=tuple(held.values()),
             start_new_session=command.session,
             process_group=None if command.session else 0,
         )
@@ -80,7 +84,7 @@ def spawn(command: Command) -> Child:
         _close_all(stdin_write, stdout_read, stderr_read)
         raise not_started(command.argv[0], error) from error
     finally:
-        _close_all(stdin_read, stdout_write, stderr_write)
+        _close_all(stdin_read, stdout_write, stderr_write, *held.values())
     return Child(process, stdin_write, stdout_read, stderr_read)
 
 
@@ -89,6 +93,21 @@ def not_started(program: str, error: OSError | ValueError) -> NotStarted:
     number = error.errno if isinstance(error, OSError) else None
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return NotStarted(program, reason.lower(), errno=number)
+
+
+def _holding(content: bytes) -> int:
+    """A descriptor from which `content` can be read, once; at most what a pipe holds, 65,536 bytes."""
+    reading, writing = os.pipe()
+    try:
+        os.set_blocking(writing, False)
+        if os.write(writing, content) != len(content):
+            raise OSError(errno.E2BIG, "too much data for a pipe")
+    except OSError:
+        os.close(reading)
+        raise
+    finally:
+        os.close(writing)
+    return reading
 
 
 def _close_all(*descriptors: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from caliban_process.output import CapturedOutput, OutputLimit
 
@@ -23,6 +23,12 @@ class Command(Struct, frozen=True, kw_only=True):
     a third. `marker` names a variable that marks everything it starts, so that nothing escapes by leaving the
     session. `max_processes` bounds, roughly, how many processes and threads it may have. With `merged` its
     standard error goes where its output goes, in the order in which it writes (POSIX).
+
+    `sandboxed` is for the wrapper: False lets the program run outside of a sandbox, which only whoever judges
+    calls may say, never what a model sends. `data` are bytes that it inherits, each under a descriptor whose
+    number stands in `argv` in the place of the name (POSIX). `monitor` is how the own errors of a program
+    begin that runs another, ends with it, and takes it along when it is killed: SIGTERM is for the others,
+    they are not counted, and where it fails with exit code 1 by itself nothing was started.
     """
 
     argv: tuple[str, ...]
@@ -36,6 +42,9 @@ class Command(Struct, frozen=True, kw_only=True):
     marker: str | None = None
     max_processes: int | None = None
     merged: bool = False
+    sandboxed: bool = True
+    data: Mapping[str, bytes] = field(default_factory=dict)
+    monitor: str | None = None
 
 
 class Completed(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from caliban_process.tree import IS_LINUX, Entry, entry_of
+from caliban_process.tree import IS_LINUX, Entry, entry_of, remains_of
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _TASKS: Final = Path("/proc/self/task")
@@ -55,6 +55,19 @@ class Orphans:
                 self._seen.discard(pid)
                 _reap(pid)
         return tuple(found)
+
+    def bury(self) -> None:
+        """Collect what a monitor left dead in a session of its own: it began in none of ours."""
+        if not self._adopts:
+            return
+        ours = os.getsid(0)
+        for pid in _children():
+            if pid in self._own:
+                continue
+            remains = remains_of(pid)
+            if remains is not None and remains.session != ours and remains.session not in self._own:
+                self._seen.discard(pid)
+                _reap(pid)
 
 
 def _adopt() -> bool:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from time import monotonic
 
 import anyio
+from msgspec import Struct
 
 from caliban_process.child import POLL_S, Child, spawn
 from caliban_process.command import Command
@@ -33,6 +34,7 @@ class Process:
         self._command = command
         self._watchdog = watchdog
         self._before = before
+        self._is_monitor = command.monitor is not None
         self._stderr = Capture(command.output)
         self._stderr_done = anyio.Event()
         self._has_exited = False
@@ -85,16 +87,23 @@ class Process:
         if self._is_stopped:
             return
         traces = None
-        if not self._has_exited:
+        if not self._has_exited or self._is_monitor:
             traces = Traces(marker=_marker(self._command), pipes=self._child.pipe_names())
 
         def find() -> tuple[int, ...]:
             return (*family(self.pid, traces), *(() if traces is None else self._hidden()))
 
         others = find()
-        self.stopped += len(others)
+        if not (self._is_monitor and self._has_exited):  # those that its end takes along do not count
+            self.stopped += len(others)
         if others or not self._has_exited or not IS_LINUX:
-            await _stop(self._child, others, find, self._command.grace_s if grace_s is None else grace_s)
+            stopping = Stopping(
+                others=others,
+                find=find,
+                grace_s=self._command.grace_s if grace_s is None else grace_s,
+                spares=self._is_monitor,
+            )
+            await _stop(self._child, stopping)
         self._is_stopped = True
 
     async def watch_orphans(self) -> None:
@@ -144,6 +153,8 @@ class Process:
             with anyio.move_on_after(KILL_WAIT_S):  # what hangs in the kernel, nobody can end
                 await self._child.exited()
             self.exit_code = self._child.reap()
+            if self._is_monitor and self._watchdog.orphans is not None:
+                self._watchdog.orphans.bury()
             self._child.stderr.read_rest(self._stderr.feed)
         finally:
             self._child.close()
@@ -187,18 +198,28 @@ def _marker(command: Command) -> bytes | None:
     return f"{command.marker}={command.env.get(command.marker, '')}".encode()
 
 
-async def _stop(
-    child: Child, others: tuple[int, ...], find: Callable[[], tuple[int, ...]], grace_s: float
-) -> None:
+class Stopping(Struct, frozen=True, kw_only=True):
+    """How a program is ended: the others with it, who finds those of a later moment, how long it may take.
+
+    With `spares` only the others are asked to end.
+    """
+
+    others: tuple[int, ...]
+    find: Callable[[], tuple[int, ...]]
+    grace_s: float
+    spares: bool
+
+
+async def _stop(child: Child, how: Stopping) -> None:
     """SIGTERM, a moment, then SIGKILL until nothing is left."""
-    if grace_s > 0:
-        signal_all(child.pid, others, signal.SIGTERM)
-        if await _gone(child, find, grace_s):
+    if how.grace_s > 0:
+        signal_all(None if how.spares and how.others else child.pid, how.others, signal.SIGTERM)
+        if await _gone(child, how.find, how.grace_s):
             return
     deadline = monotonic() + KILL_WAIT_S
     while monotonic() < deadline:
-        signal_all(child.pid, find(), signal.SIGKILL)
-        if await _gone(child, find, 4 * POLL_S):
+        signal_all(child.pid, how.find(), signal.SIGKILL)
+        if await _gone(child, how.find, 4 * POLL_S):
             return
 
 

@@ -12,7 +12,7 @@ import anyio
 from msgspec.structs import replace
 
 from caliban_process.command import Command, Completed, EndReason
-from caliban_process.errors import InputClosed, OutputTooLarge
+from caliban_process.errors import InputClosed, NotStarted, OutputTooLarge
 from caliban_process.output import Capture, CapturedOutput
 from caliban_process.process import Process, opened
 from caliban_process.watchdog import Watchdog
@@ -33,7 +33,7 @@ async def run(command: Command, watchdog: Watchdog) -> Completed:
 async def feed(command: Command, watchdog: Watchdog, take: Callable[[bytes], bool]) -> Completed:
     """Run a program and hand each piece of its output to `take`, until that returns False.
 
-    Raises `NotStarted`, and `OutputTooLarge` for its standard error.
+    Raises `NotStarted`, also where a monitor could not start it, and `OutputTooLarge` for its standard error.
     """
     reason: EndReason = "timeout"
     async with opened(command, watchdog) as process:
@@ -42,6 +42,8 @@ async def feed(command: Command, watchdog: Watchdog, take: Callable[[bytes], boo
         await process.stop()
         if reason != "enough":
             process.receive_rest(take)
+    if reason == "exited" and process.exit_code == 1:
+        _refuse_monitor(command, process.stderr.kept)
     if command.output.refuse and process.stderr.omitted_bytes:
         raise too_large(command)
     return Completed(
@@ -51,6 +53,13 @@ async def feed(command: Command, watchdog: Watchdog, take: Callable[[bytes], boo
         stderr=process.stderr,
         stopped=process.stopped,
     )
+
+
+def _refuse_monitor(command: Command, stderr: bytes) -> None:
+    """Raise `NotStarted` where the monitor of the program has failed, and not the program."""
+    if command.monitor is not None and stderr.startswith(command.monitor.encode()):
+        words = stderr.decode("utf-8", "replace").splitlines()[0]
+        raise NotStarted(command.argv[0], words.removeprefix(command.monitor))
 
 
 def too_large(command: Command) -> OutputTooLarge:

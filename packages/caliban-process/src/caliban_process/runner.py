@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from copy import copy
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from caliban_process.command import Command, Completed
 from caliban_process.errors import NotStarted
 from caliban_process.watchdog import Watchdog
-from caliban_process.wrap import Wrapper
+from caliban_process.wrap import Nested, Wrapper, opened_wrapper
 
 if TYPE_CHECKING:
     from caliban_process.process import Process
@@ -38,41 +39,48 @@ class Runner:
         adopts: bool = False,
     ) -> None:
         self._wrapper = wrapper
-        self._prepare = prepare
+        self._prepare = [prepare] if prepare is not None else []
         self._id = os.urandom(8).hex()
         self._numbers = count(1)
         self._watchdog = Watchdog(f"={self._id}-")
         self._adopts = adopts
+
+    def within(self, wrapper: Wrapper) -> Runner:
+        """The same runner, whose commands go through `wrapper` before they go through its own."""
+        other = copy(self)
+        other._wrapper = wrapper if self._wrapper is None else Nested(outer=self._wrapper, inner=wrapper)
+        return other
 
     async def run(self, command: Command) -> Completed:
         """Run a program to its end and keep what it prints, within the limits of `command`.
 
         Raises `NotStarted`, and `OutputTooLarge` where the limit refuses more.
         """
-        command = self._prepared(command)
-        if not _IS_POSIX:
-            from caliban_process import windows
+        async with self._wrapped(command) as wrapped:
+            if not _IS_POSIX:
+                from caliban_process import windows
 
-            return await windows.run(command)
-        from caliban_process.run import run
+                return await windows.run(wrapped)
+            from caliban_process.run import run
 
-        return await run(command, self._watchdog)
+            return await run(wrapped, self._watchdog)
 
     async def feed(self, command: Command, take: Callable[[bytes], bool]) -> Completed:
         """Run a program and hand each piece of its output to `take`, until that returns False.
 
         Its `Completed.stdout` is empty. Raises as `run` does; only the standard error is bounded.
         """
-        command = self._prepared(command)
-        if not _IS_POSIX:
-            from caliban_process import windows
+        async with self._wrapped(command) as wrapped:
+            if not _IS_POSIX:
+                from caliban_process import windows
 
-            return await windows.feed(command, take)
-        from caliban_process.run import feed
+                return await windows.feed(wrapped, take)
+            from caliban_process.run import feed
 
-        return await feed(command, self._watchdog, take)
+            return await feed(wrapped, self._watchdog, take)
 
-    def start(self, command: Command) -> AbstractAsyncContextManager[Process]:
+    @asynccontextmanager
+    async def start(self, command: Command) -> AsyncIterator[Process]:
         """A program to talk with, for the length of an `async with` block; POSIX only.
 
         At the end of the block it is closed in order, with all that it has started. The time limit of
@@ -82,17 +90,26 @@ class Runner:
             raise NotStarted(command.argv[0], "talking with a program needs a POSIX system")
         from caliban_process.process import opened
 
-        return opened(self._prepared(command), self._watchdog)
+        async with self._wrapped(command) as wrapped, opened(wrapped, self._watchdog) as process:
+            yield process
+
+    @asynccontextmanager
+    async def _wrapped(self, command: Command) -> AsyncIterator[Command]:
+        command = self._prepared(command)
+        if self._wrapper is None:
+            yield command
+        else:
+            async with opened_wrapper(self._wrapper, command) as wrapped:
+                yield wrapped
 
     def _prepared(self, command: Command) -> Command:
         if self._adopts and self._watchdog.orphans is None:
             from caliban_process.orphans import Orphans
 
             self._watchdog.orphans = Orphans()
-        prepare, self._prepare = self._prepare, None
-        if prepare is not None:
-            prepare()
+        while self._prepare:
+            self._prepare.pop()()
         if command.marker is not None:
             text = f"{self._id}-{next(self._numbers)}."
             command = replace(command, env={**command.env, command.marker: text})
-        return command if self._wrapper is None else self._wrapper.wrap(command)
+        return command

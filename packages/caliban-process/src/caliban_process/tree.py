@@ -57,9 +57,10 @@ def family(leader: int, traces: Traces | None) -> tuple[int, ...]:
     return tuple(sorted(members))
 
 
-def signal_all(leader: int, others: tuple[int, ...], number: signal.Signals) -> None:
+def signal_all(leader: int | None, others: tuple[int, ...], number: signal.Signals) -> None:
     """Send a signal to the group of `leader`, which must not be reaped yet, and to `others`."""
-    _quietly(os.killpg, leader, number)
+    if leader is not None:
+        _quietly(os.killpg, leader, number)
     for pid in others:
         _quietly(os.kill, pid, number)
 
@@ -124,6 +125,17 @@ def entry_of(pid: int) -> Entry | None:
     except OSError:
         return None
     if not fields or fields[0] in (b"Z", b"X"):
+        return None
+    return Entry(pid=pid, parent=int(fields[1]), group=int(fields[2]), session=int(fields[3]))
+
+
+def remains_of(pid: int) -> Entry | None:
+    """What is left of a process that has ended and that nobody has collected; else `None`."""
+    try:
+        fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    if not fields or fields[0] != b"Z":
         return None
     return Entry(pid=pid, parent=int(fields[1]), group=int(fields[2]), session=int(fields[3]))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
 from caliban_process.command import Command
@@ -10,8 +12,34 @@ from caliban_process.command import Command
 class Wrapper(Protocol):
     """Puts something around every program that a `Runner` starts."""
 
-    def wrap(self, command: Command) -> Command:
+    def wrap(self, command: Command) -> Command | AbstractAsyncContextManager[Command]:
         """The command to start in its stead: other arguments, directory or environment.
 
-        What it is given is complete, the marker included. Raises `ProcessError` to refuse it.
+        What it is given is complete, the marker included. A context is open for as long as the program runs:
+        for what has to be ready before and is put away behind it. Raises `ProcessError` to refuse it.
         """
+
+
+class Nested:
+    """Two wrappers, one in the other: a command goes through `inner` first."""
+
+    def __init__(self, *, outer: Wrapper, inner: Wrapper) -> None:
+        self._outer = outer
+        self._inner = inner
+
+    @asynccontextmanager
+    async def wrap(self, command: Command) -> AsyncIterator[Command]:
+        """See `Wrapper`."""
+        async with opened_wrapper(self._inner, command) as half, opened_wrapper(self._outer, half) as whole:
+            yield whole
+
+
+@asynccontextmanager
+async def opened_wrapper(wrapper: Wrapper, command: Command) -> AsyncIterator[Command]:
+    """What `wrapper` makes of `command`, for as long as it runs."""
+    wrapped = wrapper.wrap(command)
+    if isinstance(wrapped, Command):
+        yield wrapped
+        return
+    async with wrapped as inner:
+        yield inner

@@ -1,12 +1,17 @@
 """Programs kept in: one policy for bubblewrap and Seatbelt, and a loopback proxy with a list of hosts."""
 
+from caliban_sandbox.denied import SandboxDenial
 from caliban_sandbox.errors import SandboxError, SandboxUnavailable
 from caliban_sandbox.policy import FilePolicy, NetworkPolicy, SandboxPolicy
+from caliban_sandbox.sandbox import Sandbox, SandboxState
 
 __all__ = [
     "FilePolicy",
     "NetworkPolicy",
+    "Sandbox",
+    "SandboxDenial",
     "SandboxError",
     "SandboxPolicy",
+    "SandboxState",
     "SandboxUnavailable",
 ]

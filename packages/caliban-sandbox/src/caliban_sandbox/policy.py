@@ -9,11 +9,13 @@ from msgspec import Struct
 
 
 class FilePolicy(Struct, frozen=True, kw_only=True):
-    """Absolute paths, resolved, each standing for itself and what is below it; the later field wins.
+    """Absolute paths, resolved, each standing for itself and what is below it; the deeper path wins.
 
     `readable` is all that may be read; `None` is the whole disk. `hidden` is read by nobody, whatever
     `readable` says. `writable` may be written as well as read; empty is nothing. `protected` is not written,
-    whatever `writable` says, be it there or not.
+    whatever `writable` says, be it there or not; a path that ends in `.git` stands for what of a repository
+    decides what runs, so that git still works. Of two at one path the later field wins, but for what is
+    hidden.
     """
 
     readable: tuple[str, ...] | None = None

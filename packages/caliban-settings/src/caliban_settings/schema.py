@@ -25,6 +25,7 @@ from caliban_settings.key import (
     Key,
 )
 from caliban_settings.permission_keys import PERMISSION_KEYS
+from caliban_settings.sandbox_keys import SANDBOX_KEYS
 from caliban_settings.server_keys import SERVER_KEYS
 
 SCHEMA: Final[tuple[Key, ...]] = (
@@ -213,13 +214,7 @@ SCHEMA: Final[tuple[Key, ...]] = (
         doc="Variables that HTTP hooks may send.",
         later=HOOKS,
     ),
-    Key(
-        path="sandbox.*",
-        form=ANY,
-        later="the sandbox is",
-        safeguard=True,
-        doc="What commands may touch; `enabled` turns it on.",
-    ),
+    *SANDBOX_KEYS,
     Key(
         path="audit.*",
         form=ANY,

@@ -45,7 +45,9 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     are none, and `announce` is given, with the first of them, what tells of those that ended unseen, in lines
     that come once. `web` makes a client for each page, `search` says who searches. `media` says what the
     model takes of images and PDFs at the moment. `permits` judges what a call leads to, such as a redirect,
-    as if it were a call of its own.
+    as if it were a call of its own. `runs_outside` says whether a command that may run is one that a person
+    lets out of the sandbox that `runner` puts around it; `explained` is given what a failed command in it
+    printed, and says in a line for the model what the sandbox refused, or nothing.
     """
 
     workspace: Path
@@ -65,6 +67,8 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     search: Callable[[], SearchService] | None = None
     media: Callable[[], MediaLimits] | None = None
     permits: Callable[[ToolSpec, Mapping[str, Any]], bool] = lambda spec, args: True
+    runs_outside: Callable[[ToolSpec, Mapping[str, Any]], bool] = lambda spec, args: False
+    explained: Callable[[str], str] = lambda output: ""
 
 
 def builtin_tools(options: ToolOptions) -> tuple[Tool, ...]:
@@ -190,15 +194,26 @@ class _Parts:
 
                 return Grep(self.fence, self.engine, self._options.readable)
             case "Bash":
-                from caliban_tools_builtin.shell.bash import Bash
-
-                return Bash(self.fence, self._options.runner, self._shell_environment, lambda: self.shells)
+                return self._bash(name)
             case "BashOutput" | "KillShell":
                 return self._watching_work(name)
             case "WebFetch" | "WebSearch":
                 return self._web_work(name)
             case _:
                 return self._session_work(name)
+
+    def _bash(self, name: str) -> _Work:
+        from caliban_tools_builtin.shell.bash import Bash, ShellPort
+
+        options = self._options
+        spec = next(spec for spec in builtin_specs() if spec.name == name)
+        port = ShellPort(
+            environment=self._shell_environment,
+            shells=lambda: self.shells,
+            runs_outside=lambda args: options.runs_outside(spec, args),
+            explained=options.explained,
+        )
+        return Bash(self.fence, options.runner, port)
 
     def _web_work(self, name: str) -> _Work:
         options = self._options

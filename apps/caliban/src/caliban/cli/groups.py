@@ -167,6 +167,13 @@ GROUPS: Final = (
                 default=True,
                 help="keep tools inside the workspace (default: yes)",
             ),
+            flag(
+                "--sandbox",
+                action=argparse.BooleanOptionalAction,
+                default=None,
+                help="run commands in a sandbox of the operating system, or do not start (default: as the "
+                "settings say)",
+            ),
             switch(
                 "--no-parallel-tools",
                 variable="CALIBAN_NO_PARALLEL_TOOLS",
@@ -285,7 +292,6 @@ LATER_FLAGS: Final[Mapping[str, str]] = MappingProxyType(
         "--mcp-config": "MCP servers are not part of this version",
         "--bg": "background agents are not part of this version",
         "--debug": "the debug log is not part of this version",
-        "--sandbox": "the sandbox is not part of this version",
     }
 )
 """Flags of the guide that are refused until what they need is there, with the reason."""

@@ -76,9 +76,10 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
 
 
 class WorkspaceOptions(Struct, frozen=True, kw_only=True):
-    """The directory and the tools that work in it."""
+    """The directory and the tools that work in it. `sandbox` is `None` where the settings decide."""
 
     workspace: str | None = None
+    sandbox: bool | None = None
     no_tools: bool = False
     restrict_paths: bool = True
     no_parallel_tools: bool = False

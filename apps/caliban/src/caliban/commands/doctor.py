@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
+from caliban.commands.boxed import sandbox_row
 from caliban.commands.installed import offered, problems
 from caliban.commands.readiness import Readiness, look_at_run
 from caliban.commands.scope import report
@@ -112,6 +113,8 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
                 name=name, settings=settings, host=host, deep=deep, uses=name in ready.providers, model=model
             )
             group.start_soon(partial(_keep, checks, question))
+    place = workspace or Path.cwd()
+    rows.append(_row("sandbox", *await sandbox_row(options.workspace, settings, place, host)))
     return (_run(ready, checks), *rows, *(checks[name] for name in names), *_installed())
 
 

@@ -14,6 +14,7 @@ from caliban.cli.foreign import TOOLS
 from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.perms import CALL_EXAMPLE, PERMS
+from caliban.commands.boxed import tried_box
 from caliban.compose.permissions import build_engine
 from caliban.compose.project import open_project
 from caliban.compose.workspace import build_workspace
@@ -69,6 +70,7 @@ class _Judge:
         self._workspace = build_workspace(self._options.workspace.workspace)
         self._project = open_project(self._options.settings, self._workspace)
         self._known = {spec.name: spec for spec in (*builtin_specs(), search_spec(), agent_spec())}
+        self._box = tried_box(self._options.workspace, self._project.settings, self._workspace)
         self._engine = self._with(self._known)
 
     def _with(self, known: Mapping[str, ToolSpec]) -> Engine:
@@ -78,8 +80,8 @@ class _Judge:
             self._workspace,
             known.values(),
             trusted=self._project.trust.counts,
-            interactive=True,
-        )
+            box=self._box,
+        ).asking()
 
     def __call__(self, name: str, arguments: Mapping[str, Any]) -> Explanation:
         """The verdict on a call, with all that is behind it."""

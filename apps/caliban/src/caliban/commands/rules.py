@@ -212,7 +212,7 @@ def _effective(invocation: Invocation) -> list[dict[str, Any]]:
     settings = project.settings
     specs = (*builtin_specs(), search_spec(), agent_spec())
     trusted = project.trust.counts
-    engine = build_engine(options.permissions, settings, workspace, specs, trusted=trusted, interactive=True)
+    engine = build_engine(options.permissions, settings, workspace, specs, trusted=trusted).asking()
     for warning in settings.warnings:
         complain(f"caliban: {warning}\n")
     layers = engine.explain(specs[0], {}).layers

@@ -19,6 +19,8 @@ from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
 from caliban.compose.ahead import load_while_asked
 from caliban.compose.audit import build_log
 from caliban.compose.board import Board
+from caliban.compose.box import Box
+from caliban.compose.boxing import boxed
 from caliban.compose.choice import ModelInputs, is_strict
 from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.host import Host, this_host
@@ -190,15 +192,17 @@ async def open_app(
     The runner of `host`, usually this process, starts every program; what goes on beside the run lives in
     `tasks`. Raises the errors of flags, settings, sessions, rules and keys, before anything is sent.
     """
-    host = host or this_host()
-    reporter = wiring.reporter(lambda notice: report(masked_notice(notice, host.masker)))
+    whole = host or this_host()
+    reporter = wiring.reporter(lambda notice: report(masked_notice(notice, whole.masker)))
     workspace = build_workspace(options.workspace.workspace)
     project = open_project(options.settings, workspace)
     settings = project.settings
     sessions = wiring.sessions(options.session, workspace)
-    _say_warnings(options, settings, host, sessions.saved, reporter)
+    _say_warnings(options, settings, whole, sessions.saved, reporter)
     kinds = agent_kinds(options, project, reporter)
-    permissions = _permissions(options, project, workspace, sessions.saved, kinds, reporter)
+    box, host = boxed(options.workspace, settings, workspace, whole, reporter)
+    permissions = _permissions(options, project, workspace, sessions.saved, kinds, box)
+    _say_planning(sessions.saved, permissions, reporter)
     permissions.log = build_log(settings, host.masker, reporter) if wiring.logs else None
     costs = _costs(options, settings, host)
     classifies = permissions.mode == "auto" and not options.permissions.disable_auto_mode
@@ -212,12 +216,13 @@ async def open_app(
         workspace=workspace,
         permissions=permissions,
         host=host,
+        box=box,
         board=Board(permissions),
         tasks=tasks,
         report=reporter,
         media=lambda: limits_of(model, settings),
     )
-    async with _closing(model, permissions, host, reporter):
+    async with _closing(model, permissions, tools, reporter), box.opened(reporter, tasks):
         await make_ready(model.provider)
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
@@ -253,13 +258,13 @@ def _auto(options: Options, workspace: Path, model: ResolvedModel, host: Host, r
 
 @asynccontextmanager
 async def _closing(
-    model: ResolvedModel, permissions: Permissions, host: Host, report: Report
+    model: ResolvedModel, permissions: Permissions, inputs: ToolInputs, report: Report
 ) -> AsyncIterator[None]:
     """Close what a run has opened; no error that leaves it holds a secret."""
     try:
         yield
     except Exception as error:
-        mask_error(error, host.masker)
+        mask_error(error, inputs.host.masker)
         raise
     finally:
         await close_provider(model.provider, report)
@@ -273,6 +278,11 @@ def _say_warnings(
     in_vain = check_unbuilt(settings, options.extensions)
     warnings = (*about_variables(host.environ), *settings.warnings, *in_vain, *saved.warnings)
     _say_all(warnings, "warning", report)
+
+
+def _say_planning(saved: SavedSession, permissions: Permissions, report: Report) -> None:
+    if saved.plan_mode and permissions.plan_mode:
+        report(PLANNING)
 
 
 def _costs(options: Options, settings: Settings, host: Host) -> RunCosts:
@@ -327,20 +337,20 @@ def _permissions(
     workspace: Path,
     saved: SavedSession,
     kinds: tuple[AgentDefinition, ...],
-    report: Report,
+    box: Box,
 ) -> Permissions:
-    """The rules of the run; a session that goes on in plan mode says so."""
-    permissions = build_permissions(
-        options.permissions,
+    """The rules of the run; a session left in plan mode goes on in it, unless a flag names another."""
+    asked = options.permissions
+    if saved.plan_mode and asked.permission_mode is None and not asked.no_permissions:
+        asked = replace(asked, permission_mode="plan")
+    return build_permissions(
+        asked,
         project.settings,
         workspace,
         trusted=project.trust.counts,
-        planning=saved.plan_mode,
         vouched=(agent_spec(kinds),),
+        box=box,
     )
-    if saved.plan_mode and permissions.plan_mode:
-        report(PLANNING)
-    return permissions
 
 
 def _offered(inputs: ToolInputs, kinds: tuple[AgentDefinition, ...]) -> ToolSource:

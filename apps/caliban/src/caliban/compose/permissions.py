@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from caliban.cli.options import PermissionOptions
 from caliban.compose.audit import RunLog
+from caliban.compose.box import NO_BOX, Box
 from caliban.errors import ConfigError, UsageError
 from caliban_common.near import did_you_mean
 from caliban_common.paths import expand_user
@@ -116,6 +116,10 @@ class Permissions:
         """Whether a call may run without anybody being asked."""
         return self.decide(tool, args).action == "allow"
 
+    def runs_outside(self, tool: ToolSpec, args: Mapping[str, Any]) -> bool:
+        """Whether a command that may run is one that a person lets out of the sandbox."""
+        return self.engine.runs_outside(tool, args)
+
     def offers(self, tool: ToolSpec) -> bool:
         """Whether the model should be told of the tool."""
         return not self._ruled or self.engine.offers(tool)
@@ -138,16 +142,14 @@ def build_permissions(
     workspace: Path,
     *,
     trusted: bool,
-    planning: bool = False,
     vouched: tuple[ToolSpec, ...] = (),
+    box: Box = NO_BOX,
 ) -> Permissions:
     """The rules for a face without a person to ask; only those of a `trusted` project may allow.
 
-    A session that was left `planning` goes on so, unless a flag names a mode. `vouched` are tools of our own
-    beside the built-in ones. Raises `UsageError` and `ConfigError`.
+    `vouched` are tools of our own beside the built-in ones, `box` is the sandbox of commands. Raises
+    `UsageError` and `ConfigError`.
     """
-    if planning and options.permission_mode is None and not options.no_permissions:
-        options = replace(options, permission_mode="plan")
     mode = resolve_mode(options, settings)
     ruled = bool(options.allow or options.deny or options.ask or any(settings.rules_by_scope().values()))
 
@@ -156,7 +158,7 @@ def build_permissions(
         from caliban_tools_builtin import builtin_specs
 
         own = (*builtin_specs(), search_spec(), *vouched)
-        return build_engine(options, settings, workspace, own, trusted=trusted)
+        return build_engine(options, settings, workspace, own, trusted=trusted, box=box)
 
     latches = ModeLatches(
         bypass=options.allow_dangerously_skip_permissions and not settings.get("permissions.enforce"),
@@ -172,7 +174,7 @@ def build_engine(
     vouched: Iterable[ToolSpec],
     *,
     trusted: bool,
-    interactive: bool = False,
+    box: Box = NO_BOX,
 ) -> Engine:
     """The engine of a run, or of a question about one: both judge under the same conditions.
 
@@ -184,11 +186,13 @@ def build_engine(
         build_rules(options, settings, trusted=trusted),
         mode=resolve_mode(options, settings),
         workspace=workspace,
-        interactive=interactive,
+        interactive=False,
         auto_allow=options.auto_allow,
         roots=roots_of(settings, workspace),
         search_path=tuple(os.get_exec_path()),
         web_hosts=web_hosts_of(settings),
+        sandboxed=box.allows,
+        unsandboxed=box.unsandboxed,
         vouched=vouched,
         auto_allow_read_only=settings.get("permissions.auto_allow_read_only") is not False,
         words=RemedyWords(

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyio.abc import TaskGroup
 from msgspec import Struct
 
 from caliban.cli.options import Options
 from caliban.compose.board import Board
+from caliban.compose.box import NO_BOX, Box
 from caliban.compose.host import Host
 from caliban.compose.permissions import Permissions, roots_of
 from caliban_agent_core.registry import installed_tools
 from caliban_agent_core.subagent.spec import NAME
-from caliban_common.tool import FixedTools, Tool
+from caliban_common.tool import FixedTools, Tool, ToolSpec
 from caliban_drive.notice import Notice, Report
 from caliban_settings import Settings
 from caliban_tools_builtin import ToolOptions, builtin_tools
@@ -34,6 +35,7 @@ class ToolInputs(Struct, frozen=True, kw_only=True):
     workspace: Path
     permissions: Permissions
     host: Host
+    box: Box = NO_BOX
     board: Board
     tasks: TaskGroup | None
     report: Report
@@ -66,6 +68,8 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             web=lambda: _page_client(settings),
             search=lambda: _search_service(host),
             permits=inputs.permissions.permits,
+            runs_outside=inputs.permissions.runs_outside if inputs.box.unsandboxed else _never,
+            explained=inputs.box.explained(inputs.report),
             media=inputs.media,
         )
     )
@@ -78,6 +82,10 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             inputs.report(words)
         tools = (*tools, *installed.tools)
     return FixedTools(tools)
+
+
+def _never(tool: ToolSpec, args: Mapping[str, Any]) -> bool:
+    return False
 
 
 def _page_client(settings: Settings) -> HttpClient:

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from caliban_common.arguments import ArgumentError, Arguments
 from caliban_common.text import clean, one_line
 from caliban_common.tool import ToolContext, ToolOutput
@@ -36,20 +38,26 @@ _SHOWN_COMMAND_CHARS = 1000
 _SHOWN_TITLE_CHARS = 100
 
 
-class Bash:
-    """The tool Bash; `environment` gives that of a command, asked at each call, `shells` what runs on."""
+class ShellPort(Struct, frozen=True, kw_only=True):
+    """What commands are run with: their environment, asked at each call, and what goes on after one.
 
-    def __init__(
-        self,
-        fence: Fence,
-        runner: Runner,
-        environment: Callable[[], Mapping[str, str]],
-        shells: Callable[[], BackgroundShells | None],
-    ) -> None:
+    `runs_outside` says of the arguments of a call that its command leaves the sandbox; `explained` says in a
+    line what the sandbox refused a command that has failed with this output, or nothing.
+    """
+
+    environment: Callable[[], Mapping[str, str]]
+    shells: Callable[[], BackgroundShells | None] = lambda: None
+    runs_outside: Callable[[Mapping[str, Any]], bool] = lambda args: False
+    explained: Callable[[str], str] = lambda output: ""
+
+
+class Bash:
+    """The tool Bash."""
+
+    def __init__(self, fence: Fence, runner: Runner, port: ShellPort) -> None:
         self._fence = fence
         self._runner = runner
-        self._environment = environment
-        self._shells = shells
+        self._port = port
 
     def conflict_key(self, args: Mapping[str, Any]) -> str | None:
         """None: commands run in parallel, as in a terminal."""
@@ -72,12 +80,13 @@ class Bash:
                 prepared = Command(
                     argv=(*shell(), command),
                     cwd=handles.working_directory(place, handle),
-                    env=self._environment(),
+                    env=self._port.environment(),
                     timeout_s=None if background and args.get("timeout_seconds") is None else timeout_s,
                     output=OUTPUT,
                     marker=MARKER,
                     max_processes=MAX_PROCESSES,
                     merged=background,
+                    sandboxed=not self._port.runs_outside(args),
                 )
                 if background:
                     return await self._start(prepared, command, note, context.agent)
@@ -86,10 +95,16 @@ class Bash:
             raise ShellFailed(f"cwd {error.message}", hint="give a directory of the workspace") from error
         except ProcessError as error:
             raise _not_run(error) from error
+        if prepared.sandboxed and completed.exit_code != 0:
+            note = "\n".join(filter(None, (note, self._explained(completed))))
         return _report(command, timeout_s, completed, note)
 
+    def _explained(self, completed: Completed) -> str:
+        words = self._port.explained(f"{completed.stderr.text()}\n{completed.stdout.text()}")
+        return f"→ {words}" if words else ""
+
     async def _start(self, prepared: Command, command: str, note: str, agent: str) -> ToolOutput:
-        shells = self._shells()
+        shells = self._port.shells()
         if shells is None:
             raise ShellFailed("nothing can run in the background here", hint="leave `background` out")
         title = one_line(command, max_chars=_SHOWN_TITLE_CHARS)
