@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from caliban.cli.formats import output_format
 from caliban.cli.options import Options
-from caliban.cli.variables import about_variables
 from caliban.compose.agent import Judges, agent_options, build_agent, build_judges
 from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
 from caliban.compose.ahead import load_while_asked
@@ -28,9 +27,9 @@ from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error, mask
 from caliban.compose.permissions import Permissions, build_permissions
 from caliban.compose.project import Project, open_project
 from caliban.compose.provider import close_provider
+from caliban.compose.remarks import say_all, say_planning, say_warnings, say_what_is_left_out
 from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import SavedSession, Sessions
-from caliban.compose.settings import check_unbuilt
 from caliban.compose.system import build_system, is_default
 from caliban.compose.toolnames import check_tool_names, unknown_of_agents
 from caliban.compose.tools import ToolInputs, build_tools
@@ -46,7 +45,6 @@ from caliban_drive.conversation import SessionParts
 from caliban_drive.notice import Notice, Report, Reporter, as_notice
 from caliban_drive.session import Session
 from caliban_provider.provider import make_ready
-from caliban_provider.request import nearest_effort
 from caliban_settings import Settings
 
 if TYPE_CHECKING:
@@ -55,13 +53,6 @@ if TYPE_CHECKING:
     from caliban_agent_core.toolsearch.active import ActiveTools
     from caliban_drive.structured import AnswerSchema
     from caliban_images import MediaLimits
-
-
-PLANNING = Notice(
-    subtype="plan_mode",
-    message="the session is in plan mode: it only reads",
-    hint="--permission-mode acceptEdits carries the plan out",
-)
 
 
 class App(Struct, frozen=True, kw_only=True):
@@ -198,16 +189,15 @@ async def open_app(
     project = open_project(options.settings, workspace)
     settings = project.settings
     sessions = wiring.sessions(options.session, workspace)
-    _say_warnings(options, settings, whole, sessions.saved, reporter)
+    say_warnings(options, settings, whole, sessions.saved, reporter)
     kinds = agent_kinds(options, project, reporter)
     box, host = boxed(options.workspace, settings, workspace, whole, reporter)
     permissions = _permissions(options, project, workspace, sessions.saved, kinds, box)
-    _say_planning(sessions.saved, permissions, reporter)
+    say_planning(sessions.saved, permissions, reporter)
     permissions.log = build_log(settings, host.masker, reporter) if wiring.logs else None
     costs = _costs(options, settings, host)
     classifies = permissions.mode == "auto" and not options.permissions.disable_auto_mode
-    asked = _model_inputs(options, project, host, workspace, sessions.saved)
-    asked = replace(asked, classifies=classifies)
+    asked = _model_inputs(options, project, host, workspace, sessions.saved, classifies)
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
     model = _wired(plain, host, tasks, wiring)
     tools = ToolInputs(
@@ -224,7 +214,7 @@ async def open_app(
     )
     async with _closing(model, permissions, tools, reporter), box.opened(reporter, tasks):
         await make_ready(model.provider)
-        _say_what_is_left_out(options, settings, model, reporter)
+        say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
             workspace=workspace,
@@ -271,20 +261,6 @@ async def _closing(
         await permissions.close()
 
 
-def _say_warnings(
-    options: Options, settings: Settings, host: Host, saved: SavedSession, report: Report
-) -> None:
-    """Name what somebody asked for in vain. Raises `ConfigError` for what guards a run."""
-    in_vain = check_unbuilt(settings, options.extensions)
-    warnings = (*about_variables(host.environ), *settings.warnings, *in_vain, *saved.warnings)
-    _say_all(warnings, "warning", report)
-
-
-def _say_planning(saved: SavedSession, permissions: Permissions, report: Report) -> None:
-    if saved.plan_mode and permissions.plan_mode:
-        report(PLANNING)
-
-
 def _costs(options: Options, settings: Settings, host: Host) -> RunCosts:
     shows_costs = output_format(options.output.output_format).is_data or not options.output.quiet
     return build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
@@ -318,7 +294,7 @@ def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:
 
 
 def _model_inputs(
-    options: Options, project: Project, host: Host, workspace: Path, saved: SavedSession
+    options: Options, project: Project, host: Host, workspace: Path, saved: SavedSession, classifies: bool
 ) -> ModelInputs:
     return ModelInputs(
         options=options.model,
@@ -328,6 +304,7 @@ def _model_inputs(
         sources=options.settings,
         project=project,
         session=saved.model_before,
+        classifies=classifies,
     )
 
 
@@ -358,31 +335,8 @@ def _offered(inputs: ToolInputs, kinds: tuple[AgentDefinition, ...]) -> ToolSour
     installed = build_tools(inputs)
     names = {tool.spec.name for tool in installed.tools()}
     rules = check_tool_names(inputs.options.permissions, inputs.settings, names)
-    _say_all((*rules, *unknown_of_agents(kinds, names)), "unknown_tool", inputs.report)
+    say_all((*rules, *unknown_of_agents(kinds, names)), "unknown_tool", inputs.report)
     return FilteredTools(installed, inputs.permissions.offers)
-
-
-def _say_all(warnings: Iterable[str], subtype: str, report: Report) -> None:
-    for warning in warnings:
-        report(Notice(subtype=subtype, message=warning))
-
-
-def _say_what_is_left_out(options: Options, settings: Settings, model: ResolvedModel, report: Report) -> None:
-    """Name what was asked for and the model cannot do."""
-    effort = settings.get("effort")
-    able = model.provider.capabilities(model.model)
-    if effort in (None, "auto"):
-        return
-    if able.efforts is None:
-        nearest = effort if able.thinking else None
-    else:
-        nearest = nearest_effort(effort, able.efforts)
-    if nearest is None:
-        message = f"{model.model} is not known to take an effort; the setting `effort` may do nothing"
-        report(Notice(subtype="no_effort", message=message))
-    elif nearest != effort:
-        message = f"{model.model} takes no effort {effort}; it is asked for {nearest}"
-        report(Notice(subtype="lower_effort", message=message))
 
 
 def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:
