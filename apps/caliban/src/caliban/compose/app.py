@@ -185,9 +185,7 @@ async def open_app(
     """
     whole = host or this_host()
     reporter = wiring.reporter(lambda notice: report(masked_notice(notice, whole.masker)))
-    workspace = build_workspace(options.workspace.workspace)
-    project = open_project(options.settings, workspace)
-    settings = project.settings
+    workspace, project, settings = _project(options)
     sessions = wiring.sessions(options.session, workspace)
     say_warnings(options, settings, whole, sessions.saved, reporter)
     kinds = agent_kinds(options, project, reporter)
@@ -232,6 +230,13 @@ async def open_app(
             wiring=wiring,
             auto=_auto(options, workspace, plain, host, reporter) if classifies else None,
         )
+
+
+def _project(options: Options) -> tuple[Path, Project, Settings]:
+    """Where the run is, what the project supplies there, and the settings that count."""
+    workspace = build_workspace(options.workspace.workspace)
+    project = open_project(options.settings, workspace)
+    return workspace, project, project.settings
 
 
 def _auto(options: Options, workspace: Path, model: ResolvedModel, host: Host, report: Report) -> AutoMode:
