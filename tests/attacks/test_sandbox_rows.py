@@ -258,6 +258,8 @@ def test_a_sandbox_that_does_not_hold_ends_the_start(required):
 AUTO = "[sandbox]\nenabled = true\nauto_allow_bash_if_sandboxed = true\n"
 VERDICTS = [
     pytest.param(AUTO, "make", 0, id="auto-allow"),
+    pytest.param(AUTO, 'for f in *.py; do python3 -m py_compile "$f"; done', 0, id="s914"),
+    pytest.param(AUTO, 'x=$(date +%s); echo "$x" > log.txt', 0, id="s914-opaque"),
     pytest.param(
         AUTO + 'allow_unsandboxed_commands = ["git"]\n', "git -c core.fsmonitor=./x status", 2, id="s694"
     ),

@@ -62,12 +62,15 @@ def store(cli) -> Path:
 
 
 def test_a_project_counts_from_the_consent_to_it_until_it_changes_or_is_revoked(cli):
+    """Nothing is asked again meanwhile: row s917 of the attacks, which is about peace."""
     path = write(cli.work)
     ran, said = touches(cli)
     assert (ran, said.count(f"`permissions.allow`: no effect {WAITS}")) == (False, 1)
     trust(cli)
     ran, said = touches(cli)
     assert (ran, "no effect" in said) == (True, False)
+    ran, said = touches(cli)
+    assert (ran, "trust" in said) == (True, False)
     path.write_text(ALLOWS.replace('*"]', '*", "Bash:rm *"]'))
     ran, said = touches(cli)
     assert not ran
