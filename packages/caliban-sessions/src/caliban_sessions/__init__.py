@@ -10,13 +10,16 @@ from caliban_sessions.errors import (
     SessionUnreadable,
     SessionWriteError,
 )
+from caliban_sessions.find import Found, search
 from caliban_sessions.name import check_name, is_name
 from caliban_sessions.state import ForkOrigin, SessionHead, SessionState
 from caliban_sessions.store import SessionStore
+from caliban_sessions.tree import Tree, tree_of
 from caliban_sessions.writer import SessionWriter
 
 __all__ = [
     "ForkOrigin",
+    "Found",
     "InvalidSessionName",
     "SessionBusy",
     "SessionCorrupt",
@@ -29,6 +32,9 @@ __all__ = [
     "SessionUnreadable",
     "SessionWriteError",
     "SessionWriter",
+    "Tree",
     "check_name",
     "is_name",
+    "search",
+    "tree_of",
 ]

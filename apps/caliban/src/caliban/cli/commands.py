@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from caliban.cli.flag import Flag, flag, positive, switch, words
 from caliban.cli.groups import GROUPS, shared
 from caliban.cli.perms import CALL_EXAMPLE, PERMS
+from caliban.cli.sessions import SESSIONS
 from caliban.cli.subcommand import Subcommand
 
 __all__ = ["CALL_EXAMPLE", "COMMANDS", "Subcommand", "every_command", "find_command", "first_word", "shared"]
@@ -91,6 +92,7 @@ COMMANDS: Final = (
         description="Check what a run needs. Exit: 1 when a check fails.",
     ),
     PERMS,
+    SESSIONS,
     Subcommand(
         "router",
         "which models a request would go to, in which order",
@@ -184,7 +186,6 @@ LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "plugin": "plugins are not part of this version",
         "respawn": "background agents are not part of this version",
         "rm": "background agents are not part of this version",
-        "sessions": "sessions are not listed in this version; --continue and --resume NAME go on with one",
         "settings": "settings are files; there is no command to change them in this version",
         "stop": "background agents are not part of this version",
     }

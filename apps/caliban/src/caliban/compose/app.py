@@ -27,6 +27,7 @@ from caliban.compose.permissions import Permissions, build_permissions
 from caliban.compose.provider import close_provider
 from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import SavedSession, Sessions
+from caliban.compose.sessionstore import cleanup_days
 from caliban.compose.settings import build_settings, check_unbuilt
 from caliban.compose.system import build_system, is_default
 from caliban.compose.toolnames import check_tool_names, unknown_of_agents
@@ -221,6 +222,17 @@ async def open_app(
             strict_media=is_strict(host.environ),
             wiring=wiring,
         )
+    _expire_sessions(options, settings, wiring, reporter)
+
+
+def _expire_sessions(options: Options, settings: Settings, wiring: Wiring, report: Report) -> None:
+    """Let go of old sessions, where somebody asked for that and this run is no replay."""
+    days = cleanup_days(settings)
+    if days is None or options.session.no_save or not wiring.logs:
+        return
+    from caliban.compose.retention import expire_sessions
+
+    expire_sessions(options.session, days, report)
 
 
 @asynccontextmanager
