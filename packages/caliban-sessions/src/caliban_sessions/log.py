@@ -174,8 +174,8 @@ class SessionLog:
         self.updated_at = stamp.from_text(record.at) or self.updated_at
         return remarks
 
-    def take(self, state: SessionState) -> None:
-        """Be what `state` is, but for its id where it has none. Times of messages are not known."""
+    def take(self, state: SessionState, facts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Be what `state` is, but for its id where it has none; `facts` are what else is stored, by id."""
         self.id = state.id or self.id
         self.created_at, self.updated_at = state.created_at, state.updated_at
         self.provider, self.model, self.workspace = state.provider, state.model, state.workspace
@@ -183,7 +183,9 @@ class SessionLog:
         self.todos, self.plan_mode = state.todos, state.plan_mode
         self.title, self.labels, self.forked_from = state.title, state.labels, state.forked_from
         for message in state.messages:
-            self.add(entry_of(message, parent=self.leaf, id=message.id, blobs=self.blobs))
+            entry = entry_of(message, parent=self.leaf, id=message.id, blobs=self.blobs)
+            known = facts.get(message.id)
+            self.add(entry if known is None else replace(entry, raw={**known, **entry.raw}))
 
     def state(self) -> SessionState:
         """The session at this moment, frozen."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from caliban_common.files import FileFailed, ensure_private_dir
 from caliban_sessions import stamp
@@ -106,8 +107,10 @@ class SessionStore:
             lock.release()
             raise
 
-    def create(self, state: SessionState) -> None:
+    def create(self, state: SessionState, facts: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         """Write the session that `state` is, under its name, which no session may have; whole or not at all.
+
+        `facts` are members to store with the messages of these ids, beside those that messages have.
 
         Raises `SessionExists`, `InvalidSessionName`, `SessionBusy`, `SessionWriteError`.
         """
@@ -116,7 +119,7 @@ class SessionStore:
         try:
             self._refuse_taken(files, "the new session")
             ledger = self._fresh(state.name)
-            ledger.take(state)
+            ledger.take(state, facts or {})
             files.save(ledger)
         except FileFailed as error:
             raise self._unwritable(f"session {state.name!r} cannot be written", error) from error

@@ -28,7 +28,7 @@ _VERBS: Final = (
         "caliban.commands.sessions:list_sessions",
         flags=(
             switch("--all", dest="everywhere", help="those of every directory"),
-            flag("--search", type=words, metavar="WORDS", help="with all these words in prompts and answers"),
+            flag("--search", type=words, metavar="WORDS", help="all these words in prompts and answers"),
             flag("--label", type=words, metavar="LABEL", help="only those with this label"),
             switch("--tree", help="forks below what they were forked from"),
             flag("--limit", type=positive, metavar="N", help="only the N used last"),
@@ -38,7 +38,7 @@ _VERBS: Final = (
         ),
         usage="[--all] [--search WORDS] [--tree]",
         description="List sessions: when each was used last, its name, prompts, cost at list prices (? is "
-        "unknown) and how it begins. Files that are no sessions are named. Exit: 0, also where there is none.",
+        "unknown) and how it begins. Files that are no sessions are named. Exit: 0, even for none.",
     ),
     Subcommand(
         "sessions show",
@@ -117,8 +117,8 @@ _VERBS: Final = (
             *_SETTINGS,
         ),
         usage="[--days N] [--dry-run]",
-        description="Remove the sessions of every directory that were not used for N days. Asks first; without "
-        "a terminal it needs --yes. Those in use and damaged files stay.",
+        description="Remove the sessions of every directory that were not used for N days. Asks first; "
+        "without a terminal it needs --yes. Those in use and damaged files stay.",
     ),
     Subcommand(
         "sessions export",

@@ -190,7 +190,8 @@ def _shown(state: SessionState, head: SessionHead, prices: SavedPrices) -> Itera
     usage = state.total_usage
     yield f"{state.name}: {one_line(head.shown_title) or '(no prompt)'}\n"
     yield f"used in    {state.workspace or '(unknown)'}\n"
-    yield f"begun      {state.created_at:%Y-%m-%d %H:%M} UTC, last used {state.updated_at:%Y-%m-%d %H:%M} UTC\n"
+    yield f"begun      {state.created_at:%Y-%m-%d %H:%M} UTC\n"
+    yield f"last used  {state.updated_at:%Y-%m-%d %H:%M} UTC\n"
     yield f"model      {state.provider}/{state.model}\n"
     spent = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
     yield f"spent      {spent}, {usd(_cost(state, prices))}\n"

@@ -27,7 +27,7 @@ class SavedPrices:
         self._per_token: dict[tuple[str, date], tuple[float, float, float, float] | None] = {}
 
     def total(self, spent: Mapping[str, Usage], at: datetime) -> float | None:
-        """What sums of tokens by `provider/model` cost at `at`, in dollars; `None` where a price is not known.
+        """What sums of tokens by `provider/model` cost at `at`, in dollars; `None`: a price is not known.
 
         Prices that depend on the length of one prompt are taken as those of a short one.
         """
@@ -36,7 +36,7 @@ class SavedPrices:
             prices = self._prices(name, at)
             if prices is None:
                 return None
-            # In floats and inline, for lists of thousands of sessions: a tenth of the time that decimals take.
+            # In floats and inline, for lists of thousands: a tenth of the time that decimals take.
             fresh, read, written, output = prices
             cached = usage.cache_read_tokens + usage.cache_write_tokens
             total += fresh * max(0, usage.input_tokens - cached) + output * usage.output_tokens
@@ -60,7 +60,9 @@ class SavedPrices:
     def _rate(self, name: str, day: date) -> Rate | None:
         provider, _, model = name.partition("/")
         self._know(provider)
-        return self._book.rate(provider, model, datetime(day.year, day.month, day.day, tzinfo=UTC), quickly=True)
+        return self._book.rate(
+            provider, model, datetime(day.year, day.month, day.day, tzinfo=UTC), quickly=True
+        )
 
     def _know(self, provider: str) -> None:
         """Look up what settings say of `provider`, where they say anything."""
