@@ -1,4 +1,4 @@
-"""An exported page in a real browser: it shows the text, and what a hostile conversation holds does nothing."""
+"""An exported page in a real browser: it shows the text, and what a hostile session holds does nothing."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_hostile_conversation_is_text_in_a_browser_and_asks_nobody(cli, lure, 
     reader = TextReader()
     reader.feed(dom)
     for text in attacks(lure.url):
-        assert reader.text.count(visible(text)) >= 4, text  # said twice, in a call, in its result
+        assert reader.text.count(visible(text)) >= 3, text  # said twice, and in a result
     assert "the last words" in reader.text
     for element in ("script", "img", "iframe", "object", "embed", "link", "svg", "base", "form", 'a href="j'):
         assert f"<{element}" not in dom, element
