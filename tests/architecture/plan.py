@@ -124,6 +124,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.commands.perms": "files of calls are read where one is named",
     "caliban.compose.audit": "the log of decisions is loaded with the first of them",
     "caliban.compose.agents": "files of agents are read where there are some",
+    "caliban.compose.spending": "providers are looked up where settings describe one of a session",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
     "caliban.cli.dispatch": "a word that is no command is compared with them only then",
     "caliban.commands.readiness": "routes are read where there may be some only",

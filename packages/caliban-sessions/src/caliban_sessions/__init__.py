@@ -14,7 +14,7 @@ from caliban_sessions.find import Found, search
 from caliban_sessions.name import check_name, is_name
 from caliban_sessions.state import ForkOrigin, SessionHead, SessionState
 from caliban_sessions.store import SessionStore
-from caliban_sessions.tree import Tree, tree_of
+from caliban_sessions.tree import SessionTree, tree_of
 from caliban_sessions.writer import SessionWriter
 
 __all__ = [
@@ -29,10 +29,10 @@ __all__ = [
     "SessionNotFound",
     "SessionState",
     "SessionStore",
+    "SessionTree",
     "SessionUnreadable",
     "SessionWriteError",
     "SessionWriter",
-    "Tree",
     "check_name",
     "is_name",
     "search",

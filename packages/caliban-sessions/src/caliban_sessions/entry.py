@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_common.codec import message_from_json, message_to_json
 from caliban_common.errors import DataError
 from caliban_common.message import Message
-from caliban_common.typed import shown
+from caliban_common.typed import shown, typed
 from caliban_common.usage import Usage
 
 MAX_DEPTH = 100
@@ -91,9 +91,11 @@ def entry_from_json(
 
 def usage_of(raw: Mapping[str, Any]) -> Usage | None:
     """The tokens that a stored message says it took; `None` where it does not say, or not in our form."""
+    if "usage" not in raw:
+        return None
     try:
-        return convert(raw["usage"], Usage)
-    except (KeyError, ValidationError):
+        return typed(raw["usage"], Usage, what="the usage")
+    except DataError:
         return None
 
 

@@ -44,7 +44,10 @@ def _may_have(files: SessionFiles, wanted: Sequence[str]) -> bool:
     plain = [word.encode() for word in wanted if word.isascii() and word.isalnum()]
     if not plain:
         return True
-    data = files.raw().lower()
+    data = files.raw()
+    if not data.isascii():  # letters like ß and the Kelvin sign are plain ones in another case
+        return True
+    data = data.lower()
     return all(word in data for word in plain)
 
 

@@ -26,6 +26,8 @@ NAME: Final = ".index"
 VERSION: Final = 1
 WORTH: Final = 100
 """From so many sessions on, the index is quicker than the files."""
+STALE: Final = 200
+"""What part of the files may have changed before the index is written anew: one in so many."""
 MAX_BYTES: Final = 1 << 28
 
 Mark: TypeAlias = tuple[int, int, int]
@@ -53,16 +55,16 @@ def heads_in(directory: Path) -> list[SessionHead]:
     marks = _marks(directory)
     known = _read(directory / NAME) if len(marks) >= WORTH else {}
     entries: list[IndexEntry] = []
-    is_new = len(known) != len(marks)
+    changed = sum(name not in marks for name in known)
     for name, of_files in marks.items():
         entry = known.get(name)
         if entry is None or entry.marks != of_files:
             head = read_head(SessionFiles(directory, name))
             if head is None:
                 continue
-            entry, is_new = IndexEntry(marks=of_files, head=head), True
+            entry, changed = IndexEntry(marks=of_files, head=head), changed + 1
         entries.append(entry)
-    if is_new and len(entries) >= WORTH:
+    if len(entries) >= WORTH and changed > len(entries) // STALE:
         _write(directory / NAME, entries)
     return [entry.head for entry in entries]
 

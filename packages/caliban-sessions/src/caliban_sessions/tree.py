@@ -7,24 +7,24 @@ from collections.abc import Iterable
 from caliban_sessions.state import SessionHead
 
 
-class Tree:
+class SessionTree:
     """A session and its forks, in the order in which they were given; made by `tree_of`."""
 
     def __init__(self, head: SessionHead) -> None:
         self.head = head
-        self.children: list[Tree] = []
+        self.children: list[SessionTree] = []
 
 
-def tree_of(heads: Iterable[SessionHead]) -> tuple[Tree, ...]:
+def tree_of(heads: Iterable[SessionHead]) -> tuple[SessionTree, ...]:
     """The trees that `heads` form. A fork whose origin is not among them begins one of its own.
 
     An origin is known by its id, also under another name, else by its name where that session says no id. A
     file can be edited: where origins form a circle, the first of them that was given begins the tree.
     """
-    trees = [Tree(head) for head in heads]
+    trees = [SessionTree(head) for head in heads]
     by_id = {tree.head.id: tree for tree in trees if tree.head.id}
     by_name = {tree.head.name: tree for tree in trees if tree.head.id == tree.head.name}
-    parents: dict[int, Tree] = {}
+    parents: dict[int, SessionTree] = {}
     for tree in trees:
         origin = tree.head.forked_from
         parent = None if origin is None else by_id.get(origin.id) or by_name.get(origin.session)
@@ -37,11 +37,11 @@ def tree_of(heads: Iterable[SessionHead]) -> tuple[Tree, ...]:
     return tuple(tree for tree in trees if id(tree) not in parents)
 
 
-def _break_circles(trees: Iterable[Tree], parents: dict[int, Tree]) -> None:
+def _break_circles(trees: Iterable[SessionTree], parents: dict[int, SessionTree]) -> None:
     safe: set[int] = set()
     for tree in trees:
         way: list[int] = []
-        current: Tree | None = tree
+        current: SessionTree | None = tree
         while current is not None and id(current) not in safe:
             if id(current) in way:
                 del parents[id(tree) if id(tree) in way[way.index(id(current)) :] else id(current)]

@@ -16,7 +16,7 @@ from caliban.compose.workspace import build_workspace
 from caliban.stdio import complain, write_out
 from caliban_common.codec import usage_to_json
 from caliban_common.text import clean, one_line, plural
-from caliban_sessions import SessionHead, SessionState, SessionStore, Tree, search, tree_of
+from caliban_sessions import SessionHead, SessionState, SessionStore, SessionTree, search, tree_of
 
 TITLE_CHARS = 100
 SAID_CHARS = 400
@@ -112,7 +112,7 @@ def _rows(
     return list(_walk(tree_of(chosen)))
 
 
-def _walk(trees: Sequence[Tree]) -> Iterator[tuple[int, SessionHead]]:
+def _walk(trees: Sequence[SessionTree]) -> Iterator[tuple[int, SessionHead]]:
     """Each session and its forks below it, however deep."""
     waiting = [(0, tree) for tree in reversed(trees)]
     while waiting:

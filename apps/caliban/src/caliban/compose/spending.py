@@ -24,7 +24,7 @@ class SavedPrices:
         self._endpoints: dict[str, Endpoint] = {}
         self._described: dict[tuple[str, str], Mapping[str, float]] = {}
         self._book = self._new_book()
-        self._per_token: dict[tuple[str, date], tuple[float, float, float, float] | None] = {}
+        self._per_token: dict[tuple[str, int], tuple[float, float, float, float] | None] = {}
 
     def total(self, spent: Mapping[str, Usage], at: datetime) -> float | None:
         """What sums of tokens by `provider/model` cost at `at`, in dollars; `None`: a price is not known.
@@ -51,9 +51,9 @@ class SavedPrices:
 
     def _prices(self, name: str, at: datetime) -> tuple[float, float, float, float] | None:
         """Dollars per token: new in a prompt, read from the cache, written to it, written by the model."""
-        key = (name, at.date())
+        key = (name, at.toordinal())
         if key not in self._per_token:
-            rate = self._rate(name, key[1])
+            rate = self._rate(name, at.date())
             self._per_token[key] = None if rate is None else _per_token(rate)
         return self._per_token[key]
 
@@ -84,10 +84,13 @@ class SavedPrices:
 
 
 def spent_by(spent: Mapping[str, Usage], total: Usage, name: str) -> Mapping[str, Usage]:
-    """`spent`, or all of `total` for `name` where an earlier version did not divide it."""
-    if spent or total == Usage():
+    """`spent`, and what an earlier version did not divide of `total` for `name`."""
+    if total in spent.values():
         return spent
-    return {name: total}
+    rest = total - sum(spent.values(), Usage())
+    if rest.input_tokens <= 0 and rest.output_tokens <= 0:
+        return spent
+    return {**spent, name: spent.get(name, Usage()) + rest}
 
 
 def usd(amount: float | None) -> str:

@@ -16,7 +16,7 @@ from caliban_common.message import Block, Message, ToolResultBlock
 from caliban_common.text import clean, one_line
 from caliban_common.usage import Usage, told_count
 from caliban_sessions import stamp
-from caliban_sessions.intake.lines import SAID, Entry, conversation, entries_in
+from caliban_sessions.intake.lines import SAID, TranscriptEntry, conversation, entries_in
 from caliban_sessions.intake.taken import Omissions, Taken
 from caliban_sessions.name import is_name
 from caliban_sessions.record import MAX_LABEL_CHARS, MAX_TITLE_CHARS
@@ -48,7 +48,7 @@ def read_claude(data: bytes) -> Taken:
 class _Draft:
     """A message that is being put together."""
 
-    def __init__(self, entry: Entry, id: str, role: str) -> None:
+    def __init__(self, entry: TranscriptEntry, id: str, role: str) -> None:
         self.id = id
         self.role = role
         self.key = _message(entry).get("id") if role == "assistant" else None
@@ -90,7 +90,7 @@ class _Draft:
             model=self.model if is_reply else None,
         )
 
-    def continues(self, entry: Entry, blocks: Sequence[Block]) -> bool:
+    def continues(self, entry: TranscriptEntry, blocks: Sequence[Block]) -> bool:
         """Whether `entry` is a part of the same message."""
         if entry.type != self.role:
             return False
@@ -99,7 +99,7 @@ class _Draft:
         return self.holds_results and all(isinstance(block, ToolResultBlock) for block in blocks)
 
 
-def _drafts(chosen: Sequence[Entry], left_out: Omissions) -> list[_Draft]:
+def _drafts(chosen: Sequence[TranscriptEntry], left_out: Omissions) -> list[_Draft]:
     drafts: list[_Draft] = []
     taken: set[str] = set()
     for entry in chosen:
@@ -118,7 +118,7 @@ def _drafts(chosen: Sequence[Entry], left_out: Omissions) -> list[_Draft]:
     return drafts
 
 
-def _blocks(entry: Entry, left_out: Omissions) -> Iterator[Block]:
+def _blocks(entry: TranscriptEntry, left_out: Omissions) -> Iterator[Block]:
     content = _message(entry).get("content")
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
@@ -135,7 +135,7 @@ def _blocks(entry: Entry, left_out: Omissions) -> Iterator[Block]:
             left_out.add(f"a block of type {one_line(str(kind), max_chars=60)}", entry.line)
 
 
-def _name_lost_parts(raw: Mapping[str, Any], entry: Entry, left_out: Omissions) -> None:
+def _name_lost_parts(raw: Mapping[str, Any], entry: TranscriptEntry, left_out: Omissions) -> None:
     """Parts of results that results of ours do not hold are passed over by the codec: say so."""
     content = raw.get("content")
     for part in content if isinstance(content, list) else ():
@@ -144,7 +144,7 @@ def _name_lost_parts(raw: Mapping[str, Any], entry: Entry, left_out: Omissions) 
             left_out.add(f"a part of a result of type {one_line(str(kind), max_chars=60)}", entry.line)
 
 
-def _name_others(entries: Sequence[Entry], left_out: Omissions) -> None:
+def _name_others(entries: Sequence[TranscriptEntry], left_out: Omissions) -> None:
     """Name what is no message of the conversation."""
     for entry in entries:
         if entry.is_aside:
@@ -155,7 +155,7 @@ def _name_others(entries: Sequence[Entry], left_out: Omissions) -> None:
             left_out.add(f"an entry of type {one_line(entry.type or '?', max_chars=60)}{of}", entry.line)
 
 
-def _usage(entry: Entry) -> Usage | None:
+def _usage(entry: TranscriptEntry) -> Usage | None:
     """The tokens of a reply; the vendor counts those of the cache beside those of the prompt."""
     raw = _message(entry).get("usage")
     if not isinstance(raw, dict):
@@ -177,7 +177,9 @@ def _usage(entry: Entry) -> Usage | None:
     )
 
 
-def _state(entries: Sequence[Entry], chosen: Sequence[Entry], drafts: Sequence[_Draft]) -> SessionState:
+def _state(
+    entries: Sequence[TranscriptEntry], chosen: Sequence[TranscriptEntry], drafts: Sequence[_Draft]
+) -> SessionState:
     spent: dict[str, Usage] = {}
     for draft in drafts:
         if draft.usage is not None and draft.role == "assistant":
@@ -206,15 +208,15 @@ def _state(entries: Sequence[Entry], chosen: Sequence[Entry], drafts: Sequence[_
 _TITLES: Final = (("custom-title", "customTitle"), ("ai-title", "aiTitle"), ("summary", "summary"))
 
 
-def _fact(entries: Sequence[Entry], type: str, member: str) -> str:
+def _fact(entries: Sequence[TranscriptEntry], type: str, member: str) -> str:
     return _last([entry for entry in entries if entry.type == type], member)
 
 
-def _last(entries: Sequence[Entry], member: str) -> str:
+def _last(entries: Sequence[TranscriptEntry], member: str) -> str:
     values = (entry.data.get(member) for entry in reversed(entries))
     return clean(next((value for value in values if isinstance(value, str)), ""))
 
 
-def _message(entry: Entry) -> Mapping[str, Any]:
+def _message(entry: TranscriptEntry) -> Mapping[str, Any]:
     message = entry.data.get("message")
     return message if isinstance(message, dict) else {}

@@ -16,7 +16,7 @@ CHAINED: Final = (*SAID, "system", "attachment", "progress")
 """Types of entries that others follow."""
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class TranscriptEntry(Struct, frozen=True, kw_only=True):
     """One JSON object of a transcript, with the number of its line, from 1."""
 
     line: int
@@ -43,9 +43,9 @@ class Entry(Struct, frozen=True, kw_only=True):
         return self.data.get("isSidechain") is True or bool(self.data.get("teamName"))
 
 
-def entries_in(data: bytes, left_out: Omissions) -> list[Entry]:
+def entries_in(data: bytes, left_out: Omissions) -> list[TranscriptEntry]:
     """The objects of all lines, also where several stand in one; what is no object is left out and named."""
-    entries: list[Entry] = []
+    entries: list[TranscriptEntry] = []
     for number, line in enumerate(data.split(b"\n"), 1):
         line = line.strip(b"\0 \t\r")
         if not line:
@@ -59,11 +59,11 @@ def entries_in(data: bytes, left_out: Omissions) -> list[Entry]:
             elif nested_beyond(value, MAX_DEPTH):
                 left_out.add(f"an entry that is nested more than {MAX_DEPTH} levels deep", number)
             else:
-                entries.append(Entry(line=number, data=value))
+                entries.append(TranscriptEntry(line=number, data=value))
     return entries
 
 
-def conversation(entries: Sequence[Entry], left_out: Omissions) -> list[Entry]:
+def conversation(entries: Sequence[TranscriptEntry], left_out: Omissions) -> list[TranscriptEntry]:
     """What was said, from the beginning, or the last summary, to the last message.
 
     Where the ids do not lead back to a beginning, it is everything in the order of the file.
@@ -72,8 +72,8 @@ def conversation(entries: Sequence[Entry], left_out: Omissions) -> list[Entry]:
     if not said:
         return []
     by_id = {entry.id: entry for entry in entries if entry.id and entry.type in CHAINED}
-    way: dict[str, Entry] = {}
-    current: Entry | None = said[-1]
+    way: dict[str, TranscriptEntry] = {}
+    current: TranscriptEntry | None = said[-1]
     while current is not None and current.id and current.id not in way:
         way[current.id] = current
         if current.parent is None:
