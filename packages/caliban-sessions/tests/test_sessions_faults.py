@@ -1,4 +1,4 @@
-"""Processes that die, and disks that refuse, at each system call of a save: old or new content, never neither."""
+"""Processes that die, and disks that refuse, at each system call of a save: old or new content stays."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def names_in(raw: Mapping[str, Any]) -> set[str]:
 
 
 def copy(names: set[str], source: Path, target: Path) -> None:
-    """Let `target` have the files `names` of `source` too. Raises `FileFailed`, also for one that is not read.
+    """Let `target` have the files `names` of `source` too. Raises `FileFailed`, also for one it cannot read.
 
     One that is not there, or is no file, is passed over: it is lost in both.
     """
