@@ -186,15 +186,15 @@ def test_an_export_tells_what_a_summary_has_replaced_and_what_tools_did(cli):
     )
     assert cli.run("-p", "read f", "--session", "one").code == 0
     with store(cli).open("one") as session:
-        session.replace((user("summary of all"),))
+        session.replace((session.state.messages[0], user("summary of all")))
     text = cli.run("sessions", "export", "one").out
     assert "read f" in text and "Call of Read" in text and "inside" in text
     page = cli.run("sessions", "export", "one", "--format", "html").out
     assert "call of Read" in page and "$0." in page
     data = cli.run("sessions", "export", "one", "--format", "json").json
     roles = [message["role"] for message in data["messages"]]
-    assert roles == ["user", "assistant", "user", "assistant", "user"]
-    assert set(data["messages"][2]["finished"]) == {data["messages"][1]["content"][0]["id"]}
+    assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
+    assert set(data["messages"][3]["finished"]) == {data["messages"][2]["content"][0]["id"]}
 
 
 def test_an_exported_session_comes_back_and_goes_on(cli):
@@ -359,3 +359,28 @@ def test_prune_removes_what_is_older_than_it_is_told(cli):
     done = cli.run("sessions", "prune", "--days", "9", "--yes")
     assert done.out == "removed 1 session: old\n"
     assert [head.name for head in store(cli).list()] == ["new"]
+
+
+def test_a_copy_in_another_directory_follows_and_never_overwrites_what_went_another_way(cli):
+    say(cli, "hello", "yes", "--session", "one")
+    there = cli.work / "shared"
+    copy = ("sessions", "copy", "one", "--to", str(there))
+    assert cli.run(*copy).out == f"copied one to {there}\n"
+    assert cli.run(*copy).out == "one is there already, as it is here\n"
+    say(cli, "more", "ok", "-r", "one")
+    assert cli.run(*copy).out == f"copied one to {there}\n"
+    assert SessionStore(there).load("one").messages == store(cli).load("one").messages
+    with SessionStore(there).open("one") as session:
+        session.append(user("said elsewhere"))
+    say(cli, "even more", "ok", "-r", "one")
+    refused = cli.run(*copy)
+    assert refused.code == 1 and "another way" in refused.err
+    assert SessionStore(there).load("one").messages[-1].text == "said elsewhere"
+    assert cli.run(*copy, "--force").code == 0
+    assert SessionStore(there).load("one").messages == store(cli).load("one").messages
+    with store(cli).open("one"):
+        assert cli.run(*copy).out == "one is there already, as it is here\n"
+    with SessionStore(there).open("one"):
+        say(cli, "again", "ok", "-r", "one")
+        held = cli.run(*copy)
+        assert held.code == 1 and "in use" in held.err

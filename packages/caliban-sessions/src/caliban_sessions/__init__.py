@@ -3,6 +3,7 @@
 from caliban_sessions.errors import (
     InvalidSessionName,
     SessionBusy,
+    SessionConflict,
     SessionCorrupt,
     SessionError,
     SessionExists,
@@ -22,6 +23,7 @@ __all__ = [
     "Found",
     "InvalidSessionName",
     "SessionBusy",
+    "SessionConflict",
     "SessionCorrupt",
     "SessionError",
     "SessionExists",

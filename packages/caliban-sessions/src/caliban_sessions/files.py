@@ -81,10 +81,14 @@ class SessionFiles:
 
         copy({path.name for path in source.blobs.glob("*.bin")}, source.blobs, self.blobs)
 
+    def put(self, data: bytes) -> None:
+        """Write `data` as the session file; the old one stands until it is durable. Raises `FileFailed`."""
+        write_atomic(self.document, data, mode=0o600)
+        sync_directory(self.directory)
+
     def save(self, ledger: SessionLog) -> None:
         """Write the session file; the old one stands until the new one is durable. Raises `FileFailed`."""
-        write_atomic(self.document, document.encode(ledger), mode=0o600)
-        sync_directory(self.directory)
+        self.put(document.encode(ledger))
 
     def retire_journal(self, *, keep: bool) -> None:
         """Take the folded journal away; `keep` puts it aside, for it holds what could not be read."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from caliban_common.files import failed, write_atomic
-from caliban_sessions.document import encode
 from caliban_sessions.files import SessionFiles
 from caliban_sessions.journal import sync_directory
 from caliban_sessions.log import SessionLog
@@ -44,8 +43,7 @@ def write_copy(ledger: SessionLog, source: SessionFiles, target: SessionFiles) -
     if archive:
         write_atomic(target.archive, archive, mode=0o600)
     target.take_all_blobs(source)
-    write_atomic(target.document, encode(ledger), mode=0o600)
-    sync_directory(target.directory)
+    target.save(ledger)
 
 
 def _others(files: SessionFiles) -> Iterator[Path]:

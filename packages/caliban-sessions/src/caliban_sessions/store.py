@@ -158,14 +158,29 @@ class SessionStore:
         if not files.exist() and not has_leftovers(files):
             raise self._missing(name)
         with self._holding(files):
-            try:
-                return remove_files(files)
-            except FileFailed as error:
-                raise self._unwritable(f"session {name!r} cannot be removed", error) from error
+            return self.remove_held(files)
+
+    def remove_held(self, files: SessionFiles) -> int:
+        """Remove the session whose `files` are `held`. Raises `SessionWriteError`."""
+        try:
+            return remove_files(files)
+        except FileFailed as error:
+            raise self._unwritable(f"session {files.name!r} cannot be removed", error) from error
 
     def has_leftovers(self, name: str) -> bool:
         """Whether a removal of `name` was cut short: what is left belongs to no session."""
         return has_leftovers(SessionFiles(self.directory, check_name(name)))
+
+    def is_unfolded(self, name: str) -> bool:
+        """Whether `name` is open somewhere, or was when its process died: its journal is there."""
+        return SessionFiles(self.directory, check_name(name)).journal.exists()
+
+    @contextmanager
+    def held(self, name: str) -> Iterator[SessionFiles]:
+        """The files of `name` under its lock, for who changes them as a whole. Raises `SessionBusy`."""
+        files = SessionFiles(self.directory, check_name(name))
+        with self._holding(files):
+            yield files
 
     def remove_unused(self, before: datetime, *, but: str | None = None) -> tuple[str, ...]:
         """Remove every session that was not used since `before`; the names of those that are gone.
@@ -192,7 +207,10 @@ class SessionStore:
         files = SessionFiles(self.directory, check_name(name))
         ledger = self._ledger(name)
         whole = whole_entries(ledger.entries, files.archived(), ledger.leaf, ledger.blobs)
-        return ledger.state(), tuple(ledger.entries) if whole is None else whole
+        if whole is None:
+            return ledger.state(), tuple(ledger.entries)
+        leading = (entry for entry in ledger.entries if entry.message.role == "system")
+        return ledger.state(), (*leading, *whole)
 
     def load(self, name: str) -> SessionState:
         """`name` as it stands on disk, without its lock: also while another process writes to it.

@@ -142,6 +142,35 @@ _VERBS: Final = (
         "caliban login holds are taken out. Exit: 2 for another format.",
     ),
     Subcommand(
+        "sessions copy",
+        "a session in another directory, where nothing that went another way is overwritten",
+        "caliban.commands.sessioncopy:copy_session",
+        flags=(
+            _NAME,
+            flag("--to", metavar="DIR", type=words, required=True, help="a directory of sessions"),
+            switch("--force", help="also over one that has gone another way"),
+            _DIRECTORY,
+        ),
+        usage="NAME --to DIR",
+        description="Copy a session as it is now, images inside; what was summarised stays behind. A copy "
+        "that is there is replaced where this session goes on from it. Exit: 1 where it does not.",
+    ),
+    Subcommand(
+        "sessions mirror",
+        "sessions as transcripts that the session helpers of the Claude Agent SDK read",
+        "caliban.commands.sessionmirror:mirror_sessions",
+        flags=(
+            flag("names", metavar="NAME", nargs="*", type=words, help="default: those of this directory"),
+            switch("--all", dest="everywhere", help="without a NAME: those of every directory"),
+            flag("--to", metavar="DIR", type=words, help="default: CLAUDE_CONFIG_DIR, else ~/.claude"),
+            _DIRECTORY,
+            *_SETTINGS,
+        ),
+        usage="[NAME …] [--to DIR]",
+        description="Write sessions into the directory of another product, without secrets, as they are now: "
+        "one file each, below projects. A mirrored file is replaced, one that caliban did not write never.",
+    ),
+    Subcommand(
         "sessions import",
         "a transcript of Claude Code, or an exported session, as a session of its own",
         "caliban.commands.sessionimport:import_session",

@@ -44,7 +44,7 @@ def export_session(invocation: Invocation) -> int:
     for warning in state.warnings:
         complain(f"caliban: {warning}\n")
     prices = SavedPrices(build_settings(options.settings, build_workspace(options.workspace.workspace)))
-    script = masked_script(script_of(state, entries, prices.call, prices.total), _masker(state.spent))
+    script = masked_script(script_of(state, entries, prices.call, prices.total), export_masker(state.spent))
     text = {"md": as_markdown, "json": as_json, "html": as_page}[form](script)
     data = clean(text).encode()
     if target is None:
@@ -59,7 +59,7 @@ def _form_of(target: Path | None) -> str:
     return {".json": "json", ".html": "html", ".htm": "html"}.get(ending, "md")
 
 
-def _masker(names: Iterable[str]) -> Masker:
+def export_masker(names: Iterable[str]) -> Masker:
     """What takes out the secrets of this environment, and the stored keys of the providers in `names`."""
     masker = Masker()
     learn(masker, secret_variables(dict(os.environ)))
