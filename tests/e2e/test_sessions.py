@@ -384,3 +384,25 @@ def test_a_copy_in_another_directory_follows_and_never_overwrites_what_went_anot
         say(cli, "again", "ok", "-r", "one")
         held = cli.run(*copy)
         assert held.code == 1 and "in use" in held.err
+
+
+def test_a_mirror_is_written_anew_and_never_over_what_others_wrote(cli):
+    say(cli, "hello", "yes", "--session", "one")
+    cli.run("sessions", "rename", "one", "--title", "Mine")
+    there = cli.work / "claude"
+    done = cli.run("sessions", "mirror", "--to", str(there))
+    assert (done.code, done.err) == (0, "")
+    path = Path(done.out.strip())
+    assert path.parent.parent == there / "projects"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["type"] for line in lines] == ["user", "assistant", "custom-title"]
+    assert {line["sessionId"] for line in lines} == {path.stem}
+    assert lines[0]["cwd"] == str(cli.work)
+    say(cli, "more", "ok", "-r", "one")
+    cli.extra["CLAUDE_CONFIG_DIR"] = str(there)
+    assert cli.run("sessions", "mirror", "one").out == done.out
+    assert len(path.read_text().splitlines()) == 5
+    path.write_text('{"type":"user"}\n')
+    refused = cli.run("sessions", "mirror", "one")
+    assert refused.code == 1 and "caliban did not write it" in refused.err
+    assert path.read_text() == '{"type":"user"}\n'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -19,15 +18,13 @@ from caliban_common.paths import expand_user
 from caliban_common.text import clean
 from caliban_sessions import SessionStore
 from caliban_sessions.export import (
-    VERSION,
+    MARK,
     as_transcript,
     masked_script,
     project_key,
     script_of,
     transcript_id,
 )
-
-FIRST_BYTES = 1 << 20
 
 
 def mirror_sessions(invocation: Invocation) -> int:
@@ -69,12 +66,11 @@ def _mirror(store: SessionStore, name: str, root: Path, here: str, prices: Saved
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether the first line of a file says that a mirror wrote it."""
+    """Whether a file begins as those of a mirror do."""
     if path.is_symlink() or not path.is_file():
         return False
     try:
         with path.open("rb") as file:
-            line = json.loads(file.readline(FIRST_BYTES))
-    except (OSError, ValueError, RecursionError):
+            return file.read(len(MARK)) == MARK
+    except OSError:
         return False
-    return isinstance(line, dict) and line.get("version") == VERSION

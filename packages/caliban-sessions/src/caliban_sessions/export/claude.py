@@ -1,7 +1,7 @@
 """A session as a transcript of Claude Code, as far as the session helpers of its Agent SDK read one.
 
-They look for `projects/KEY/UUID.jsonl`, take a title and a tag from lines of their own, and follow `parentUuid`
-from the last message to the first. System prompts have no place there.
+They look for `projects/KEY/UUID.jsonl`, take a title and a tag from lines of their own, and follow
+`parentUuid` from the last message to the first. System prompts have no place there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from caliban_sessions.export.script import Script, Step
 from caliban_sessions.state import SessionState
 
 VERSION: Final = "caliban/1"
-"""By this member a line says who wrote it."""
+"""By this member, its first one, a line says who wrote it."""
+MARK: Final = f'{{"version":"{VERSION}"'.encode()
+"""How a mirrored file begins."""
 KEPT: Final = ("text", "thinking", "redacted_thinking", "tool_use", "tool_result", "image", "document")
 MAX_KEY_CHARS: Final = 200
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -59,6 +61,7 @@ def _lines(script: Script) -> Iterator[dict[str, Any]]:
             continue
         id = str(uuid5(UUID(session), step.message.id))
         yield {
+            "version": VERSION,
             "parentUuid": parent,
             "isSidechain": False,
             "type": step.message.role,
@@ -67,7 +70,6 @@ def _lines(script: Script) -> Iterator[dict[str, Any]]:
             "timestamp": stamp.to_text(step.at or state.updated_at),
             "cwd": state.workspace,
             "sessionId": session,
-            "version": VERSION,
             "gitBranch": "",
         }
         parent = id
@@ -117,11 +119,10 @@ def _usage(usage: Usage) -> dict[str, int]:
 
 
 def _hash36(text: str) -> str:
-    """The rolling hash of UTF-16 units in 32 bits, without its sign, in base 36."""
+    """The rolling hash of its characters in 32 bits, without its sign, in base 36."""
     value = 0
-    data = text.encode("utf-16-le", "surrogatepass")
-    for place in range(0, len(data), 2):
-        value = (value * 31 + int.from_bytes(data[place : place + 2], "little")) & 0xFFFFFFFF
+    for character in text:
+        value = (value * 31 + ord(character)) & 0xFFFFFFFF
     value = abs(value - (1 << 32) if value >= 1 << 31 else value)
     digits = ""
     while value or not digits:
