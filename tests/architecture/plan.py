@@ -155,6 +155,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_provider_vertex.foundry": "the facts of a provider are read without making one",
     "caliban_sessions.entry": "files of images are looked at where a message has one",
     "caliban_sessions.files": "the same, for a fork",
+    "caliban_sessions.store": "lists and removals are no part of a run",
     "caliban_tools_builtin.catalog": "a tool's work is loaded with its first call",
     "caliban_tools_builtin.fs.read": "notebooks are taken apart where there is one",
     "caliban_tools_builtin.search.links": "ignore rules are read where a directory holds no listed file",

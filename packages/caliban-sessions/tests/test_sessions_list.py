@@ -12,8 +12,10 @@ import pytest
 
 from caliban_common.message import assistant, user
 from caliban_common.usage import Usage
-from caliban_sessions import ForkOrigin, SessionHead, SessionStore, SessionTree, search, tree_of
+from caliban_sessions import ForkOrigin, SessionHead, SessionStore
+from caliban_sessions.find import search
 from caliban_sessions.index import NAME, WORTH
+from caliban_sessions.tree import SessionTree, tree_of
 
 EPOCH = datetime(2026, 11, 1, tzinfo=UTC)
 

@@ -11,16 +11,13 @@ from caliban_sessions.errors import (
     SessionUnreadable,
     SessionWriteError,
 )
-from caliban_sessions.find import Found, search
 from caliban_sessions.name import check_name, is_name
 from caliban_sessions.state import ForkOrigin, SessionHead, SessionState
 from caliban_sessions.store import SessionStore
-from caliban_sessions.tree import SessionTree, tree_of
 from caliban_sessions.writer import SessionWriter
 
 __all__ = [
     "ForkOrigin",
-    "Found",
     "InvalidSessionName",
     "SessionBusy",
     "SessionConflict",
@@ -31,12 +28,9 @@ __all__ = [
     "SessionNotFound",
     "SessionState",
     "SessionStore",
-    "SessionTree",
     "SessionUnreadable",
     "SessionWriteError",
     "SessionWriter",
     "check_name",
     "is_name",
-    "search",
-    "tree_of",
 ]

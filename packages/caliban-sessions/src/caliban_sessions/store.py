@@ -14,11 +14,9 @@ from caliban_sessions import stamp
 from caliban_sessions.entry import StoredMessage
 from caliban_sessions.errors import SessionError, SessionExists, SessionNotFound, SessionWriteError
 from caliban_sessions.files import SessionFiles
-from caliban_sessions.index import heads_in
 from caliban_sessions.lock import Lock
 from caliban_sessions.log import SessionLog
 from caliban_sessions.name import check_name, dated_name, is_name
-from caliban_sessions.removal import has_leftovers, remove_files, write_copy
 from caliban_sessions.state import SessionHead, SessionState
 from caliban_sessions.transcript import whole_entries
 from caliban_sessions.writer import SessionWriter
@@ -132,6 +130,8 @@ class SessionStore:
         A process that is killed meanwhile leaves the old session or the new one whole, or both. Raises as
         `fork` does, and `SessionBusy` for a session that is in use.
         """
+        from caliban_sessions.removal import remove_files, write_copy
+
         source = SessionFiles(self.directory, check_name(name))
         target = SessionFiles(self.directory, check_name(new))
         if not source.exist():
@@ -155,13 +155,15 @@ class SessionStore:
         `SessionWriteError`.
         """
         files = SessionFiles(self.directory, check_name(name))
-        if not files.exist() and not has_leftovers(files):
+        if not files.exist() and not self.has_leftovers(name):
             raise self._missing(name)
         with self._holding(files):
             return self.remove_held(files)
 
     def remove_held(self, files: SessionFiles) -> int:
         """Remove the session whose `files` are `held`. Raises `SessionWriteError`."""
+        from caliban_sessions.removal import remove_files
+
         try:
             return remove_files(files)
         except FileFailed as error:
@@ -169,6 +171,8 @@ class SessionStore:
 
     def has_leftovers(self, name: str) -> bool:
         """Whether a removal of `name` was cut short: what is left belongs to no session."""
+        from caliban_sessions.removal import has_leftovers
+
         return has_leftovers(SessionFiles(self.directory, check_name(name)))
 
     def is_unfolded(self, name: str) -> bool:
@@ -228,6 +232,8 @@ class SessionStore:
 
         Reads a few KiB of each that has changed since the last list, and an index of the others.
         """
+        from caliban_sessions.index import heads_in
+
         heads = heads_in(self.directory)
         return tuple(sorted(heads, key=lambda head: (head.updated_at, head.name), reverse=True))
 

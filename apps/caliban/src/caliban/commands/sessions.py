@@ -16,7 +16,9 @@ from caliban.compose.workspace import build_workspace
 from caliban.stdio import complain, write_out
 from caliban_common.codec import usage_to_json
 from caliban_common.text import clean, one_line, plural
-from caliban_sessions import SessionHead, SessionState, SessionStore, SessionTree, search, tree_of
+from caliban_sessions import SessionHead, SessionState, SessionStore
+from caliban_sessions.find import search
+from caliban_sessions.tree import SessionTree, tree_of
 
 TITLE_CHARS = 100
 SAID_CHARS = 400
