@@ -404,5 +404,5 @@ def test_a_mirror_is_written_anew_and_never_over_what_others_wrote(cli):
     assert len(path.read_text().splitlines()) == 5
     path.write_text('{"type":"user"}\n')
     refused = cli.run("sessions", "mirror", "one")
-    assert refused.code == 1 and "caliban did not write it" in refused.err
+    assert refused.code == 1 and "others wrote it" in refused.err
     assert path.read_text() == '{"type":"user"}\n'

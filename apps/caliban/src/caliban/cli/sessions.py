@@ -168,7 +168,7 @@ _VERBS: Final = (
         ),
         usage="[NAME …] [--to DIR]",
         description="Write sessions into the directory of another product, without secrets, as they are now: "
-        "one file each, below projects. A mirrored file is replaced, one that caliban did not write never.",
+        "one file each, below projects. A mirrored file is replaced, one that others wrote never.",
     ),
     Subcommand(
         "sessions import",

@@ -59,7 +59,7 @@ def _mirror(store: SessionStore, name: str, root: Path, here: str, prices: Saved
     script = masked_script(script_of(state, entries, prices.call, prices.total), export_masker(state.spent))
     path = root / project_key(state.workspace or here) / f"{transcript_id(state)}.jsonl"
     if os.path.lexists(path) and not _is_ours(path):
-        raise CalibanError(f"{path} is there, and caliban did not write it")
+        raise CalibanError(f"{path} is there, and others wrote it")
     ensure_private_dir(path.parent)
     write_atomic(path, as_transcript(script).encode(), mode=0o600)
     return path
