@@ -82,7 +82,7 @@ HTTP_LIBRARIES = ("httpx", "httpx2", "requests", "aiohttp", "urllib3", "http.cli
 EVENT_LOOPS: Mapping[str, str] = {
     "caliban_provider.testing.loopback": "a test server that shares no event loop with the client under test",
     "caliban_provider.testing.exchange": "its scripts wait for events that a test sets from another thread",
-    "caliban_sessions.testing.conformance": "stores are plain calls; the suite makes them from threads at once",
+    "caliban_sessions.testing.conformance": "stores are plain calls, here from threads at once",
     "caliban_agent_core.background": "a run belongs to no frame, which a task group would have to be left in",
     "caliban_provider_local.worker": "the native runtime blocks: one thread of its own, told when to stop",
 }

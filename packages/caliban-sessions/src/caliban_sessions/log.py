@@ -69,7 +69,9 @@ class SessionLog:
         """The history grows by `entry`; one of results says when each of them came."""
         if entry.message.tool_results:
             if self._finished and "finished" not in entry.raw:
-                entry = replace(entry, raw={**entry.raw, "finished": self._finished})
+                ids = [result.tool_use_id for result in entry.message.tool_results]
+                finished = {id: self._finished[id] for id in ids if id in self._finished}
+                entry = replace(entry, raw={**entry.raw, **({"finished": finished} if finished else {})})
             self._results.clear()
             self._finished = {}
         self.entries.append(entry)
@@ -107,7 +109,6 @@ class SessionLog:
             "parent": last.id,
             "role": "user",
             "content": content,
-            **({"finished": self._finished} if self._finished else {}),
         }
         self.add(entry_from_json(raw, parent=last.id, fallback_id=last.id, blobs=self.blobs)[0])
 
