@@ -35,8 +35,8 @@ class SessionLog:
     """The mutable state of one session. Adding a message costs the same however long the history is."""
 
     def __init__(self, *, name: str, id: str, created_at: datetime, blobs: Path) -> None:
-        self.name = name
-        self.blobs = blobs
+        self.name: str = name
+        self.blobs: Path = blobs
         self.id: str = id
         self.created_at: datetime = created_at
         self.updated_at: datetime = created_at
@@ -152,7 +152,8 @@ class SessionLog:
 
     def renamed(self, name: str, blobs: Path) -> None:
         """It is called `name` from now on, and its images and documents are in `blobs`."""
-        self.name, self.blobs = name, blobs
+        self.name = name
+        self.blobs = blobs
 
     def note(self, facts: SessionFacts) -> None:
         """Take over what `facts` says."""
