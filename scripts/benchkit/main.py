@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchkit import install, peers, report, tree
+from benchkit import install, peers, report, sessions, tree
 from benchkit.report import decoding
 from benchkit.rows import ROWS, Figures, Place, Row, make_place
 from benchkit.streams import WRITERS
@@ -56,6 +56,9 @@ def every_row(deltas: int) -> dict[str, Row]:
     rows = {
         **ROWS,
         **tree.ROWS,
+        **sessions.ROWS,
+        "session of 50 MB": lambda place: child(place.binaries / "python", "sessions", "resume"),
+        "one more message": lambda place: child(place.binaries / "python", "sessions", "append"),
         "permission decision": lambda place: child(place.binaries / "python", "engine"),
         "permission decision, 10,000 characters": lambda place: child(
             place.binaries / "python", "engine", "long"

@@ -83,6 +83,7 @@ HTTP_LIBRARIES = ("httpx", "httpx2", "requests", "aiohttp", "urllib3", "http.cli
 EVENT_LOOPS: Mapping[str, str] = {
     "caliban_provider.testing.loopback": "a test server that shares no event loop with the client under test",
     "caliban_provider.testing.exchange": "its scripts wait for events that a test sets from another thread",
+    "caliban_sessions.testing.conformance": "stores are plain calls, here from threads at once",
     "caliban_agent_core.background": "a run belongs to no frame, which a task group would have to be left in",
     "caliban_provider_local.worker": "the native runtime blocks: one thread of its own, told when to stop",
 }
@@ -128,6 +129,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.agents": "files of agents are read where there are some",
     "caliban.compose.keyprogram": "what looks like a key is looked for in the words of a program that failed",
     "caliban.compose.boxing": "a sandbox is built where somebody wants one",
+    "caliban.compose.spending": "providers are looked up where settings describe one of a session",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
     "caliban.cli.dispatch": "a word that is no command is compared with them only then",
     "caliban.commands.readiness": "routes are read where there may be some only",
@@ -167,6 +169,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_sandbox.sandbox": "the proxy is loaded where hosts are listed",
     "caliban_sessions.entry": "files of images are looked at where a message has one",
     "caliban_sessions.files": "the same, for a fork",
+    "caliban_sessions.store": "lists and removals are no part of a run",
     "caliban_tools_builtin.catalog": "a tool's work is loaded with its first call",
     "caliban_tools_builtin.fs.read": "notebooks are taken apart where there is one",
     "caliban_tools_builtin.search.links": "ignore rules are read where a directory holds no listed file",

@@ -93,22 +93,38 @@ def test_a_session_is_one_readable_file_after_close(store: SessionStore) -> None
     text = (store.directory / "work.json").read_text("utf-8")
     assert text.startswith('{\n  "name": "work",\n  "id": "id1",\n')
     assert "hi ü → 🌍" in text
+    usage = {"input_tokens": 9, "output_tokens": 2, "cache_read_input_tokens": 5}
     assert json.loads(text) == {
         "name": "work",
         "id": "id1",
         "created_at": "2026-11-27T12:00:02.123Z",
-        "updated_at": "2026-11-27T12:00:05.123Z",
+        "updated_at": "2026-11-27T12:00:04.123Z",
         "provider": "anthropic",
         "model": "claude",
-        "total_usage": {"input_tokens": 9, "output_tokens": 2, "cache_read_input_tokens": 5},
+        "total_usage": usage,
+        "spent": {"anthropic/claude": usage},
         "plan_mode": False,
         "message_count": 2,
+        "turn_count": 1,
         "preview": "hi ü → 🌍",
         "journal_seq": 3,
         "todos": [],
         "messages": [
-            {"id": "m1", "parent": None, "role": "user", "content": [{"type": "text", "text": "hi ü → 🌍"}]},
-            {"id": "m2", "parent": "m1", "role": "assistant", "content": [{"type": "text", "text": "yes"}]},
+            {
+                "id": "m1",
+                "parent": None,
+                "role": "user",
+                "content": [{"type": "text", "text": "hi ü → 🌍"}],
+                "at": "2026-11-27T12:00:03.123Z",
+            },
+            {
+                "id": "m2",
+                "parent": "m1",
+                "role": "assistant",
+                "content": [{"type": "text", "text": "yes"}],
+                "at": "2026-11-27T12:00:04.123Z",
+                "usage": usage,
+            },
         ],
     }
 

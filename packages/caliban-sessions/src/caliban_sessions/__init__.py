@@ -3,6 +3,7 @@
 from caliban_sessions.errors import (
     InvalidSessionName,
     SessionBusy,
+    SessionConflict,
     SessionCorrupt,
     SessionError,
     SessionExists,
@@ -19,6 +20,7 @@ __all__ = [
     "ForkOrigin",
     "InvalidSessionName",
     "SessionBusy",
+    "SessionConflict",
     "SessionCorrupt",
     "SessionError",
     "SessionExists",

@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from caliban_common.errors import CalibanError
-from caliban_common.files import ensure_private_dir, read_regular, write_atomic
+from caliban_common.files import (
+    FileFailed,
+    NotRegularFile,
+    TooLarge,
+    ensure_private_dir,
+    read_regular,
+    write_atomic,
+)
 from caliban_common.text import one_line
 
 REFERENCE: Final = "blob_ref"
@@ -52,9 +59,9 @@ def names_in(raw: Mapping[str, Any]) -> set[str]:
 
 
 def copy(names: set[str], source: Path, target: Path) -> None:
-    """Let `target` have the files `names` of `source` too. Raises `FileFailed`.
+    """Let `target` have the files `names` of `source` too. Raises `FileFailed`, also for one it cannot read.
 
-    One that is not there is passed over: it is lost in both.
+    One that is not there, or is no file, is passed over: it is lost in both.
     """
     if not names:
         return
@@ -62,7 +69,11 @@ def copy(names: set[str], source: Path, target: Path) -> None:
     for name in sorted(names):
         try:
             data = read_regular(source / name, max_bytes=MAX_BYTES)
-        except CalibanError:
+        except FileFailed as error:
+            if error.missing:
+                continue
+            raise
+        except (NotRegularFile, TooLarge):
             continue
         write_atomic(target / name, data, mode=0o600)
 

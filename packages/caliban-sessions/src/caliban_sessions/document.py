@@ -40,9 +40,13 @@ def encode(ledger: SessionLog) -> bytes:
         "model": ledger.model,
         **({"workspace": ledger.workspace} if ledger.workspace else {}),
         **({"forked_from": to_builtins(ledger.forked_from)} if ledger.forked_from else {}),
+        **({"title": ledger.title} if ledger.title else {}),
+        **({"labels": list(ledger.labels)} if ledger.labels else {}),
         "total_usage": usage_to_json(ledger.usage),
+        **({"spent": _spent(ledger.spent)} if ledger.spent else {}),
         "plan_mode": ledger.plan_mode,
         "message_count": len(ledger.entries),
+        "turn_count": _turns(ledger.entries),
         "preview": _preview(ledger.entries),
         "journal_seq": ledger.sequence,
         **({"pending": list(ledger.pending)} if ledger.pending else {}),
@@ -77,6 +81,7 @@ def decode(data: bytes, *, path: Path, name: str, fallback_time: datetime, blobs
     ledger.forked_from = stored.forked_from
     ledger.sequence = stored.journal_seq or 0
     ledger.usage = stored.total_usage or Usage()
+    ledger.spent = dict(stored.spent or {})
     ledger.extra = {key: value for key, value in document.items() if key not in _OWN}
     if nested_beyond([ledger.extra, list(ledger.todos)], _HEAD_DEPTH):
         raise _corrupt(path, f"it is nested more than {_HEAD_DEPTH} levels deep")
@@ -88,7 +93,7 @@ def decode(data: bytes, *, path: Path, name: str, fallback_time: datetime, blobs
 def _object(data: bytes, path: Path) -> Mapping[str, Any]:
     try:
         document = json.loads(data.decode("utf-8").removeprefix("\ufeff"))
-        if re.search(_HALF_PAIR, data):
+        if (b"\\ud" in data or b"\\uD" in data) and re.search(_HALF_PAIR, data):
             document = nearest(document)  # what cannot be written again is not shown to a model first
     except UnicodeDecodeError as error:
         raise _corrupt(path, f"it is not UTF-8 text (byte {error.start:,})") from error
@@ -124,6 +129,16 @@ def _free_id(number: int, seen: set[str]) -> str:
     while id in seen:
         id += "x"
     return id
+
+
+def _spent(spent: Mapping[str, Usage]) -> dict[str, Any]:
+    return {name: usage_to_json(usage) for name, usage in spent.items()}
+
+
+def _turns(entries: list[StoredMessage]) -> int:
+    """How many prompts there are: what a person sent, not what tools gave."""
+    messages = (entry.message for entry in entries)
+    return sum(message.role == "user" and not message.tool_results for message in messages)
 
 
 def _preview(entries: list[StoredMessage]) -> str:

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from caliban_common.codec import message_from_json, message_to_json
 from caliban_common.errors import DataError
 from caliban_common.message import Message
-from caliban_common.typed import shown
+from caliban_common.typed import shown, typed
+from caliban_common.usage import Usage
 
 MAX_DEPTH = 100
 """Nesting of one stored message, far above what a tool call may have; deeper data is somebody's attack."""
@@ -34,8 +35,13 @@ class StoredMessage(Struct, frozen=True, kw_only=True):
     source: Message | None = None
 
 
-def entry_of(message: Message, *, parent: str | None, id: str, blobs: Path) -> StoredMessage:
-    """The entry of a message that was not stored before; its images and documents are in `blobs` then."""
+def entry_of(
+    message: Message, *, parent: str | None, id: str, blobs: Path, at: str | None = None
+) -> StoredMessage:
+    """The entry of a message, of the time `at`, that was not stored before.
+
+    Its images and documents are in `blobs` then.
+    """
     source = None
     if message.id != id:
         source, message = message, replace(message, id=id)
@@ -43,7 +49,15 @@ def entry_of(message: Message, *, parent: str | None, id: str, blobs: Path) -> S
         id=id,
         parent=parent,
         message=message,
-        raw=without_data({"id": id, "parent": parent, **message_to_json(message)}, blobs),
+        raw=without_data(
+            {
+                "id": id,
+                "parent": parent,
+                **message_to_json(message),
+                **({} if at is None else {"at": at}),
+            },
+            blobs,
+        ),
         source=source,
     )
 
@@ -73,6 +87,16 @@ def entry_from_json(
         message = replace(message, id=id)
     stored = {"id": id, "parent": parent, **raw, **({} if raw.get("id") == id else {"id": id})}
     return StoredMessage(id=id, parent=parent, message=message, raw=stored), warning
+
+
+def usage_of(raw: Mapping[str, Any]) -> Usage | None:
+    """The tokens that a stored message says it took; `None` where it does not say, or not in our form."""
+    if "usage" not in raw:
+        return None
+    try:
+        return typed(raw["usage"], Usage, what="the usage")
+    except DataError:
+        return None
 
 
 def without_data(raw: dict[str, Any], blobs: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ CalibanError
     ├── SessionBusy          another process writes to it
     ├── SessionUnreadable    the system refuses its file, or it is no regular file, or far too large
     │   └── SessionCorrupt   its file was read and is not a session
+    ├── SessionConflict      somebody else has written it since it was read
     └── SessionWriteError    something could not be made durable; the state in memory is whole
 """
 
@@ -52,6 +53,10 @@ class SessionUnreadable(SessionError):
 
 class SessionCorrupt(SessionUnreadable):
     """The file at `path` is not a session; it and its journal were left as they are."""
+
+
+class SessionConflict(SessionError):
+    """The session has another revision than the one it was to be written over; nothing was written."""
 
 
 class SessionWriteError(SessionError):

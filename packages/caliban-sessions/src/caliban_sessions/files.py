@@ -73,10 +73,22 @@ class SessionFiles:
 
         copy(set().union(*(names_in(entry.raw) for entry in ledger.entries)), source, self.blobs)
 
+    def take_all_blobs(self, source: SessionFiles) -> None:
+        """Copy every image and document of `source`, those of its archive too. Raises `FileFailed`."""
+        if source.blobs.is_symlink() or not source.blobs.is_dir():
+            return
+        from caliban_sessions.blobs import copy
+
+        copy({path.name for path in source.blobs.glob("*.bin")}, source.blobs, self.blobs)
+
+    def put(self, data: bytes) -> None:
+        """Write `data` as the session file; the old one stands until it is durable. Raises `FileFailed`."""
+        write_atomic(self.document, data, mode=0o600)
+        sync_directory(self.directory)
+
     def save(self, ledger: SessionLog) -> None:
         """Write the session file; the old one stands until the new one is durable. Raises `FileFailed`."""
-        write_atomic(self.document, document.encode(ledger), mode=0o600)
-        sync_directory(self.directory)
+        self.put(document.encode(ledger))
 
     def retire_journal(self, *, keep: bool) -> None:
         """Take the folded journal away; `keep` puts it aside, for it holds what could not be read."""
@@ -99,6 +111,10 @@ class SessionFiles:
     def archived(self) -> bytes:
         """What the history has lost, a line each. Raises `SessionUnreadable`."""
         return self._read(self.archive) or b""
+
+    def raw(self) -> bytes:
+        """All that the session's file and journal hold, as it is. Raises `SessionUnreadable`."""
+        return (self._read(self.journal) or b"") + (self._read(self.document) or b"")
 
     def _read(self, path: Path) -> bytes | None:
         if path.is_symlink():

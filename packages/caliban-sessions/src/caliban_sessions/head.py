@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -32,11 +33,15 @@ def read_head(files: SessionFiles) -> SessionHead | None:
     facts: dict[str, Any] = {}
     seconds = 0.0
     size_bytes = 0
+    problem = ""
     for ends in (journal, document):
-        if ends is not None:
+        if isinstance(ends, str):
+            problem = ends
+        elif ends is not None:
             facts.update(_facts(*ends[:2]))
             seconds = max(seconds, ends[2].st_mtime)
             size_bytes += ends[2].st_size
+            problem = _problem(*ends) if ends is document else problem
     stored, _ = session_file_of(facts)
     touched = stamp.from_seconds(seconds)
     updated = stamp.from_text(stored.updated_at)
@@ -50,32 +55,56 @@ def read_head(files: SessionFiles) -> SessionHead | None:
         model=_line(stored.model),
         workspace=stored.workspace or "",
         total_usage=stored.total_usage or Usage(),
+        spent=stored.spent or {},
         message_count=stored.message_count,
+        turn_count=stored.turn_count,
         forked_from=stored.forked_from,
+        title=_line(stored.title),
+        labels=tuple(map(_line, stored.labels or ())),
         preview=_line(stored.preview),
         size_bytes=size_bytes,
+        id=stored.id or files.name,
+        problem=problem,
     )
 
 
-def _ends(path: Path) -> tuple[str, str, os.stat_result] | None:
+def _ends(path: Path) -> tuple[str, str, os.stat_result] | str | None:
+    """How a file begins and ends; what is wrong with it, or `None` where there is none."""
     try:
         descriptor = os.open(path, os.O_RDONLY | NOFOLLOW | NONBLOCK | BINARY | getattr(os, "O_CLOEXEC", 0))
-    except OSError:
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        is_link = error.errno in (errno.ELOOP, getattr(errno, "EMLINK", errno.ELOOP))
+        return "it is a link" if is_link else f"it cannot be read: {(error.strerror or '').lower()}"
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            return None
+            return "it is no regular file"
         head = os.read(descriptor, END_BYTES)
         tail = b""
         if status.st_size > END_BYTES:
             os.lseek(descriptor, max(END_BYTES, status.st_size - END_BYTES), os.SEEK_SET)
             tail = os.read(descriptor, END_BYTES)
-    except OSError:
-        return None
+    except OSError as error:
+        return f"it cannot be read: {(error.strerror or '').lower()}"
     finally:
         os.close(descriptor)
     return head.decode("utf-8", "replace"), tail.decode("utf-8", "replace"), status
+
+
+def _problem(head: str, tail: str, status: os.stat_result) -> str:
+    """What is wrong with a session file, as far as its ends show it."""
+    if status.st_size <= END_BYTES:
+        try:
+            document = json.loads(head.removeprefix("\ufeff"))
+        except (ValueError, RecursionError):
+            return "it is not JSON"
+        is_one = isinstance(document, dict) and isinstance(document.get("messages"), list)
+        return "" if is_one else "it has no list of messages"
+    if not head.lstrip("\ufeff \t\r\n").startswith("{"):
+        return "it is not a JSON object"
+    return "" if tail.rstrip().endswith("}") else "it ends in the middle"
 
 
 def _facts(head: str, tail: str) -> dict[str, Any]:

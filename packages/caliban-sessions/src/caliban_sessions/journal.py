@@ -89,6 +89,20 @@ def records_in(data: bytes) -> tuple[list[tuple[int, dict[str, Any]]], list[int]
     return records, damaged
 
 
+def values_in(text: str) -> tuple[list[Any], bool]:
+    """The JSON values in `text`, more than one where lines were glued, and whether that was all of it."""
+    decoder = json.JSONDecoder()
+    values: list[Any] = []
+    while text:
+        try:
+            value, end = decoder.raw_decode(text)
+            values.append(nearest(value))
+        except (ValueError, RecursionError, DataError):
+            return values, False
+        text = text[end:].lstrip()
+    return values, True
+
+
 def sync_directory(path: Path) -> None:
     """Make a new or a removed name in `path` durable, where the system can."""
     if os.name != "posix":
@@ -110,26 +124,12 @@ def _records_of(line: bytes) -> tuple[list[dict[str, Any]], bool]:
     try:
         values, whole = [_decode(line)], True  # three times as fast as the way below, which every line can go
     except (ValueError, RecursionError):
-        values, whole = _values_of(line.decode("utf-8", "replace"))
+        values, whole = values_in(line.decode("utf-8", "replace"))
     for position, value in enumerate(values):
         sequence = value.get("seq") if isinstance(value, dict) else None
         if isinstance(sequence, bool) or not isinstance(sequence, int):
             return values[:position], False
     return values, whole
-
-
-def _values_of(text: str) -> tuple[list[Any], bool]:
-    """The JSON values in `text`, more than one where lines were glued, and whether that was all of it."""
-    decoder = json.JSONDecoder()
-    values: list[Any] = []
-    while text:
-        try:
-            value, end = decoder.raw_decode(text)
-            values.append(nearest(value))
-        except (ValueError, RecursionError, DataError):
-            return values, False
-        text = text[end:].lstrip()
-    return values, True
 
 
 def _open_to_append(path: Path) -> tuple[int, bool]:

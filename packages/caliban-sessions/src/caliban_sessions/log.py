@@ -10,12 +10,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, assert_never
 
-from caliban_common.codec import block_to_json
+from msgspec.structs import replace
+
+from caliban_common.codec import block_to_json, usage_to_json
 from caliban_common.history import interrupted
 from caliban_common.message import Message
 from caliban_common.usage import Usage
 from caliban_sessions import stamp
-from caliban_sessions.entry import StoredMessage, entry_from_json
+from caliban_sessions.entry import StoredMessage, entry_from_json, entry_of, usage_of
 from caliban_sessions.record import (
     MessageRecord,
     NoteRecord,
@@ -33,25 +35,29 @@ class SessionLog:
     """The mutable state of one session. Adding a message costs the same however long the history is."""
 
     def __init__(self, *, name: str, id: str, created_at: datetime, blobs: Path) -> None:
-        self.name = name
-        self.blobs = blobs
+        self.name: str = name
+        self.blobs: Path = blobs
         self.id: str = id
         self.created_at: datetime = created_at
         self.updated_at: datetime = created_at
-        self.provider = ""
-        self.model = ""
-        self.workspace = ""
+        self.provider: str = ""
+        self.model: str = ""
+        self.workspace: str = ""
         self.prefix: Mapping[str, str] = {}
         self.usage: Usage = Usage()
         self.todos: tuple[Mapping[str, Any], ...] = ()
-        self.plan_mode = False
+        self.plan_mode: bool = False
         self.pending: tuple[str, ...] = ()
         self.forked_from: ForkOrigin | None = None
+        self.title: str = ""
+        self.labels: tuple[str, ...] = ()
+        self.spent: dict[str, Usage] = {}
         self.extra: dict[str, Any] = {}
         self.sequence: int = 0
         self.warnings: list[str] = []
         self.entries: list[StoredMessage] = []
         self._results: dict[str, list[Mapping[str, Any]]] = {}
+        self._finished: dict[str, str] = {}
         self._by_id: dict[str, StoredMessage] = {}
         self._by_object: dict[int, StoredMessage] = {}
 
@@ -61,15 +67,23 @@ class SessionLog:
         return self.entries[-1].id if self.entries else None
 
     def add(self, entry: StoredMessage) -> None:
-        """The history grows by `entry`."""
+        """The history grows by `entry`; one of results says when each of them came."""
         if entry.message.tool_results:
+            if self._finished and "finished" not in entry.raw:
+                ids = [result.tool_use_id for result in entry.message.tool_results]
+                finished = {id: self._finished[id] for id in ids if id in self._finished}
+                entry = replace(entry, raw={**entry.raw, **({"finished": finished} if finished else {})})
             self._results.clear()
+            self._finished = {}
         self.entries.append(entry)
         self._index(entry)
 
-    def add_result(self, result: Mapping[str, Any]) -> None:
-        """A call of the last message has this result, as JSON; the message with all results is to come."""
-        self._results.setdefault(str(result.get("tool_use_id")), []).append(result)
+    def add_result(self, result: Mapping[str, Any], at: str | None) -> None:
+        """A call of the last message has this result, as JSON, since `at`; the message of all is to come."""
+        id = str(result.get("tool_use_id"))
+        self._results.setdefault(id, []).append(result)
+        if at is not None:
+            self._finished[id] = at
 
     def holds(self, message: Message) -> bool:
         """Whether `message` says nothing but results that `add_result` has been given."""
@@ -91,12 +105,18 @@ class SessionLog:
         for call in last.message.tool_uses:
             results = known.get(call.id)
             content.append(results.pop(0) if results else block_to_json(interrupted(call.id)))
-        raw = {"id": f"{last.id}-results", "parent": last.id, "role": "user", "content": content}
+        raw: dict[str, Any] = {
+            "id": f"{last.id}-results",
+            "parent": last.id,
+            "role": "user",
+            "content": content,
+        }
         self.add(entry_from_json(raw, parent=last.id, fallback_id=last.id, blobs=self.blobs)[0])
 
     def swap(self, entries: Sequence[StoredMessage]) -> None:
         """`entries` are the whole history from now on."""
         self._results.clear()
+        self._finished = {}
         self.entries = list(entries)
         self._by_id, self._by_object = {}, {}
         for entry in self.entries:
@@ -124,12 +144,17 @@ class SessionLog:
         """A new session that begins with this one's history; what this one has spent stays with it."""
         made = SessionLog(name=name, id=id, created_at=created_at, blobs=blobs)
         made.provider, made.model, made.prefix = self.provider, self.model, self.prefix
-        made.workspace = self.workspace
+        made.workspace, made.title, made.labels = self.workspace, self.title, self.labels
         made.todos, made.plan_mode = self.todos, self.plan_mode
         made.extra = dict(self.extra)
         made.forked_from = ForkOrigin(session=self.name, id=self.id, entry=self.leaf)
         made.swap(self.entries)
         return made
+
+    def renamed(self, name: str, blobs: Path) -> None:
+        """It is called `name` from now on, and its images and documents are in `blobs`."""
+        self.name = name
+        self.blobs = blobs
 
     def note(self, facts: SessionFacts) -> None:
         """Take over what `facts` says."""
@@ -152,6 +177,19 @@ class SessionLog:
         self.updated_at = stamp.from_text(record.at) or self.updated_at
         return remarks
 
+    def take(self, state: SessionState, facts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Be what `state` is, but for its id where it has none; `facts` are what else is stored, by id."""
+        self.id = state.id or self.id
+        self.created_at, self.updated_at = state.created_at, state.updated_at
+        self.provider, self.model, self.workspace = state.provider, state.model, state.workspace
+        self.usage, self.spent = state.total_usage, dict(state.spent)
+        self.todos, self.plan_mode = state.todos, state.plan_mode
+        self.title, self.labels, self.forked_from = state.title, state.labels, state.forked_from
+        for message in state.messages:
+            entry = entry_of(message, parent=self.leaf, id=message.id, blobs=self.blobs)
+            known = facts.get(message.id)
+            self.add(entry if known is None else replace(entry, raw={**known, **entry.raw}))
+
     def state(self) -> SessionState:
         """The session at this moment, frozen."""
         return SessionState(
@@ -169,6 +207,9 @@ class SessionLog:
             plan_mode=self.plan_mode,
             pending=self.pending,
             forked_from=self.forked_from,
+            title=self.title,
+            labels=self.labels,
+            spent=dict(self.spent),
             warnings=tuple(self.warnings),
         )
 
@@ -181,29 +222,51 @@ class SessionLog:
                 self.note(record)
                 return []
             case MessageRecord():
-                entry, remarks = self._entry(record.message, f"m{record.seq}")
+                raw = {**record.message, **({"at": record.at} if record.at else {})}
+                entry, remarks = self._entry(raw, f"m{record.seq}")
                 if not entry.message.tool_results:
                     self.settle()
-                    entry, remarks = self._entry(record.message, f"m{record.seq}")
+                    entry, remarks = self._entry(raw, f"m{record.seq}")
+                if self.has(
+                    entry.id
+                ):  # a file without ids numbers its messages as a journal without them does
+                    entry, remarks = self._entry({**raw, "id": f"{entry.id}-{record.seq}"}, entry.id)
                 self.add(entry)
-                self._count(record.usage)
+                self.count(record.usage)
                 return remarks
             case ResultRecord():
-                self.add_result(record.result)
+                self.add_result(record.result, record.at)
                 return []
             case ReplaceRecord():
                 self.settle()
                 return self._replace(record)
             case NoteRecord():
                 self.note(record)
-                self._count(record.usage)
+                self.count(record.usage)
                 return []
             case _:
                 assert_never(record)
 
-    def _count(self, usage: Usage | None) -> None:
-        if usage is not None:
-            self.usage += usage
+    def count(self, usage: Usage | None) -> None:
+        """Tokens were spent: in all, by model, and for the last thing that the model said."""
+        if usage is None:
+            return
+        self.usage += usage
+        place = next((n for n in (-1, -2, -3) if n >= -len(self.entries) and self._is_reply(n)), None)
+        model = self.model if place is None else self.entries[place].message.model or self.model
+        name = f"{self.provider}/{model}"[:300]
+        self.spent[name] = self.spent.get(name, Usage()) + usage
+        if place is None:
+            return
+        entry = self.entries[place]
+        before = usage_of(entry.raw)
+        told = usage if before is None else before + usage
+        entry = replace(entry, raw={**entry.raw, "usage": usage_to_json(told)})
+        self.entries[place] = entry
+        self._index(entry)
+
+    def _is_reply(self, place: int) -> bool:
+        return self.entries[place].message.role == "assistant"
 
     def _replace(self, record: ReplaceRecord) -> list[str]:
         entries: list[StoredMessage] = []

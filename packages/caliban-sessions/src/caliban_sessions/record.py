@@ -19,6 +19,16 @@ Digest: TypeAlias = Annotated[str, Meta(max_length=300)]
 Prefix: TypeAlias = Annotated[Mapping[Digest, Digest], Meta(max_length=1000)]
 """What prompts begin with: a larger table is not ours."""
 
+MAX_TITLE_CHARS: Final = 200
+MAX_LABELS: Final = 20
+MAX_LABEL_CHARS: Final = 40
+Title: TypeAlias = Annotated[str, Meta(max_length=MAX_TITLE_CHARS)]
+Labels: TypeAlias = Annotated[
+    tuple[Annotated[str, Meta(min_length=1, max_length=MAX_LABEL_CHARS)], ...], Meta(max_length=MAX_LABELS)
+]
+Spent: TypeAlias = Annotated[Mapping[Digest, Usage], Meta(max_length=100)]
+"""Tokens by `provider/model`."""
+
 
 PendingCalls: TypeAlias = Annotated[tuple[Annotated[str, Meta(max_length=300)], ...], Meta(max_length=1000)]
 """Ids of calls of the last reply that wait for a person."""
@@ -34,6 +44,8 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
     plan_mode: bool | None = None
     todos: tuple[Mapping[str, Any], ...] | None = None
     pending: PendingCalls | None = None
+    title: Title | None = None
+    labels: Labels | None = None
 
 
 class SessionFile(SessionFacts, frozen=True, kw_only=True):
@@ -45,7 +57,9 @@ class SessionFile(SessionFacts, frozen=True, kw_only=True):
     updated_at: str | None = None
     forked_from: ForkOrigin | None = None
     total_usage: Usage | None = None
+    spent: Spent | None = None
     message_count: Count | None = None
+    turn_count: Count | None = None
     preview: str | None = None
     journal_seq: int | None = None
     messages: list[Any] | None = None

@@ -31,10 +31,11 @@ class SessionState(Struct, frozen=True, kw_only=True):
     `messages` is the live history, in order. The times are in UTC, to the millisecond. `todos` are plain data
     (`id`, `content`, `status`). `prefix` is what the last prompt began with, as short digests by part.
     `forked_from` names the session that this one was forked from, `workspace` the directory it was last used
-    in. Nothing in here carries authority: a file can be edited, so rules and addresses never come from a
-    session, nor a mode that allows more: `plan_mode` only forbids, and `pending` are ids of calls that wait
-    for a person. `warnings` name what was damaged on disk and what was done about it; they do not count when
-    two states are compared.
+    in. `title` is what a person called it, empty where nobody did; `labels` are theirs too. `spent` divides
+    `total_usage` by `provider/model`, as far as that was written down. Nothing in here carries authority: a
+    file can be edited, so rules and addresses never come from a session, nor a mode that allows more:
+    `plan_mode` only forbids, and `pending` are ids of calls that wait for a person. `warnings` name what was
+    damaged on disk and what was done about it; they do not count when two states are compared.
     """
 
     name: str
@@ -51,14 +52,19 @@ class SessionState(Struct, frozen=True, kw_only=True):
     plan_mode: bool = False
     pending: tuple[str, ...] = ()
     forked_from: ForkOrigin | None = None
+    title: str = ""
+    labels: tuple[str, ...] = ()
+    spent: Mapping[str, Usage] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
 
-class SessionHead(Struct, frozen=True, kw_only=True):
+class SessionHead(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a list of sessions shows, read from the ends of the files only.
 
     `message_count` is `None` when the file does not say it up front (a foreign or a damaged file, or a
     session that was never closed); of one that is open or was killed, counts are those of its last close.
+    `turn_count` counts the prompts. `problem` says what is wrong with the files, as far as their ends show
+    it; it is empty for those of a session.
     """
 
     name: str
@@ -68,7 +74,18 @@ class SessionHead(Struct, frozen=True, kw_only=True):
     model: str = ""
     workspace: str = ""
     total_usage: Usage = field(default_factory=Usage)
+    spent: Mapping[str, Usage] = field(default_factory=dict)
     message_count: int | None = None
+    turn_count: int | None = None
     forked_from: ForkOrigin | None = None
+    title: str = ""
+    labels: tuple[str, ...] = ()
     preview: str = ""
     size_bytes: int = 0
+    id: str = ""
+    problem: str = ""
+
+    @property
+    def shown_title(self) -> str:
+        """What a person called it, else how its first prompt begins."""
+        return self.title or self.preview

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from caliban_common.files import FileFailed, ensure_private_dir
 from caliban_sessions import stamp
-from caliban_sessions.errors import SessionExists, SessionNotFound, SessionWriteError
+from caliban_sessions.entry import StoredMessage
+from caliban_sessions.errors import SessionError, SessionExists, SessionNotFound, SessionWriteError
 from caliban_sessions.files import SessionFiles
-from caliban_sessions.head import read_head
 from caliban_sessions.lock import Lock
 from caliban_sessions.log import SessionLog
 from caliban_sessions.name import check_name, dated_name, is_name
 from caliban_sessions.state import SessionHead, SessionState
+from caliban_sessions.transcript import whole_entries
 from caliban_sessions.writer import SessionWriter
 
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
@@ -87,11 +90,7 @@ class SessionStore:
         files = SessionFiles(self.directory, check_name(name))
         lock = self._locked(files)
         try:
-            if files.exist():
-                raise SessionExists(
-                    f"there is a session {name!r} already in {self.directory}",
-                    hint="a fork needs a name that no session has",
-                )
+            self._refuse_taken(files, "a fork")
             files.remove_leftovers()
             ledger = origin.fork(
                 name=name, id=self._new_id(), created_at=stamp.cut(self._clock()), blobs=files.blobs
@@ -101,13 +100,121 @@ class SessionStore:
             return self._session(files, lock, ledger)
         except FileFailed as error:
             lock.release()
-            raise SessionWriteError(
-                f"session {source!r} cannot be forked: {error.message}",
-                hint="free some space, or keep sessions in another directory; nothing was changed",
-            ).with_remedy("session_space") from error
+            raise self._unwritable(f"session {source!r} cannot be forked", error) from error
         except BaseException:
             lock.release()
             raise
+
+    def create(self, state: SessionState, facts: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        """Write the session that `state` is, under its name, which no session may have; whole or not at all.
+
+        `facts` are members to store with the messages of these ids, beside those that messages have.
+
+        Raises `SessionExists`, `InvalidSessionName`, `SessionBusy`, `SessionWriteError`.
+        """
+        files = SessionFiles(self.directory, check_name(state.name))
+        lock = self._locked(files)
+        try:
+            self._refuse_taken(files, "the new session")
+            ledger = self._fresh(state.name)
+            ledger.take(state, facts or {})
+            files.save(ledger)
+        except FileFailed as error:
+            raise self._unwritable(f"session {state.name!r} cannot be written", error) from error
+        finally:
+            lock.release()
+
+    def rename(self, name: str, new: str) -> None:
+        """`name` is called `new` from now on, with its id and all that it has.
+
+        A process that is killed meanwhile leaves the old session or the new one whole, or both. Raises as
+        `fork` does, and `SessionBusy` for a session that is in use.
+        """
+        from caliban_sessions.removal import remove_files, write_copy
+
+        source = SessionFiles(self.directory, check_name(name))
+        target = SessionFiles(self.directory, check_name(new))
+        if not source.exist():
+            raise self._missing(name)
+        if name == new:
+            return
+        with self._holding(source), self._holding(target):
+            self._refuse_taken(target, "a session")
+            ledger = self._ledger(name)
+            ledger.renamed(new, target.blobs)
+            try:
+                write_copy(ledger, source, target)
+                remove_files(source)
+            except FileFailed as error:
+                raise self._unwritable(f"session {name!r} cannot be renamed", error) from error
+
+    def remove(self, name: str) -> int:
+        """Remove `name` and all that it has; how many bytes that was. What is damaged can be removed too.
+
+        Raises `InvalidSessionName`, `SessionNotFound`, `SessionBusy` for one that is in use, and
+        `SessionWriteError`.
+        """
+        files = SessionFiles(self.directory, check_name(name))
+        if not files.exist() and not self.has_leftovers(name):
+            raise self._missing(name)
+        with self._holding(files):
+            return self.remove_held(files)
+
+    def remove_held(self, files: SessionFiles) -> int:
+        """Remove the session whose `files` are `held`. Raises `SessionWriteError`."""
+        from caliban_sessions.removal import remove_files
+
+        try:
+            return remove_files(files)
+        except FileFailed as error:
+            raise self._unwritable(f"session {files.name!r} cannot be removed", error) from error
+
+    def has_leftovers(self, name: str) -> bool:
+        """Whether a removal of `name` was cut short: what is left belongs to no session."""
+        from caliban_sessions.removal import has_leftovers
+
+        return has_leftovers(SessionFiles(self.directory, check_name(name)))
+
+    def is_unfolded(self, name: str) -> bool:
+        """Whether `name` is open somewhere, or was when its process died: its journal is there."""
+        return SessionFiles(self.directory, check_name(name)).journal.exists()
+
+    @contextmanager
+    def held(self, name: str) -> Iterator[SessionFiles]:
+        """The files of `name` under its lock, for who changes them as a whole. Raises `SessionBusy`."""
+        files = SessionFiles(self.directory, check_name(name))
+        with self._holding(files):
+            yield files
+
+    def remove_unused(self, before: datetime, *, but: str | None = None) -> tuple[str, ...]:
+        """Remove every session that was not used since `before`; the names of those that are gone.
+
+        One that is in use, damaged or cannot be removed stays, and so does `but`.
+        """
+        gone: list[str] = []
+        for head in self.list():
+            if head.updated_at >= before or head.problem or head.name == but:
+                continue
+            try:
+                self.remove(head.name)
+            except SessionError:
+                continue
+            gone.append(head.name)
+        return tuple(gone)
+
+    def entries(self, name: str) -> tuple[SessionState, tuple[StoredMessage, ...]]:
+        """`name` as `load` reads it, and each message of it with what its file knows about it.
+
+        Where a summary has taken the place of messages that are still there, these are among them again.
+        Raises as `load` does.
+        """
+        files = SessionFiles(self.directory, check_name(name))
+        ledger = self._ledger(name)
+        whole = whole_entries(ledger.entries, files.archived(), ledger.leaf, ledger.blobs)
+        if whole is None:
+            return ledger.state(), tuple(ledger.entries)
+        leading = (entry for entry in ledger.entries if entry.message.role == "system")
+        return ledger.state(), (*leading, *whole)
 
     def load(self, name: str) -> SessionState:
         """`name` as it stands on disk, without its lock: also while another process writes to it.
@@ -121,10 +228,14 @@ class SessionStore:
         return is_name(name) and SessionFiles(self.directory, name).exist()
 
     def list(self) -> tuple[SessionHead, ...]:
-        """All sessions, the one updated last first. Reads a few KiB of each, and passes over what is none."""
-        heads = [read_head(SessionFiles(self.directory, name)) for name in self._names()]
-        listed = [head for head in heads if head is not None]
-        return tuple(sorted(listed, key=lambda head: (head.updated_at, head.name), reverse=True))
+        """All sessions, the one updated last first; a damaged one has a `problem`.
+
+        Reads a few KiB of each that has changed since the last list, and an index of the others.
+        """
+        from caliban_sessions.index import heads_in
+
+        heads = heads_in(self.directory)
+        return tuple(sorted(heads, key=lambda head: (head.updated_at, head.name), reverse=True))
 
     def latest(self) -> str | None:
         """The name of the session updated last, `None` when there is none."""
@@ -138,6 +249,27 @@ class SessionStore:
             name = dated_name(self._clock(), suffix)
             if not self.exists(name):
                 return name
+
+    def _refuse_taken(self, files: SessionFiles, what: str) -> None:
+        if files.exist():
+            raise SessionExists(
+                f"there is a session {files.name!r} already in {self.directory}",
+                hint=f"{what} needs a name that no session has",
+            )
+
+    def _unwritable(self, what: str, error: FileFailed) -> SessionWriteError:
+        return SessionWriteError(
+            f"{what}: {error.message}",
+            hint="free some space, or keep sessions in another directory; nothing was changed",
+        ).with_remedy("session_space")
+
+    @contextmanager
+    def _holding(self, files: SessionFiles) -> Iterator[None]:
+        lock = self._locked(files)
+        try:
+            yield
+        finally:
+            lock.release()
 
     def _ledger(self, name: str) -> SessionLog:
         files = SessionFiles(self.directory, check_name(name))
@@ -172,14 +304,6 @@ class SessionStore:
             created_at=stamp.cut(self._clock()),
             blobs=self.directory / name / "blobs",
         )
-
-    def _names(self) -> set[str]:
-        try:
-            files = [entry.name for entry in os.scandir(self.directory)]
-        except OSError:
-            return set()
-        stems = [name.rpartition(".") for name in files]
-        return {stem for stem, _, suffix in stems if suffix in ("json", "journal") and is_name(stem)}
 
     def _missing(self, name: str) -> SessionNotFound:
         return SessionNotFound(

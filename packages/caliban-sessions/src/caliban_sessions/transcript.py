@@ -14,6 +14,14 @@ from caliban_sessions.entry import StoredMessage, entry_from_json
 def whole_transcript(
     live: Iterable[StoredMessage], archive: bytes, leaf: str | None, blobs: Path
 ) -> tuple[Message, ...] | None:
+    """The messages of `whole_entries`."""
+    entries = whole_entries(live, archive, leaf, blobs)
+    return None if entries is None else tuple(entry.message for entry in entries)
+
+
+def whole_entries(
+    live: Iterable[StoredMessage], archive: bytes, leaf: str | None, blobs: Path
+) -> tuple[StoredMessage, ...] | None:
     """The messages from the first up to the one with the id `leaf`, each as it was when it was written first.
 
     `archive` holds what the history has lost, a line each; a damaged line is passed over. `blobs` is where
@@ -38,4 +46,4 @@ def whole_transcript(
         leaf = way[leaf].parent
     if leaf is not None and leaf not in way:
         return None
-    return tuple(entry.message for entry in reversed(way.values()) if entry.message.role != "system")
+    return tuple(entry for entry in reversed(way.values()) if entry.message.role != "system")

@@ -19,7 +19,7 @@ from caliban_sessions.files import SessionFiles
 from caliban_sessions.journal import Journal, line_of
 from caliban_sessions.lock import Lock
 from caliban_sessions.log import SessionLog
-from caliban_sessions.record import SessionFacts
+from caliban_sessions.record import MAX_LABEL_CHARS, MAX_LABELS, MAX_TITLE_CHARS, SessionFacts
 from caliban_sessions.state import SessionState
 from caliban_sessions.transcript import whole_transcript
 
@@ -76,14 +76,16 @@ class SessionWriter:
         """
         ledger = self._ledger
         id = message.id if message.id and not ledger.has(message.id) else self._new_id()
-        entry = entry_of(message, parent=ledger.leaf, id=id, blobs=ledger.blobs)
+        moment = stamp.cut(self._clock())
+        at = stamp.to_text(moment)
         is_told = ledger.holds(message)
-        ledger.add(entry)
-        record: dict[str, Any] = {"message": entry.raw}
+        ledger.add(entry_of(message, parent=ledger.leaf, id=id, blobs=ledger.blobs, at=at))
+        raw = ledger.entries[-1].raw
+        record: dict[str, Any] = {"message": {name: raw[name] for name in raw if name != "at"}}
         if usage is not None:
-            ledger.usage += usage
+            ledger.count(usage)
             record["usage"] = usage_to_json(usage)
-        self._write("message", record, durable=not is_told)
+        self._write("message", record, durable=not is_told, moment=moment)
 
     def keep_result(self, result: ToolResultBlock) -> None:
         """A call of the last message has this result; the message with all of them follows later.
@@ -91,8 +93,9 @@ class SessionWriter:
         Where the process is killed before it does, the next one finds the result. Raises `SessionWriteError`.
         """
         raw = without_data(block_to_json(result), self._ledger.blobs)
-        self._ledger.add_result(raw)
-        self._write("result", {"result": raw})
+        moment = stamp.cut(self._clock())
+        self._ledger.add_result(raw, stamp.to_text(moment))
+        self._write("result", {"result": raw}, moment=moment)
 
     def replace(self, messages: tuple[Message, ...]) -> None:
         """`messages` are the whole history from now on (compaction). Raises `SessionWriteError`.
@@ -124,7 +127,7 @@ class SessionWriter:
     def add_usage(self, usage: Usage) -> None:
         """Count tokens of a call that left no message. Raises `SessionWriteError`."""
         if usage != Usage():
-            self._ledger.usage += usage
+            self._ledger.count(usage)
             self._write("note", {"usage": usage_to_json(usage)}, durable=False)
 
     def note(
@@ -149,12 +152,20 @@ class SessionWriter:
             "todos": todos,
             "plan_mode": plan_mode,
         }
-        facts: dict[str, Any] = {
-            key: value for key, value in asked.items() if value not in (None, getattr(self._ledger, key))
-        }
-        if facts:
-            self._ledger.note(SessionFacts(**facts))
-            self._write("note", facts)
+        self._note(asked)
+
+    def describe(self, *, title: str | None = None, labels: tuple[str, ...] | None = None) -> None:
+        """Remember what a person calls it: a title of at most 200 characters, at most 20 labels of 40.
+
+        What is longer is cut. It does not count as use of the session. Raises `SessionWriteError`.
+        """
+        self._note(
+            {
+                "title": None if title is None else title[:MAX_TITLE_CHARS],
+                "labels": None if labels is None else _fitting(labels),
+            },
+            moment=self._ledger.updated_at,
+        )
 
     def note_pending(self, ids: tuple[str, ...]) -> None:
         """Remember which calls of the last reply wait for a person. Raises `SessionWriteError`."""
@@ -204,19 +215,30 @@ class SessionWriter:
             entries.append(entry)
         return entries
 
-    def _write(self, type: str, body: Mapping[str, Any], *, durable: bool = True) -> None:
+    def _note(self, asked: Mapping[str, Any], *, moment: datetime | None = None) -> None:
+        facts: dict[str, Any] = {
+            key: value for key, value in asked.items() if value not in (None, getattr(self._ledger, key))
+        }
+        if facts:
+            self._ledger.note(SessionFacts(**facts))
+            self._write("note", facts, moment=moment)
+
+    def _write(
+        self, type: str, body: Mapping[str, Any], *, durable: bool = True, moment: datetime | None = None
+    ) -> None:
+        moment = moment or stamp.cut(self._clock())
         lines = b""
         if not self._headed:
-            lines = self._record("session", self._header())
+            lines = self._record("session", self._header(), moment)
             self._headed = True
-        lines += self._record(type, body)
+        lines += self._record(type, body, moment)
         self._unfolded = True
         self._append(self._journal, lines, durable=durable)
 
-    def _record(self, type: str, body: Mapping[str, Any]) -> bytes:
+    def _record(self, type: str, body: Mapping[str, Any], moment: datetime) -> bytes:
         ledger = self._ledger
         ledger.sequence += 1
-        ledger.updated_at = stamp.cut(self._clock())
+        ledger.updated_at = moment
         return line_of({"seq": ledger.sequence, "type": type, "at": stamp.to_text(ledger.updated_at), **body})
 
     def _header(self) -> dict[str, Any]:
@@ -259,3 +281,7 @@ class SessionWriter:
             ) from error
         self._journal.close()
         files.retire_journal(keep=bool(self._ledger.warnings))
+
+
+def _fitting(labels: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(label[:MAX_LABEL_CHARS] for label in labels if label))[:MAX_LABELS]

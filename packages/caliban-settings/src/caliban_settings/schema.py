@@ -90,6 +90,12 @@ SCHEMA: Final[tuple[Key, ...]] = (
         form={"enum": ["low", "medium", "high", "xhigh", "max", "auto"]},
         doc="How hard to think.",
     ),
+    Key(
+        path="cleanup_period_days",
+        form={"type": "integer", "minimum": 1, "maximum": 100_000},
+        scopes=PERSON,
+        doc="Remove sessions that were not used for so many days, at the end of a run; unset: never.",
+    ),
     Key(path="max_turns", form=COUNT, guard="limit", default=50, doc="Turns of one run; 0 ends it at once."),
     Key(
         path="max_tokens",

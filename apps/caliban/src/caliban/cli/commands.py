@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from caliban.cli.flag import Flag, flag, positive, switch, words
 from caliban.cli.groups import GROUPS, shared
 from caliban.cli.perms import CALL_EXAMPLE, PERMS
+from caliban.cli.sessions import SESSIONS
 from caliban.cli.subcommand import Subcommand
 from caliban.cli.trust import TRUST
 
@@ -93,6 +94,7 @@ COMMANDS: Final = (
     ),
     PERMS,
     TRUST,
+    SESSIONS,
     Subcommand(
         "router",
         "which models a request would go to, in which order",
@@ -186,7 +188,6 @@ LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "plugin": "plugins are not part of this version",
         "respawn": "background agents are not part of this version",
         "rm": "background agents are not part of this version",
-        "sessions": "sessions are not listed in this version; --continue and --resume NAME go on with one",
         "settings": "settings are files; there is no command to change them in this version",
         "stop": "background agents are not part of this version",
     }

@@ -30,6 +30,7 @@ from caliban.compose.provider import close_provider
 from caliban.compose.remarks import say_all, say_planning, say_warnings, say_what_is_left_out
 from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import SavedSession, Sessions
+from caliban.compose.sessionstore import cleanup_days
 from caliban.compose.system import build_system, is_default
 from caliban.compose.toolnames import check_tool_names, unknown_of_agents
 from caliban.compose.tools import ToolInputs, build_tools
@@ -230,6 +231,17 @@ async def open_app(
             wiring=wiring,
             auto=_auto(options, workspace, plain, host, reporter) if classifies else None,
         )
+    _expire_sessions(options, settings, wiring, reporter)
+
+
+def _expire_sessions(options: Options, settings: Settings, wiring: Wiring, report: Report) -> None:
+    """Let go of old sessions, where somebody asked for that and this run is no replay."""
+    days = cleanup_days(settings)
+    if days is None or options.session.no_save or not wiring.logs:
+        return
+    from caliban.compose.retention import expire_sessions
+
+    expire_sessions(options.session, days, report)
 
 
 def _project(options: Options) -> tuple[Path, Project, Settings]:

@@ -10,10 +10,9 @@ from msgspec.structs import replace
 
 from caliban.cli.options import SessionOptions
 from caliban.compose.choice import SessionModel
+from caliban.compose.sessionstore import require_session, session_store
 from caliban.errors import MissingError
 from caliban_common.message import Message
-from caliban_common.near import did_you_mean
-from caliban_common.paths import data_dir, expand_user
 from caliban_drive.store import Store
 from caliban_sessions import (
     SessionCorrupt,
@@ -72,7 +71,7 @@ class Sessions(Struct, frozen=True, kw_only=True):
         options, saved = self.options, self.saved
         if options.no_save:
             return saved if saved.resumed and not options.fork_session else replace(saved, id=EPHEMERAL)
-        store = _store(options)
+        store = session_store(options)
         if options.fork_session:
             name = options.session or store.fresh_name()
             session = store.fork(saved.id, name)
@@ -100,7 +99,7 @@ def find_sessions(options: SessionOptions, workspace: Path) -> Sessions:
     `--continue` looks at the sessions of `workspace`. Raises `MissingError` when it is not there, and the
     store's errors.
     """
-    store, here = _store(options), str(workspace)
+    store, here = session_store(options), str(workspace)
     if options.session is not None:
         check_name(options.session)
     if options.continue_session:
@@ -116,12 +115,6 @@ def find_sessions(options: SessionOptions, workspace: Path) -> Sessions:
     if _is_below(store.directory, workspace):
         saved = replace(saved, warnings=(*saved.warnings, FOREIGN.format(saved.id)))
     return Sessions(options=options, workspace=here, saved=saved)
-
-
-def _store(options: SessionOptions) -> SessionStore:
-    if options.sessions_dir is not None:
-        return SessionStore(expand_user(options.sessions_dir).absolute())
-    return SessionStore(data_dir() / "sessions")
 
 
 def _is_below(directory: Path, workspace: Path) -> bool:
@@ -171,12 +164,7 @@ def _newest(store: SessionStore, workspace: str | None) -> SavedSession:
 
 def _existing(options: SessionOptions, store: SessionStore) -> str | None:
     if options.resume is not None:
-        if not store.exists(options.resume):
-            meant = did_you_mean(options.resume, (head.name for head in store.list()))
-            raise MissingError(
-                f"there is no session {options.resume!r} in {store.directory}",
-                hint=f"{meant} caliban --session {options.resume} begins one".strip(),
-            )
+        require_session(store, options.resume, f"caliban --session {options.resume} begins one")
         return options.resume
     if options.session is not None and store.exists(options.session):
         return options.session

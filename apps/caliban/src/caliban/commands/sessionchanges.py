@@ -1,0 +1,152 @@
+"""`caliban sessions rename`, `label`, `fork`, `rm` and `prune`: what changes sessions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from caliban.cli.invocation import Invocation
+from caliban.compose.project import build_settings
+from caliban.compose.sessionstore import cleanup_days, require_session, session_store
+from caliban.compose.workspace import build_workspace
+from caliban.errors import CommandRefused, UsageError
+from caliban.stdio import complain, write_out
+from caliban_common.text import clean, one_line, plural
+from caliban_sessions import SessionError, SessionStore, is_name
+
+MAX_DAYS = 100_000
+TITLE_CHARS, LABEL_CHARS, LABELS = 200, 40, 20
+NAMED = 20
+
+
+def rename_session(invocation: Invocation) -> int:
+    """Give a session another name, or a title, or both."""
+    values = invocation.values
+    name, new, title = values["name"], values["new"], values["title"]
+    if new is None and title is None:
+        raise UsageError("say what to call it: a new name, or --title TEXT")
+    store = _store_with(invocation, name)
+    if title is not None and len(title) > TITLE_CHARS:
+        raise UsageError(f"--title: at most {TITLE_CHARS} characters, not {len(title)}")
+    said: list[str] = []
+    if new is not None:
+        store.rename(name, new)
+        said.append(f"{name} is {new} now")
+    if title is not None:
+        with store.open(new or name, create=False) as session:
+            session.describe(title=one_line(title, max_chars=TITLE_CHARS))
+        said.append(f"{new or name} is shown as {one_line(title)!r}" if title.strip() else "it has no title")
+    return _say(said)
+
+
+def label_session(invocation: Invocation) -> int:
+    """Add labels, take some away, or show those there are."""
+    values = invocation.values
+    name, removed = values["name"], tuple(values["remove"] or ())
+    added = tuple(one_line(label, max_chars=LABEL_CHARS + 1) for label in values["labels"])
+    store = _store_with(invocation, name)
+    if not added and not removed:
+        return _say(store.load(name).labels or ["(no labels)"])
+    for label in added:
+        if not label or len(label) > LABEL_CHARS:
+            raise UsageError(f"a label has 1 to {LABEL_CHARS} characters; {label!r} does not")
+    with store.open(name, create=False) as session:
+        before = session.state.labels
+        for label in removed:
+            if label not in before:
+                complain(f"caliban: {name} has no label {one_line(label, max_chars=LABEL_CHARS)!r}\n")
+        after = tuple(dict.fromkeys(label for label in (*before, *added) if label not in removed))
+        if len(after) > LABELS:
+            raise UsageError(f"a session has at most {LABELS} labels", hint="--remove LABEL takes one away")
+        session.describe(labels=after)
+    return _say(after or ["(no labels)"])
+
+
+def fork_session(invocation: Invocation) -> int:
+    """Fork a session, and print the name of the fork."""
+    values = invocation.values
+    store = _store_with(invocation, values["name"])
+    new = values["new"] or store.fresh_name()
+    with store.fork(values["name"], new) as session:
+        for warning in session.state.warnings:
+            complain(f"caliban: {warning}\n")
+    return _say([new])
+
+
+def remove_sessions(invocation: Invocation) -> int:
+    """Remove those that are named; each that stays is named with the reason."""
+    values = invocation.values
+    store = session_store(invocation.options.session)
+    names = list(dict.fromkeys(values["names"]))
+    for name in names:
+        if not store.exists(name) and not (is_name(name) and store.has_leftovers(name)):
+            require_session(store, name)
+    if not _may(values["yes"], f"remove {', '.join(names)}? It cannot be undone.", "remove"):
+        return _say(["nothing was removed"]) or 1
+    code = 0
+    for name in names:
+        try:
+            store.remove(name)
+        except SessionError as error:
+            complain(f"caliban: {name} is not removed: {error.message}\n")
+            code = 1
+        else:
+            code = _say([f"removed {name}"]) or code
+    return code
+
+
+def prune_sessions(invocation: Invocation) -> int:
+    """Remove the sessions that nobody used for so long."""
+    values, options = invocation.values, invocation.options
+    days = values["days"]
+    if days is None:
+        days = cleanup_days(build_settings(options.settings, build_workspace(options.workspace.workspace)))
+    if days is None:
+        raise UsageError(
+            "say for how long: --days N", hint="the setting `cleanup_period_days` is not set: sessions stay"
+        )
+    store = session_store(options.session)
+    before = datetime.now(UTC) - timedelta(days=min(days, MAX_DAYS))
+    old = [head.name for head in store.list() if head.updated_at < before and not head.problem]
+    if not old:
+        return _say([f"every session was used in the last {plural(days, 'day')}"])
+    if values["dry_run"]:
+        return _say([*old, f"{plural(len(old), 'session')} would be removed"])
+    what = f"remove {_some(old)}, not used for {plural(days, 'day')}? It cannot be undone."
+    if not _may(values["yes"], what, "prune"):
+        return _say(["nothing was removed"]) or 1
+    gone = store.remove_unused(before)
+    for name in old:
+        if name not in gone:
+            complain(f"caliban: {name} stays: it is in use, or was used meanwhile, or cannot be removed\n")
+    return _say([f"removed {plural(len(gone), 'session')}: {_some(gone)}" if gone else "nothing was removed"])
+
+
+def _store_with(invocation: Invocation, name: str) -> SessionStore:
+    """The store, which has a session `name`. Raises `MissingError`."""
+    store = session_store(invocation.options.session)
+    require_session(store, name)
+    return store
+
+
+def _may(is_sure: bool, question: str, verb: str) -> bool:
+    """Whether a person agrees. Raises `CommandRefused` where nobody can be asked."""
+    if is_sure:
+        return True
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise CommandRefused(f"{verb}: nobody can be asked here", hint="--yes removes without asking")
+    complain(f"{question} [y/N] ")
+    try:
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+    except (OSError, ValueError):
+        return False
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+def _say(lines: Sequence[str]) -> int:
+    return write_out(clean("".join(f"{line}\n" for line in lines)).encode())
