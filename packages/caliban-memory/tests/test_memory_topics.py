@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caliban_common.filelock import try_lock
-from caliban_memory import MemoryFailed, Topic, TopicMissing, TopicRefused, Topics, project_slug
+from caliban_memory import MemoryFailed, Topic, TopicMissing, TopicRefused, Topics
 from caliban_memory import topics as module
 from caliban_memory.topics import check_slug, parse_topic, topic_text
 
@@ -197,15 +197,3 @@ def test_whoever_cannot_get_the_lock_is_told(tmp_path, monkeypatch):
         assert try_lock(holder.fileno())
         with pytest.raises(MemoryFailed, match="another process"):
             topics.write(NOTE)
-
-
-@pytest.mark.parametrize(
-    ("path", "slug"),
-    [("/Users/jf/dev/caliban", "Users-jf-dev-caliban"), ("/", ""), ("/a b/c", "a b-c")],
-)
-def test_the_directory_of_a_project_is_called_by_its_path(path, slug):
-    assert project_slug(Path(path)) == slug
-
-
-def test_a_long_path_still_makes_a_name_of_a_file():
-    assert len(project_slug(Path("/" + "ü/" * 300)).encode()) <= 200

@@ -49,7 +49,8 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     arguments, and the right ones (also `timeout`, in milliseconds, for `timeout_seconds`); `extras` are
     arguments that change nothing. `shows` are the arguments in the line that a person reads of a call, in
     place of the main one. The schema of a `deferred` tool may be held back until a search finds it (ADR
-    0038). What a tool says of itself opens nothing unless somebody vouches for it (ADR 0024).
+    0038). What a call says to a tool that `persists` is read by later sessions: it does not run in plan mode,
+    whatever its kind. What a tool says of itself opens nothing unless somebody vouches for it (ADR 0024).
     """
 
     name: str
@@ -65,6 +66,7 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     extras: tuple[str, ...] = ()
     shows: tuple[ShownArgument, ...] = ()
     deferred: bool = False
+    persists: bool = False
 
 
 Emit: TypeAlias = Callable[[ToolProgress | ChildEvent], Awaitable[None]]
@@ -183,3 +185,62 @@ class FilteredTools:
             self._all = tools
             self._kept = tuple(tool for tool in tools if self._keep(tool.spec))
         return self._kept
+
+
+class HeldTools:
+    """`source` without the tools called `names`, which can be called all the same, and are shown after that.
+
+    It has to be the outermost source of an agent: who calls what is not shown asks for `held_back`.
+    """
+
+    def __init__(self, source: ToolSource, names: Iterable[str]) -> None:
+        self._source = source
+        self._names = set(names)
+        self._seen: tuple[Tool, ...] | None = None
+        self._shown: tuple[Tool, ...] = ()
+        self._held: tuple[Tool, ...] = ()
+
+    def tools(self) -> tuple[Tool, ...]:
+        """Those that the model is shown; what was called stands behind all others."""
+        tools = self._source.tools()
+        if tools is not self._seen:
+            self._seen = tools
+            known = {tool.spec.name for tool in self._shown} & self._names
+            direct = tuple(tool for tool in tools if tool.spec.name not in self._names)
+            called = tuple(tool for tool in tools if tool.spec.name in known)
+            self._shown = (*direct, *called)
+            self._held = tuple(
+                _HeldTool(tool, self._show)
+                for tool in tools
+                if tool.spec.name in self._names and tool.spec.name not in known
+            )
+        return self._shown
+
+    def held_back(self) -> tuple[Tool, ...]:
+        """Those that it is not shown, and may call."""
+        self.tools()
+        return self._held
+
+    def _show(self, tool: Tool) -> None:
+        if tool not in self._shown:
+            self._shown = (*self._shown, tool)
+            self._held = tuple(held for held in self._held if held.spec.name != tool.spec.name)
+
+
+class _HeldTool:
+    """`tool`, which `show` is told of with its first call."""
+
+    def __init__(self, tool: Tool, show: Callable[[Tool], None]) -> None:
+        self._tool = tool
+        self._show = show
+
+    @property
+    def spec(self) -> ToolSpec:
+        return self._tool.spec
+
+    def conflict_key(self, args: Mapping[str, Any]) -> str | None:
+        return self._tool.conflict_key(args)
+
+    async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
+        self._show(self._tool)
+        return await self._tool.invoke(args, context)

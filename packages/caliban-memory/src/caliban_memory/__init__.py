@@ -9,7 +9,7 @@ from caliban_memory.markdown import Import, find_imports
 from caliban_memory.nested import NestedMemory
 from caliban_memory.operations import MemoryRow, edit_path, memory_rows
 from caliban_memory.render import render, told_paths
-from caliban_memory.topics import Topic, Topics, project_slug
+from caliban_memory.topics import Topic, Topics
 from caliban_memory.values import LeftOut, MemoryCaps, MemoryFile, MemoryOptions, MemorySet
 
 __all__ = [
@@ -33,7 +33,6 @@ __all__ = [
     "make_draft",
     "memory_rows",
     "project_root",
-    "project_slug",
     "render",
     "summary",
     "told_paths",

@@ -78,6 +78,7 @@ class MemoryLoader:
         self.root: Path = project_root(options.workspace)
         self.scope: ImportScope = ImportScope(MemoryReader(), options.approve)
         walks = (options.workspace, *options.additional)
+        walks = walks if options.of_project else ()
         found = [folder for start in walks for folder in (walk(start) if options.walks else (start,))]
         self.folders: tuple[Path, ...] = tuple(dict.fromkeys(found))
         self._excluded = PathPatterns(options.excludes, options.workspace)
@@ -135,7 +136,7 @@ class MemoryLoader:
         return ReadFence(roots=(self.root, *own))
 
     def _file(self, tier: Tier, path: Path, fence: ReadFence) -> Iterator[MemoryFile]:
-        if self.is_excluded(path):
+        if tier in ("project", "rule") and self.is_excluded(path):
             self.scope.leave_out(str(path), "the settings exclude it")
             return
         try:

@@ -48,12 +48,6 @@ class Topic(Struct, frozen=True, kw_only=True):
     session: str = ""
 
 
-def project_slug(workspace: Path) -> str:
-    """The name of a workspace among the directories of projects: its path with `-` between the parts."""
-    text = str(workspace).replace(":", "").replace("\\", "-").replace("/", "-").lstrip("-")
-    return text if len(text.encode()) <= 200 else text.encode()[-200:].decode("utf-8", "ignore").lstrip("-")
-
-
 def check_slug(name: str) -> str:
     """`name`, where a note can be called so. Raises `TopicRefused`."""
     if not name:

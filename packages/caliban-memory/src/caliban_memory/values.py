@@ -93,12 +93,13 @@ class MemoryOptions(Struct, frozen=True, kw_only=True):
 
     `workspace` is canonical: the walk goes from it up to the first directory with a `.git`, or to the root of
     the file system; without `walks` only its own CLAUDE.md counts. `config_dir` and `managed_dir` hold the
-    user's and the administrator's file, `auto_dir` the notes; `None` leaves a tier out. `excludes` are
-    patterns as in a .gitignore. `additional` directories have walks of their own, behind the first. What
-    lies outside is imported where `approve` says so.
+    user's and the administrator's file, `auto_dir` the notes; `None` leaves a tier out, and so does a false
+    `of_project` with the project's. `excludes` are patterns as in a .gitignore. `additional` directories have
+    walks of their own, behind the first. What lies outside is imported where `approve` says so.
     """
 
     workspace: Path
+    of_project: bool = True
     config_dir: Path | None = None
     managed_dir: Path | None = None
     auto_dir: Path | None = None

@@ -20,9 +20,12 @@ from caliban.compose.ahead import load_while_asked
 from caliban.compose.audit import build_log
 from caliban.compose.board import Board
 from caliban.compose.choice import ModelInputs, is_strict
+from caliban.compose.context import ContextInputs, ContextPiece, context_pieces
 from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.host import Host, this_host
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error, masked_notice
+from caliban.compose.memory import NoteRules, RunMemory, WatchedTools
+from caliban.compose.memoryplaces import memory_places
 from caliban.compose.permissions import Permissions, build_permissions
 from caliban.compose.provider import close_provider
 from caliban.compose.resolved import ResolvedModel
@@ -38,13 +41,14 @@ from caliban_agent_core.subagent.spec import agent_spec
 from caliban_common.hook import Hooks, SessionStart
 from caliban_common.mask import Masker
 from caliban_common.message import Message, TextBlock
-from caliban_common.tool import FilteredTools, FixedTools, ToolSource
+from caliban_common.tool import FilteredTools, FixedTools, HeldTools, ToolSource
 from caliban_drive.conversation import SessionParts
 from caliban_drive.notice import Notice, Report, Reporter, as_notice
 from caliban_drive.session import Session
 from caliban_provider.provider import make_ready
 from caliban_provider.request import nearest_effort
 from caliban_settings import Settings
+from caliban_tools_builtin.specs import NOTE_TOOLS
 
 if TYPE_CHECKING:
     from caliban_agent_core.ports import Approver
@@ -78,6 +82,7 @@ class App(Struct, frozen=True, kw_only=True):
     permissions: Permissions
     costs: RunCosts
     sessions: Sessions
+    memory: RunMemory
     reporter: Reporter
     masker: Masker
     strict_media: bool = True
@@ -99,7 +104,9 @@ class App(Struct, frozen=True, kw_only=True):
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
         limits = replace(limits, masker=self.masker, strict_media=self.strict_media)
         rules = self.permissions if approver is None else self.permissions.asking()
-        judges = build_judges(self.wiring.rules(rules), self.hooks, approver, self.permissions.log)
+        judged = NoteRules(self.wiring.rules(rules), self.memory)
+        judges = build_judges(judged, self.hooks, approver, self.permissions.log)
+        self.memory.begin(saved.messages, (tool.spec for tool in self.tools.tools()))
         limits, new_id = self.wiring.options(limits), self.wiring.new_id
         session = Session(
             build_agent(self.model, self._offered(judges), judges, limits, new_id=new_id),
@@ -127,21 +134,38 @@ class App(Struct, frozen=True, kw_only=True):
         """The tools of a session. What it finds of deferred ones is its own, and ends with it."""
         if not _calls_tools(self.model):
             return self.tools
-        active = self.active_tools()
+        active, held = self.active_tools(), self.held_tools()
         tools = with_agents(self.tools, self.agents, judges, self.options, self.settings, active)
         if active is None:
-            return tools
+            return HeldTools(tools, held) if held else tools
         from caliban.compose.deferred import hold_back
 
         return hold_back(tools, active)
 
     def active_tools(self) -> ActiveTools | None:
         """Where a session notes which deferred tools it is shown; `None` where none are held back."""
-        if not any(tool.spec.deferred for tool in self.tools.tools()):
+        held = self.held_tools()
+        if not any(tool.spec.deferred and tool.spec.name not in held for tool in self.tools.tools()):
             return None
         from caliban.compose.deferred import build_active
 
         return build_active(self.permissions, self.model, self.settings)
+
+    def held_tools(self) -> frozenset[str]:
+        """Those that are not shown before they are called: the tools for notes, while there are no notes."""
+        if self.memory.shows_notes:
+            return frozenset()
+        return frozenset(NOTE_TOOLS)
+
+    def context(self) -> tuple[ContextPiece, ...]:
+        """The pieces of the system prompt. Raises `MissingError`, `UsageError` for the file of a flag."""
+        inputs = ContextInputs(
+            options=self.options.system,
+            workspace=self.workspace,
+            memory=self.memory,
+            has_tools=bool(self.tools.tools()),
+        )
+        return context_pieces(inputs)
 
     def _start(self, saved: SavedSession) -> SessionStart:
         """What hooks are told of the session."""
@@ -160,7 +184,7 @@ class App(Struct, frozen=True, kw_only=True):
         resumed = any(message.role != "system" for message in session.messages)
         if resumed and not options.is_given and schema is None and not is_default(session.messages):
             return
-        message = build_system(options, self.workspace, has_tools=bool(self.tools.tools()))
+        message = build_system(self.context())
         session.set_system(message if schema is None else _with_instruction(message, schema))
 
 
@@ -187,6 +211,7 @@ async def open_app(
     kinds = agent_kinds(options, settings, workspace, reporter)
     permissions = _permissions(options, settings, workspace, sessions.saved, kinds, reporter)
     permissions.log = build_log(settings, host.masker, reporter) if wiring.logs else None
+    memory = RunMemory(memory_places(options, settings, workspace, host.environ), workspace, reporter)
     costs = _costs(options, settings, host)
     asked = _model_inputs(options, settings, host, workspace, sessions.saved)
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
@@ -201,7 +226,9 @@ async def open_app(
         tasks=tasks,
         report=reporter,
         media=lambda: limits_of(model, settings),
+        notes=memory.notes_dir,
     )
+    tools.board.announce(memory.news)
     async with _closing(model, permissions, host, reporter):
         await make_ready(model.provider)
         _say_what_is_left_out(options, settings, model, reporter)
@@ -210,12 +237,13 @@ async def open_app(
             workspace=workspace,
             settings=settings,
             model=model,
-            tools=wiring.tools(_usable(_offered(tools, kinds), model, reporter)),
-            agents=_agents(kinds, plain, tools, wiring),
+            tools=wiring.tools(WatchedTools(_usable(_offered(tools, kinds), model, reporter), memory)),
+            agents=_agents(kinds, plain, tools, wiring, memory),
             board=tools.board,
             permissions=permissions,
             costs=costs,
             sessions=sessions,
+            memory=memory,
             reporter=reporter,
             masker=host.masker,
             strict_media=is_strict(host.environ),
@@ -253,7 +281,11 @@ def _costs(options: Options, settings: Settings, host: Host) -> RunCosts:
 
 
 def _agents(
-    kinds: tuple[AgentDefinition, ...], model: ResolvedModel, inputs: ToolInputs, wiring: Wiring
+    kinds: tuple[AgentDefinition, ...],
+    model: ResolvedModel,
+    inputs: ToolInputs,
+    wiring: Wiring,
+    memory: RunMemory,
 ) -> AgentInputs:
     """What the sub-agents of the run have in common with it."""
     return AgentInputs(
@@ -262,6 +294,7 @@ def _agents(
         masker=inputs.host.masker,
         permissions=inputs.permissions,
         workspace=inputs.workspace,
+        memory=memory,
         wiring=wiring,
     )
 

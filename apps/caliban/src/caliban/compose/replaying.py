@@ -28,7 +28,7 @@ from caliban_agent_core.subagent.spec import NAME
 from caliban_agent_core.subagent.tool import AgentTool, ToolsWithAgents
 from caliban_agent_core.timing import Timing
 from caliban_agent_core.toolsearch.active import ActiveTools
-from caliban_common.tool import FixedTools, ToolSource
+from caliban_common.tool import FixedTools, HeldTools, ToolSource
 from caliban_common.typed import typed
 from caliban_drive.conversation import SessionParts
 from caliban_drive.notice import Report, Reporter, as_notice
@@ -100,6 +100,8 @@ def replayed_run(replay: Replay, reporter: Reporter, host: Host, other: OtherMod
         tools = ToolsWithAgents(tools, AgentTool(parts, spec=spec).called_with(active))
     if active is not None:
         tools = hold_back(tools, active)
+    elif scene.held:
+        tools = HeldTools(tools, scene.held)
     played = ReplayingProvider(replay)
     agent = Agent(
         played if other is None else _swapped(replay, other, played),
