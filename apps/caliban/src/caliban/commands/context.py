@@ -96,20 +96,20 @@ def context(invocation: Invocation) -> int:
 async def _look(options: Options) -> FirstRequest:
     options = replace(options, session=SessionOptions(no_save=True))
     wiring = Wiring(sessions=_no_sessions, resolve=_resolve, logs=False)
-    async with (
-        anyio.create_task_group() as tasks,
-        open_app(options, report, tasks=tasks, wiring=wiring) as app,
-    ):
-        session = app.session()
-        return FirstRequest(
-            provider=app.model.name,
-            model=app.model.model,
-            pieces=app.context(),
-            tools=tuple(tool.spec for tool in session.agent.tools.tools()),
-            memory=app.memory.found or MemorySet(),
-            window_tokens=app.model.provider.capabilities(app.model.model).prompt_tokens,
-            is_trusted=options.settings.trust_project,
-        )
+    async with anyio.create_task_group() as tasks:
+        async with open_app(options, report, tasks=tasks, wiring=wiring) as app:
+            session = app.session()
+            first = FirstRequest(
+                provider=app.model.name,
+                model=app.model.model,
+                pieces=app.context(),
+                tools=tuple(tool.spec for tool in session.agent.tools.tools()),
+                memory=app.memory.found or MemorySet(),
+                window_tokens=app.model.provider.capabilities(app.model.model).prompt_tokens,
+                is_trusted=options.settings.trust_project,
+            )
+        tasks.cancel_scope.cancel()
+    return first
 
 
 def _no_sessions(options: SessionOptions, workspace: Path) -> Sessions:
