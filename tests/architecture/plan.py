@@ -132,6 +132,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.faces.headless": "schemas and recordings are loaded where a flag asks for them",
     "caliban.compose.app": "what holds tools back, and what a model takes of images, where there are any",
     "caliban.compose.host": "what hides the process is loaded with the first program that it starts",
+    "caliban.compose.memory": "memory is loaded where a quick look finds some",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
     "caliban.compose.tools": "what reaches the network is loaded with the first call that does",
     "caliban.faces.prompt": "files are attached for prompts with an @ only",

@@ -6,6 +6,7 @@ Tools are structural: any object with these members is one, and nobody needs to 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from operator import is_
 from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
@@ -188,43 +189,40 @@ class FilteredTools:
 
 
 class HeldTools:
-    """`source` without the tools called `names`, which can be called all the same, and are shown after that.
+    """`source`, and `more` tools that can be called, and are shown behind all others once they were.
 
     It has to be the outermost source of an agent: who calls what is not shown asks for `held_back`.
     """
 
-    def __init__(self, source: ToolSource, names: Iterable[str]) -> None:
+    def __init__(self, source: ToolSource, more: Iterable[Tool]) -> None:
         self._source = source
-        self._names = set(names)
-        self._seen: tuple[Tool, ...] | None = None
+        self._called: tuple[Tool, ...] = ()
+        self._more: tuple[Tool, ...] = tuple(_HeldTool(tool, self._show) for tool in more)
+        self._before: tuple[tuple[Tool, ...], ...] = ()
         self._shown: tuple[Tool, ...] = ()
+        self._inner: tuple[Tool, ...] | None = None
         self._held: tuple[Tool, ...] = ()
 
     def tools(self) -> tuple[Tool, ...]:
-        """Those that the model is shown; what was called stands behind all others."""
-        tools = self._source.tools()
-        if tools is not self._seen:
-            self._seen = tools
-            known = {tool.spec.name for tool in self._shown} & self._names
-            direct = tuple(tool for tool in tools if tool.spec.name not in self._names)
-            called = tuple(tool for tool in tools if tool.spec.name in known)
-            self._shown = (*direct, *called)
-            self._held = tuple(
-                _HeldTool(tool, self._show)
-                for tool in tools
-                if tool.spec.name in self._names and tool.spec.name not in known
-            )
+        """Those that the model is shown."""
+        now = (self._source.tools(), self._called)
+        if len(self._before) != len(now) or not all(map(is_, self._before, now)):
+            self._before, self._shown = now, (*now[0], *now[1])
         return self._shown
 
     def held_back(self) -> tuple[Tool, ...]:
-        """Those that it is not shown, and may call."""
-        self.tools()
+        """Those that it is not shown, and may call; also those of the source."""
+        held_back = getattr(self._source, "held_back", tuple)
+        inner: tuple[Tool, ...] = held_back()
+        if inner is not self._inner:
+            self._inner, self._held = inner, (*inner, *self._more)
         return self._held
 
     def _show(self, tool: Tool) -> None:
-        if tool not in self._shown:
-            self._shown = (*self._shown, tool)
-            self._held = tuple(held for held in self._held if held.spec.name != tool.spec.name)
+        if tool not in self._called:
+            self._called = (*self._called, tool)
+            self._more = tuple(held for held in self._more if held.spec.name != tool.spec.name)
+            self._inner = None
 
 
 class _HeldTool:

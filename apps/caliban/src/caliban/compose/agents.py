@@ -24,10 +24,9 @@ from caliban_common.mask import Masker
 from caliban_common.near import did_you_mean
 from caliban_common.paths import config_dir, home
 from caliban_common.text import one_line
-from caliban_common.tool import FilteredTools, ToolSource
+from caliban_common.tool import ToolSource
 from caliban_drive.notice import Notice, Report
 from caliban_settings import Settings
-from caliban_tools_builtin.specs import NOTE_TOOLS
 
 if TYPE_CHECKING:
     from caliban_agent_core.toolsearch.active import ActiveTools
@@ -118,10 +117,9 @@ def with_agents(
         return tools
     limits = agent_options(options.model, options.workspace, settings, EPHEMERAL)
     wiring, memory = inputs.wiring, inputs.memory
-    shared = tools if memory.shows_notes else FilteredTools(tools, lambda spec: spec.name not in NOTE_TOOLS)
     parts = SubAgentParts(
         model_for=wiring.children(child_models(inputs.model, inputs.masker)),
-        tools=shared,
+        tools=tools,
         gate=judges.gate,
         hooks=judges.hooks,
         options=wiring.options(replace(limits, masker=inputs.masker)),

@@ -135,12 +135,14 @@ class App(Struct, frozen=True, kw_only=True):
         if not _calls_tools(self.model):
             return self.tools
         active, held = self.active_tools(), self.held_tools()
-        tools = with_agents(self.tools, self.agents, judges, self.options, self.settings, active)
-        if active is None:
-            return HeldTools(tools, held) if held else tools
-        from caliban.compose.deferred import hold_back
+        shown = FilteredTools(self.tools, lambda spec: spec.name not in held) if held else self.tools
+        tools = with_agents(shown, self.agents, judges, self.options, self.settings, active)
+        if active is not None:
+            from caliban.compose.deferred import hold_back
 
-        return hold_back(tools, active)
+            tools = hold_back(tools, active)
+        more = tuple(tool for tool in self.tools.tools() if tool.spec.name in held)
+        return HeldTools(tools, more) if more else tools
 
     def active_tools(self) -> ActiveTools | None:
         """Where a session notes which deferred tools it is shown; `None` where none are held back."""

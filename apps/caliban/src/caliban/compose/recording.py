@@ -119,7 +119,7 @@ def begin_tape(tape: Tape, app: App, session: Session, face: Mapping[str, Any]) 
             prefix=session.prefix,
             agents=agents,
             deferral=None if active is None else active.deferral,
-            held=tuple(sorted(app.held_tools())) if active is None else (),
+            held=tuple(sorted(app.held_tools())),
             has_summarizer=app.model.compactor is not None,
             face=face,
         ),
