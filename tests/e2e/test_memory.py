@@ -310,3 +310,24 @@ def test_the_file_to_edit_is_named_and_the_index_is_mended(cli):
     )
     assert "1 note" in cli.run("memory", "rebuild-index").out
     assert "[a](a.md)" in (notes(cli) / "MEMORY.md").read_text()
+
+
+def test_after_a_summary_what_was_told_below_is_told_again(cli):  # b139
+    put(cli.work / "CLAUDE.md", "RULE-77")
+    put(cli.work / "api" / "CLAUDE.md", "NESTED-2")
+    put(cli.work / "api" / "x.py", "x = 1\n")
+    words = "words and more words " * 200
+    cli.script(
+        call("Read", {"path": "api/x.py"}),
+        *(wire.exchange(wire.text(words)) for _ in range(8)),
+        wire.exchange(wire.text("What was: much.")),
+        DONE,
+    )
+    prompts = [json.dumps({"type": "user", "content": f"{n}. {words}"}) for n in range(8)]
+    lines = [*prompts, '{"type": "control", "subtype": "compact"}', '{"type": "user", "content": "STEP-9"}']
+    flags = ("-p", "--input-format", "stream-json", "--output-format", "stream-json")
+    done = cli.run(*flags, stdin="\n".join(lines).encode())
+    assert done.code == 0, done.err
+    text = said(cli)
+    assert "What was: much." in json.dumps(cli.bodies()[-1]) and f"0. {words}" not in text
+    assert text.count("NESTED-2") == 1 and "RULE-77" in system(cli) and "STEP-9" in text
