@@ -153,8 +153,8 @@ def test_a_project_cannot_say_where_notes_are_nor_raise_a_cap(cli):
     )
     done = cli.run("context", "--json")
     assert done.code == 0
-    warned = done.err + cli.run("memory").err
-    assert "/tmp/evil" not in cli.run("memory").out and warned is not None
+    assert "memory.auto_memory_directory" in done.err and "memory.cap_tokens_combined" in done.err
+    assert "/tmp/evil" not in cli.run("memory").out
 
 
 NOTE = {"name": "build", "description": "how to build", "type": "project", "body": "make all"}

@@ -299,7 +299,7 @@ def test_rules_without_paths_are_told_and_others_wait(repo):
     ("head", "reason"),
     [
         pytest.param("paths: " + "{a,b}" * 40, "a pattern stands for more than 256 others", id="s474"),
-        pytest.param("a: " + "[" * 1000 + "]" * 1000, "the front matter is nested", id="s764"),
+        pytest.param("a: " + "[" * 20 + "]" * 20, "the front matter is nested", id="s764"),
         pytest.param("paths:\n  a: b", "paths must be a list of patterns", id="a-table"),
         pytest.param("paths: [[a]]", "paths must be a list of patterns", id="lists-in-lists"),
     ],
