@@ -138,6 +138,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.faces.headless": "schemas and recordings are loaded where a flag asks for them",
     "caliban.compose.app": "what holds tools back, and what a model takes of images, where there are any",
     "caliban.compose.host": "what hides the process is loaded with the first program that it starts",
+    "caliban.compose.memory": "memory is loaded where a quick look finds some",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
     "caliban.compose.project": "trust is looked at where a project asks for something",
     "caliban.compose.supplied": "routes of a project are looked for where there is such a file",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from caliban_common import paths
-from caliban_common.paths import CACHE, CONFIG, DATA, PlatformDir, expand_user, place_dir
+from caliban_common.paths import CACHE, CONFIG, DATA, PlatformDir, expand_user, place_dir, project_slug
 
 HOME = Path("/home/ada")
 
@@ -63,3 +63,15 @@ def test_a_tilde_is_the_home_directory_only_where_it_stands_alone(
 
 def test_the_administrator_has_a_directory_of_their_own() -> None:
     assert paths.managed_settings_dir().is_absolute()
+
+
+@pytest.mark.parametrize(
+    ("path", "slug"),
+    [("/Users/jf/dev/caliban", "Users-jf-dev-caliban"), ("/", ""), ("/a b/c", "a b-c")],
+)
+def test_the_directory_of_a_project_is_called_by_its_path(path, slug):
+    assert project_slug(Path(path)) == slug
+
+
+def test_a_long_path_still_makes_a_name_of_a_file():
+    assert len(project_slug(Path("/" + "ü/" * 300)).encode()) <= 200

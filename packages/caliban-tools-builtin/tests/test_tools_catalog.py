@@ -12,6 +12,7 @@ from anyio.abc import TaskGroup
 import caliban_tools_builtin
 from caliban_common.tool import Tool
 from caliban_tools_builtin import ToolOptions, builtin_specs, builtin_tools
+from caliban_tools_builtin.session.ports import TopicStore
 from caliban_tools_builtin.web.ports import SearchService, WebClient
 
 
@@ -35,6 +36,7 @@ def test_the_tools_are_what_they_say(ws):
         tasks=tasks,
         web=lambda: cast(WebClient, object()),
         search=lambda: cast(SearchService, object()),
+        topics=cast(TopicStore, object()),
     )
     tools: tuple[Tool, ...] = builtin_tools(options)
     assert [(tool.spec.name, tool.spec.kind, tool.spec.main_argument) for tool in tools] == [
@@ -54,6 +56,8 @@ def test_the_tools_are_what_they_say(ws):
         ("EnterPlanMode", "session", None),
         ("ExitPlanMode", "session", "plan"),
         ("AskUser", "session", None),
+        ("ReadMemoryTopic", "read", "name"),
+        ("WriteMemoryTopic", "session", "name"),
     ]
     assert tuple(tool.spec for tool in tools) == builtin_specs()
     assert all(tool.spec is tool.spec and len(tool.spec.description) > 40 for tool in tools)

@@ -157,15 +157,17 @@ class Compaction(Struct, kw_only=True):
     def _reminded(
         self, before: tuple[Message, ...], after: tuple[Message, ...], target_tokens: int, new_id: NewId
     ) -> tuple[Message, ...]:
-        """`after`, and behind its summary what that lacks of the lists and files in `before`."""
-        from caliban_agent_core.compact.reminder import reminder
+        """`after`, and behind its summary what that lacks of lists, files and instructions in `before`."""
+        from caliban_agent_core.compact.reminder import lasting_updates, reminder
 
+        lead = lead_length(after)
+        kept = lasting_updates(before, after, room_tokens=target_tokens - tokens(after))
+        after = (*after[:lead], *kept, *after[lead:])
         room_tokens = min(target_tokens - tokens(after), (tokens(before) - tokens(after)) // 2)
         words = reminder(before, after, self.tools.take().specs, room_chars=room_tokens * CHARS_PER_TOKEN)
         note = user(words, id=new_id())
         if not words or tokens((note,)) > room_tokens:
             return after
-        lead = lead_length(after)
         return (*after[:lead], note, *after[lead:])
 
     def _compactor(self, new_id: NewId) -> Compactor:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_agent_core.answer import MAX_REPAIRS, OutputType, repair_prompt
+from caliban_agent_core.compact.summary import is_update
 from caliban_agent_core.compaction import Compaction
 from caliban_agent_core.dispatch import ToolBatch
 from caliban_agent_core.doom import STOP_AFTER, Repeats, advice, after_calls
@@ -286,7 +287,8 @@ class Loop(Struct, kw_only=True):
         """Take in what the user says at `boundary`; whether that was anything."""
         messages = await self.inputs.next(boundary) if self.inputs is not None else ()
         for message in messages:
-            await self.state.add(message, injected=is_background_result(message.text))
+            text = message.text
+            await self.state.add(message, injected=is_background_result(text) or is_update(text))
         return bool(messages)
 
     async def _awaits_results(self) -> bool:

@@ -106,6 +106,13 @@ def expand_user(text: str) -> Path:
     return Path(text)
 
 
+def project_slug(workspace: Path) -> str:
+    """The name of a workspace among the directories of projects: its path with `-` between the parts."""
+    text = str(workspace).replace(":", "").replace("\\", "-").replace("/", "-").lstrip("-")
+    data = text.encode("utf-8", "replace")
+    return text if len(data) <= 200 else data[-200:].decode("utf-8", "ignore").lstrip("-")
+
+
 def place_dir(place: PlatformDir, *, platform: str, environment: Mapping[str, str], home: Path) -> Path:
     """Where `place` is for a user of `platform` (a `sys.platform`) with that environment and home."""
     chosen = environment.get(place.xdg_variable, "")

@@ -6,6 +6,7 @@ Tools are structural: any object with these members is one, and nobody needs to 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from operator import is_
 from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
@@ -49,7 +50,8 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     arguments, and the right ones (also `timeout`, in milliseconds, for `timeout_seconds`); `extras` are
     arguments that change nothing. `shows` are the arguments in the line that a person reads of a call, in
     place of the main one. The schema of a `deferred` tool may be held back until a search finds it (ADR
-    0038). What a tool says of itself opens nothing unless somebody vouches for it (ADR 0024).
+    0038). What a call says to a tool that `persists` is read by later sessions: it does not run in plan mode,
+    whatever its kind. What a tool says of itself opens nothing unless somebody vouches for it (ADR 0024).
     """
 
     name: str
@@ -65,6 +67,7 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     extras: tuple[str, ...] = ()
     shows: tuple[ShownArgument, ...] = ()
     deferred: bool = False
+    persists: bool = False
 
 
 Emit: TypeAlias = Callable[[ToolProgress | ChildEvent], Awaitable[None]]
@@ -183,3 +186,59 @@ class FilteredTools:
             self._all = tools
             self._kept = tuple(tool for tool in tools if self._keep(tool.spec))
         return self._kept
+
+
+class HeldTools:
+    """`source`, and `more` tools that can be called, and are shown behind all others once they were.
+
+    It has to be the outermost source of an agent: who calls what is not shown asks for `held_back`.
+    """
+
+    def __init__(self, source: ToolSource, more: Iterable[Tool]) -> None:
+        self._source = source
+        self._called: tuple[Tool, ...] = ()
+        self._more: tuple[Tool, ...] = tuple(_HeldTool(tool, self._show) for tool in more)
+        self._before: tuple[tuple[Tool, ...], ...] = ()
+        self._shown: tuple[Tool, ...] = ()
+        self._inner: tuple[Tool, ...] | None = None
+        self._held: tuple[Tool, ...] = ()
+
+    def tools(self) -> tuple[Tool, ...]:
+        """Those that the model is shown."""
+        now = (self._source.tools(), self._called)
+        if len(self._before) != len(now) or not all(map(is_, self._before, now)):
+            self._before, self._shown = now, (*now[0], *now[1])
+        return self._shown
+
+    def held_back(self) -> tuple[Tool, ...]:
+        """Those that it is not shown, and may call; also those of the source."""
+        held_back = getattr(self._source, "held_back", tuple)
+        inner: tuple[Tool, ...] = held_back()
+        if inner is not self._inner:
+            self._inner, self._held = inner, (*inner, *self._more)
+        return self._held
+
+    def _show(self, tool: Tool) -> None:
+        if tool not in self._called:
+            self._called = (*self._called, tool)
+            self._more = tuple(held for held in self._more if held.spec.name != tool.spec.name)
+            self._inner = None
+
+
+class _HeldTool:
+    """`tool`, which `show` is told of with its first call."""
+
+    def __init__(self, tool: Tool, show: Callable[[Tool], None]) -> None:
+        self._tool = tool
+        self._show = show
+
+    @property
+    def spec(self) -> ToolSpec:
+        return self._tool.spec
+
+    def conflict_key(self, args: Mapping[str, Any]) -> str | None:
+        return self._tool.conflict_key(args)
+
+    async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
+        self._show(self._tool)
+        return await self._tool.invoke(args, context)

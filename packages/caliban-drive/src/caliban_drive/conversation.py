@@ -9,6 +9,7 @@ import anyio
 from msgspec import Struct
 
 from caliban_agent_core.agent import Agent
+from caliban_agent_core.compact.summary import is_update
 from caliban_agent_core.hooks import ask_hooks, context_message, hook_fired, prompt_denied
 from caliban_agent_core.prefix import PrefixWatch
 from caliban_agent_core.run import Run
@@ -16,7 +17,7 @@ from caliban_agent_core.tasks import background_news
 from caliban_agent_core.turn import waiting_calls
 from caliban_common.event import AgentEvent
 from caliban_common.hook import HookEvent, SessionEnd, SessionStart, UserPromptSubmit
-from caliban_common.message import Message, NewId, ToolUseBlock, new_id
+from caliban_common.message import Message, NewId, ToolUseBlock, new_id, user
 from caliban_common.stop import Stop
 from caliban_common.usage import Usage
 from caliban_drive.inputs import SteeringQueue
@@ -33,8 +34,8 @@ class SessionParts(Struct, frozen=True, kw_only=True):
 
     `start` is what hooks are told of it, `costs` who knows what was spent, `reporter` the road of its
     notices, `new_id` names the messages that it writes itself. `news` gives, once, lines for the model about
-    what goes on beside its turns. `pending` are the ids of calls of the last reply that an earlier process
-    left to a person.
+    what goes on beside its turns; one that begins as a context update is a message of its own. `pending` are
+    the ids of calls of the last reply that an earlier process left to a person.
     """
 
     start: SessionStart | None = None
@@ -117,7 +118,11 @@ class Conversation:
     def news(self) -> tuple[Message, ...]:
         """What the model has not been told yet of what goes on beside its turns."""
         lines = self.parts.news()
-        return (background_news(lines, id=self.parts.new_id()),) if lines else ()
+        if not lines:
+            return ()
+        told = tuple(line for line in lines if not is_update(line))
+        news = (background_news(told, id=self.parts.new_id()),) if told else ()
+        return (*news, *(user(line, id=self.parts.new_id()) for line in lines if is_update(line)))
 
     async def admit(self, prompt: Message) -> tuple[Message, ...] | Stop:
         """What enters the history for `prompt`: the hooks may add to it, or end it."""

@@ -69,7 +69,7 @@ def next_mode(mode: PermissionMode, *, may_bypass: bool) -> NextMode:
 
 def plan_refusal(tool: JudgedTool, *, can_ask: bool) -> str | None:
     """Why plan mode does not let the tool run, or `None`; `can_ask` is whether a tool presents plans."""
-    if tool.kind == "read" or tool.harmless:
+    if tool.kind == "read" or (tool.harmless and not tool.spec.persists):
         return None
     return (
         f"{tool.name} is not available in plan mode, which only reads; present the plan"

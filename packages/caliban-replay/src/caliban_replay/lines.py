@@ -46,7 +46,7 @@ class Scene(Tagged, frozen=True, kw_only=True, tag="scene"):
     """What a run begins with: all that its loop needs and no line brings.
 
     `options` are those of the agent, `face` what the face keeps for itself, `deferral` is how tools are held
-    back, if any are. Ids and jitter come of `seed`.
+    back, if any are; those called `held` are not shown before they are called. Ids and jitter come of `seed`.
     """
 
     session_id: str
@@ -60,6 +60,7 @@ class Scene(Tagged, frozen=True, kw_only=True, tag="scene"):
     prefix: Mapping[str, str] = field(default_factory=dict)
     agents: SubAgents | None = None
     deferral: Deferral | None = None
+    held: tuple[str, ...] = ()
     has_summarizer: bool = False
     face: Mapping[str, Any] = field(default_factory=dict)
 

@@ -58,7 +58,6 @@ class Key(Struct, frozen=True, kw_only=True):
 TEXT: Final[Form] = {"type": "string"}
 HOOKS: Final = "hooks are"
 SERVERS: Final = "MCP servers are"
-MEMORY: Final = "memory is"
 TERMINAL: Final = "the terminal interface is"
 FLAG: Final[Form] = {"type": "boolean"}
 TEXTS: Final[Form] = {"type": "array", "items": TEXT}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from caliban_tools_builtin.fence import Fence
     from caliban_tools_builtin.fs.tracker import ReadTracker
     from caliban_tools_builtin.search.engine import SearchEngine
-    from caliban_tools_builtin.session.ports import Asker, SessionBoard
+    from caliban_tools_builtin.session.ports import Asker, SessionBoard, TopicStore
     from caliban_tools_builtin.shell.background import BackgroundShells
     from caliban_tools_builtin.web.ports import SearchService, WebClient
 
@@ -44,10 +44,10 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     without an `asker` questions are declined. Commands in the background live in `tasks`; without it there
     are none, and `announce` is given, with the first of them, what tells of those that ended unseen, in lines
     that come once. `web` makes a client for each page, `search` says who searches. `media` says what the
-    model takes of images and PDFs at the moment. `permits` judges what a call leads to, such as a redirect,
-    as if it were a call of its own. `runs_outside` says whether a command that may run is one that a person
-    lets out of the sandbox that `runner` puts around it; `explained` is given what a failed command in it
-    printed, and says in a line for the model what the sandbox refused, or nothing.
+    model takes of images and PDFs at the moment. `topics` keeps notes for later sessions. `permits` judges
+    what a call leads to, such as a redirect, as if it were a call of its own. `runs_outside` says whether a
+    command that may run is one that a person lets out of the sandbox of `runner`; `explained` is given what
+    a failed command in it printed, and says in a line for the model what the sandbox refused.
     """
 
     workspace: Path
@@ -66,6 +66,7 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     web: Callable[[], WebClient] | None = None
     search: Callable[[], SearchService] | None = None
     media: Callable[[], MediaLimits] | None = None
+    topics: TopicStore | None = None
     permits: Callable[[ToolSpec, Mapping[str, Any]], bool] = lambda spec, args: True
     runs_outside: Callable[[ToolSpec, Mapping[str, Any]], bool] = lambda spec, args: False
     explained: Callable[[str], str] = lambda output: ""
@@ -199,6 +200,8 @@ class _Parts:
                 return self._watching_work(name)
             case "WebFetch" | "WebSearch":
                 return self._web_work(name)
+            case "ReadMemoryTopic" | "WriteMemoryTopic":
+                return self._note_work(name)
             case _:
                 return self._session_work(name)
 
@@ -256,3 +259,10 @@ class _Parts:
                 return AskUser(self._options.asker)
             case _:
                 raise KeyError(name)
+
+    def _note_work(self, name: str) -> _Work:
+        from caliban_tools_builtin.session.memory import ReadMemoryTopic, WriteMemoryTopic
+
+        topics = self._options.topics
+        assert topics is not None, "these tools are left out where there is none"
+        return ReadMemoryTopic(topics) if name == "ReadMemoryTopic" else WriteMemoryTopic(topics)

@@ -40,10 +40,12 @@ class ToolFacts(Struct, frozen=True, kw_only=True):
     repeat_key: RepeatKey | None = None
     ends_plan: bool = False
     lasts: bool = False
+    deferred: bool = False
+    persists: bool = False
     aliases: Mapping[str, str] = MappingProxyType({})
     extras: tuple[str, ...] = SAID
     shows: tuple[ShownArgument, ...] = ()
-    needs: Literal["", "board", "tasks", "web", "search"] = ""
+    needs: Literal["", "board", "tasks", "web", "search", "topics"] = ""
 
 
 def text(about: str) -> dict[str, Any]:

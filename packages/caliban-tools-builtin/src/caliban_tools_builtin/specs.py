@@ -31,7 +31,12 @@ NAMES = (
     "EnterPlanMode",
     "ExitPlanMode",
     "AskUser",
+    "ReadMemoryTopic",
+    "WriteMemoryTopic",
 )
+NOTE_TOOLS: Final = ("ReadMemoryTopic", "WriteMemoryTopic")
+"""Those that work on notes for later sessions."""
+
 _TEXTS = Path(__file__).with_name("text")
 _FACTS: Final[Mapping[str, ToolFacts]] = {**FILES, **SEARCHES, **SHELL, **WEB, **SESSION}
 
@@ -63,6 +68,8 @@ def _spec(name: str) -> ToolSpec:
         repeat_key=facts.repeat_key,
         ends_plan=facts.ends_plan,
         lasts=facts.lasts,
+        deferred=facts.deferred,
+        persists=facts.persists,
         aliases=facts.aliases,
         extras=facts.extras,
         shows=facts.shows,

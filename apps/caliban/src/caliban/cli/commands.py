@@ -19,6 +19,7 @@ PRINT: Final = ("-p", "--print")
 SAYS_PROMPT: Final = (*PRINT, "--prompt")
 SHELLS: Final = ("bash", "zsh", "fish")
 PURPOSES: Final = ("main_loop", "summarization", "fast_classifier", "sub_agent", "embedding", "other")
+VERBS: Final = ("list", "show", "path", "rm", "rebuild-index")
 
 _PLACE: Final = (
     shared("--workspace", help="default: here"),
@@ -91,6 +92,46 @@ COMMANDS: Final = (
         ),
         usage="[--deep]",
         description="Check what a run needs. Exit: 1 when a check fails.",
+    ),
+    Subcommand(
+        "context",
+        "what the first request of a run would hold, piece by piece, with tokens",
+        "caliban.commands.context:context",
+        flags=(
+            *_SCOPE,
+            *_MODEL,
+            *(shared(name) for name in ("--system", "--system-file", "--no-system", "--no-tools")),
+            switch("--json", help="one JSON object"),
+        ),
+        description="Show the pieces of the first request with their sources and estimated tokens (four "
+        "bytes make one): instructions, memory, tools, and what is left of the window. Nothing is sent, and "
+        "no key is needed.",
+    ),
+    Subcommand(
+        "memory",
+        "the files of instructions and the notes that a run is told",
+        "caliban.commands.memory:memory",
+        flags=(
+            flag("verb", nargs="?", choices=VERBS, default="list", metavar="VERB", help=", ".join(VERBS)),
+            flag("name", nargs="?", metavar="NAME", help="a note; with path also global, project or auto"),
+            *_SCOPE,
+        ),
+        usage="[list | show NAME | path NAME | rm NAME | rebuild-index]",
+        description="Look after memory: list the files and the notes, show a note, print the path of a file "
+        "to edit, remove a note, or make the index of notes anew.",
+    ),
+    Subcommand(
+        "init",
+        "a draft of CLAUDE.md, made from what lies in the project",
+        "caliban.commands.init:init",
+        flags=(
+            shared("--workspace", help="default: here"),
+            switch("--force", help="also where there is a CLAUDE.md, or an earlier draft to write over"),
+            switch("--show", help="print it and write nothing"),
+        ),
+        usage="[--show] [--force]",
+        description="Write CLAUDE.draft.md from README, build files and the instructions of other tools. "
+        "CLAUDE.md itself is never touched, and nothing of the project is run.",
     ),
     PERMS,
     TRUST,

@@ -169,7 +169,6 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "resume": "help",
         "update": "version",
         "upgrade": "version",
-        "init": "help",
     }
 )
 """A command of another tool -> ours that comes nearest."""

@@ -31,19 +31,6 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
             ),
             ("background agents are", ("DAEMON_RUNTIME_DIR", "KEEP_WORKTREES")),
             (
-                "memory is",
-                (
-                    "ADDITIONAL_DIRECTORIES_CLAUDE_MD",
-                    "APPROVE_IMPORTS",
-                    "AUTO_MEMORY_DIRECTORY",
-                    "CLAUDE_MD_EXCLUDES",
-                    "MEMORY_BUDGET_TOKENS",
-                    "MEMORY_CAP_TOKENS_AUTO",
-                    "MEMORY_CAP_TOKENS_CLAUDE_MD",
-                    "MEMORY_DIR",
-                ),
-            ),
-            (
                 "checkpoints are",
                 (
                     "CHECKPOINT_MAX_BYTES",
@@ -61,19 +48,27 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
 )
 """A variable of the guide -> the feature that it speaks of, with its verb."""
 
-IDLE_VARIABLES: Final = frozenset(
-    f"{PREFIX}{name}" for name in ("CHECKPOINT_DISABLED", "DISABLE_AUTO_MEMORY", "DISABLE_CLAUDE_MD_WALK")
-)
+IDLE_VARIABLES: Final = frozenset({f"{PREFIX}CHECKPOINT_DISABLED"})
 """Switches of the guide that ask for what is the case anyway."""
 
 INNER_VARIABLES: Final = frozenset(
     f"{PREFIX}{name}"
     for name in (
+        "ADDITIONAL_DIRECTORIES_CLAUDE_MD",
         "API_KEY_HELPER_TTL_MS",
+        "APPROVE_IMPORTS",
+        "AUTO_MEMORY_DIRECTORY",
         "AWS_AUTH_REFRESH",
+        "CLAUDE_MD_EXCLUDES",
+        "DISABLE_AUTO_MEMORY",
+        "DISABLE_CLAUDE_MD_WALK",
         "GCP_AUTH_REFRESH",
         "LOCAL_CONTEXT_TOKENS",
         "LOCAL_THREADS",
+        "MEMORY_BUDGET_TOKENS",
+        "MEMORY_CAP_TOKENS_AUTO",
+        "MEMORY_CAP_TOKENS_CLAUDE_MD",
+        "MEMORY_DIR",
         "PROJECT_DIR",
         "SHELL",
         "STRICT_ROUTING",

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import SystemOptions
 from caliban.compose.sessionstore import session_store
-from caliban.compose.system import build_system
+from caliban.compose.system import instructions
 from caliban.errors import CommandRefused, MissingError
 from caliban.stdio import complain, write_out
 from caliban_common.errors import DataError, FileFailed, NotRegularFile, TooLarge
 from caliban_common.files import read_regular
+from caliban_common.message import system
 from caliban_common.paths import expand_user
 from caliban_common.text import clean, plural
 from caliban_sessions import SessionState, check_name
@@ -64,5 +65,5 @@ def _with_system(state: SessionState) -> SessionState:
     """`state` with a system prompt of ours in front, which a run that goes on with it writes anew."""
     if state.messages and state.messages[0].role == "system":
         return state
-    message = build_system(SystemOptions(), Path(state.workspace or "."), has_tools=True)
-    return state if message is None else replace(state, messages=(message, *state.messages))
+    own = instructions(SystemOptions(), Path(state.workspace or "."), has_tools=True)
+    return state if own is None else replace(state, messages=(system(own[1]), *state.messages))

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from caliban.cli.options import Options, SettingsOptions
 from caliban.compose.agent import Judges, agent_options
 from caliban.compose.masked import MaskedProvider
+from caliban.compose.memory import RunMemory
 from caliban.compose.permissions import Permissions
 from caliban.compose.project import ALLOWED, Project
 from caliban.compose.resolved import ResolvedModel
@@ -41,6 +42,7 @@ class AgentInputs(Struct, frozen=True, kw_only=True):
     masker: Masker
     permissions: Permissions
     workspace: Path
+    memory: RunMemory
     wiring: Wiring = USUAL
 
 
@@ -117,7 +119,7 @@ def with_agents(
     if not inputs.definitions:
         return tools
     limits = agent_options(options.model, options.workspace, settings, EPHEMERAL)
-    wiring = inputs.wiring
+    wiring, memory = inputs.wiring, inputs.memory
     parts = SubAgentParts(
         model_for=wiring.children(child_models(inputs.model, inputs.masker)),
         tools=tools,
@@ -125,17 +127,18 @@ def with_agents(
         hooks=judges.hooks,
         options=wiring.options(replace(limits, masker=inputs.masker)),
         definitions=inputs.definitions,
-        **agent_limits(inputs.workspace, settings),
+        **agent_limits(inputs.workspace, settings, memory.agent_text()),
         new_id=wiring.new_id,
     )
     tool = AgentTool(parts).called_with(active)
     return ToolsWithAgents(tools, tool) if inputs.permissions.offers(tool.spec) else tools
 
 
-def agent_limits(workspace: Path, settings: Settings) -> dict[str, Any]:
-    """What sub-agents are told of their place, and how many there may be; see `SubAgentParts`."""
+def agent_limits(workspace: Path, settings: Settings, memory: str) -> dict[str, Any]:
+    """What sub-agents are told of their place and of memory, and how many there may be."""
+    place = f"Working directory: {workspace}"
     return {
-        "place": f"Working directory: {workspace}",
+        "place": f"{place}\n\n{memory}" if memory else place,
         "max_depth": settings.get("agents.max_depth", 1),
         "max_at_once": settings.get("agents.max_at_once", 8),
     }

@@ -11,23 +11,21 @@ from anyio.abc import TaskGroup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban.cli.formats import output_format
 from caliban.cli.options import Options
 from caliban.compose.agent import Judges, agent_options, build_agent, build_judges
-from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
+from caliban.compose.agents import AgentInputs, with_agents
 from caliban.compose.ahead import load_while_asked
-from caliban.compose.audit import build_log
 from caliban.compose.board import Board
-from caliban.compose.box import Box
-from caliban.compose.boxing import boxed
-from caliban.compose.choice import ModelInputs, is_strict
-from caliban.compose.costs import RunCosts, build_costs
+from caliban.compose.choice import is_strict
+from caliban.compose.context import ContextInputs, ContextPiece, context_pieces
+from caliban.compose.costs import RunCosts
 from caliban.compose.host import Host, this_host
-from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error, masked_notice
-from caliban.compose.permissions import Permissions, build_permissions
-from caliban.compose.project import Project, open_project
+from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error
+from caliban.compose.memory import NoteRules, RunMemory, WatchedTools
+from caliban.compose.opening import Opening, open_run
+from caliban.compose.permissions import Permissions
 from caliban.compose.provider import close_provider
-from caliban.compose.remarks import say_all, say_planning, say_warnings, say_what_is_left_out
+from caliban.compose.remarks import say_all, say_what_is_left_out
 from caliban.compose.resolved import ResolvedModel
 from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.sessionstore import cleanup_days
@@ -35,18 +33,16 @@ from caliban.compose.system import build_system, is_default
 from caliban.compose.toolnames import check_tool_names, unknown_of_agents
 from caliban.compose.tools import ToolInputs, build_tools
 from caliban.compose.wiring import USUAL, Wiring
-from caliban.compose.workspace import build_workspace
-from caliban_agent_core.subagent.definition import AgentDefinition
-from caliban_agent_core.subagent.spec import agent_spec
 from caliban_common.hook import Hooks, SessionStart
 from caliban_common.mask import Masker
 from caliban_common.message import Message, TextBlock
-from caliban_common.tool import FilteredTools, FixedTools, ToolSource
+from caliban_common.tool import FilteredTools, FixedTools, HeldTools, ToolSource
 from caliban_drive.conversation import SessionParts
 from caliban_drive.notice import Notice, Report, Reporter, as_notice
 from caliban_drive.session import Session
 from caliban_provider.provider import make_ready
 from caliban_settings import Settings
+from caliban_tools_builtin.specs import NOTE_TOOLS
 
 if TYPE_CHECKING:
     from caliban.compose.asking.rules import AutoMode
@@ -74,6 +70,7 @@ class App(Struct, frozen=True, kw_only=True):
     permissions: Permissions
     costs: RunCosts
     sessions: Sessions
+    memory: RunMemory
     reporter: Reporter
     masker: Masker
     strict_media: bool = True
@@ -95,8 +92,9 @@ class App(Struct, frozen=True, kw_only=True):
         shape = schema.native if schema is not None else None
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
         limits = replace(limits, masker=self.masker, strict_media=self.strict_media)
-        rules = self._rules(asks=approver is not None)
-        judges = build_judges(self.wiring.rules(rules), self.hooks, approver, self.permissions.log)
+        judged = NoteRules(self.wiring.rules(self._rules(asks=approver is not None)), self.memory)
+        judges = build_judges(judged, self.hooks, approver, self.permissions.log)
+        self.memory.begin(saved.messages, (tool.spec for tool in self.tools.tools()))
         limits, new_id = self.wiring.options(limits), self.wiring.new_id
         session = Session(
             build_agent(self.model, self._offered(judges), judges, limits, new_id=new_id),
@@ -133,21 +131,40 @@ class App(Struct, frozen=True, kw_only=True):
         """The tools of a session. What it finds of deferred ones is its own, and ends with it."""
         if not _calls_tools(self.model):
             return self.tools
-        active = self.active_tools()
-        tools = with_agents(self.tools, self.agents, judges, self.options, self.settings, active)
-        if active is None:
-            return tools
-        from caliban.compose.deferred import hold_back
+        active, held = self.active_tools(), self.held_tools()
+        shown = FilteredTools(self.tools, lambda spec: spec.name not in held) if held else self.tools
+        tools = with_agents(shown, self.agents, judges, self.options, self.settings, active)
+        if active is not None:
+            from caliban.compose.deferred import hold_back
 
-        return hold_back(tools, active)
+            tools = hold_back(tools, active)
+        more = tuple(tool for tool in self.tools.tools() if tool.spec.name in held)
+        return HeldTools(tools, more) if more else tools
 
     def active_tools(self) -> ActiveTools | None:
         """Where a session notes which deferred tools it is shown; `None` where none are held back."""
-        if not any(tool.spec.deferred for tool in self.tools.tools()):
+        held = self.held_tools()
+        if not any(tool.spec.deferred and tool.spec.name not in held for tool in self.tools.tools()):
             return None
         from caliban.compose.deferred import build_active
 
         return build_active(self.permissions, self.model, self.settings)
+
+    def held_tools(self) -> frozenset[str]:
+        """Those that are not shown before they are called: the tools for notes, while there are no notes."""
+        if self.memory.shows_notes:
+            return frozenset()
+        return frozenset(NOTE_TOOLS)
+
+    def context(self) -> tuple[ContextPiece, ...]:
+        """The pieces of the system prompt. Raises `MissingError`, `UsageError` for the file of a flag."""
+        inputs = ContextInputs(
+            options=self.options.system,
+            workspace=self.workspace,
+            memory=self.memory,
+            has_tools=bool(self.tools.tools()),
+        )
+        return context_pieces(inputs)
 
     def _start(self, saved: SavedSession) -> SessionStart:
         """What hooks are told of the session."""
@@ -166,7 +183,7 @@ class App(Struct, frozen=True, kw_only=True):
         resumed = any(message.role != "system" for message in session.messages)
         if resumed and not options.is_given and schema is None and not is_default(session.messages):
             return
-        message = build_system(options, self.workspace, has_tools=bool(self.tools.tools()))
+        message = build_system(self.context())
         session.set_system(message if schema is None else _with_instruction(message, schema))
 
 
@@ -184,52 +201,32 @@ async def open_app(
     The runner of `host`, usually this process, starts every program; what goes on beside the run lives in
     `tasks`. Raises the errors of flags, settings, sessions, rules and keys, before anything is sent.
     """
-    whole = host or this_host()
-    reporter = wiring.reporter(lambda notice: report(masked_notice(notice, whole.masker)))
-    workspace, project, settings = _project(options)
-    sessions = wiring.sessions(options.session, workspace)
-    say_warnings(options, settings, whole, sessions.saved, reporter)
-    kinds = agent_kinds(options, project, reporter)
-    box, host = boxed(options.workspace, settings, workspace, whole, reporter)
-    permissions = _permissions(options, project, workspace, sessions.saved, kinds, box)
-    say_planning(sessions.saved, permissions, reporter)
-    permissions.log = build_log(settings, host.masker, reporter) if wiring.logs else None
-    costs = _costs(options, settings, host)
-    classifies = permissions.mode == "auto" and not options.permissions.disable_auto_mode
-    asked = _model_inputs(options, project, host, workspace, sessions.saved, classifies)
+    opening = open_run(options, report, host or this_host(), wiring)
+    reporter, settings, permissions = opening.reporter, opening.settings, opening.permissions
+    asked, costs = opening.model_inputs(), opening.costs
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
-    model = _wired(plain, host, tasks, wiring)
-    tools = ToolInputs(
-        options=options,
-        settings=settings,
-        workspace=workspace,
-        permissions=permissions,
-        host=host,
-        box=box,
-        board=Board(permissions),
-        tasks=tasks,
-        report=reporter,
-        media=lambda: limits_of(model, settings),
-    )
-    async with _closing(model, permissions, tools, reporter), box.opened(reporter, tasks):
+    model = _wired(plain, opening.host, tasks, wiring)
+    tools = _tool_inputs(opening, model, tasks)
+    async with _closing(model, opening), opening.box.opened(reporter, tasks):
         await make_ready(model.provider)
         say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
-            workspace=workspace,
+            workspace=opening.workspace,
             settings=settings,
             model=model,
-            tools=wiring.tools(_usable(_offered(tools, kinds), model, reporter)),
-            agents=_agents(kinds, plain, tools, wiring),
+            tools=wiring.tools(_usable(_offered(tools, opening), model, reporter)),
+            agents=_agents(opening, plain, wiring),
             board=tools.board,
             permissions=permissions,
             costs=costs,
-            sessions=sessions,
+            sessions=opening.sessions,
+            memory=opening.memory,
             reporter=reporter,
-            masker=host.masker,
-            strict_media=is_strict(host.environ),
+            masker=opening.host.masker,
+            strict_media=is_strict(opening.host.environ),
             wiring=wiring,
-            auto=_auto(options, workspace, plain, host, reporter) if classifies else None,
+            auto=_auto(opening, plain) if opening.classifies else None,
         )
     _expire_sessions(options, settings, wiring, reporter)
 
@@ -244,56 +241,60 @@ def _expire_sessions(options: Options, settings: Settings, wiring: Wiring, repor
     expire_sessions(options.session, days, report)
 
 
-def _project(options: Options) -> tuple[Path, Project, Settings]:
-    """Where the run is, what the project supplies there, and the settings that count."""
-    workspace = build_workspace(options.workspace.workspace)
-    project = open_project(options.settings, workspace)
-    return workspace, project, project.settings
-
-
-def _auto(options: Options, workspace: Path, model: ResolvedModel, host: Host, report: Report) -> AutoMode:
+def _auto(opening: Opening, model: ResolvedModel) -> AutoMode:
     """The auto mode of the run; its model is told no secret. Raises `ConfigError`."""
     from caliban.compose.asking.classifier import Classifier
     from caliban.compose.asking.lists import read_auto_lists
     from caliban.compose.asking.rules import AutoMode
 
-    lists = read_auto_lists(options.settings, workspace, report)
+    lists = read_auto_lists(opening.options.settings, opening.workspace, opening.reporter)
     judge = model if model.classifier is None else model.classifier()
-    provider = MaskedProvider(judge.provider, host.masker)
-    return AutoMode(lists, Classifier(provider=provider, model=judge.model), report)
+    provider = MaskedProvider(judge.provider, opening.host.masker)
+    return AutoMode(lists, Classifier(provider=provider, model=judge.model), opening.reporter)
 
 
 @asynccontextmanager
-async def _closing(
-    model: ResolvedModel, permissions: Permissions, inputs: ToolInputs, report: Report
-) -> AsyncIterator[None]:
+async def _closing(model: ResolvedModel, opening: Opening) -> AsyncIterator[None]:
     """Close what a run has opened; no error that leaves it holds a secret."""
     try:
         yield
     except Exception as error:
-        mask_error(error, inputs.host.masker)
+        mask_error(error, opening.host.masker)
         raise
     finally:
-        await close_provider(model.provider, report)
-        await permissions.close()
+        await close_provider(model.provider, opening.reporter)
+        await opening.permissions.close()
 
 
-def _costs(options: Options, settings: Settings, host: Host) -> RunCosts:
-    shows_costs = output_format(options.output.output_format).is_data or not options.output.quiet
-    return build_costs(options.model.max_budget_usd, settings, host.environ, are_shown=shows_costs)
-
-
-def _agents(
-    kinds: tuple[AgentDefinition, ...], model: ResolvedModel, inputs: ToolInputs, wiring: Wiring
-) -> AgentInputs:
+def _agents(opening: Opening, model: ResolvedModel, wiring: Wiring) -> AgentInputs:
     """What the sub-agents of the run have in common with it."""
     return AgentInputs(
-        definitions=kinds,
+        definitions=opening.kinds,
         model=model,
-        masker=inputs.host.masker,
-        permissions=inputs.permissions,
-        workspace=inputs.workspace,
+        masker=opening.host.masker,
+        permissions=opening.permissions,
+        workspace=opening.workspace,
+        memory=opening.memory,
         wiring=wiring,
+    )
+
+
+def _tool_inputs(opening: Opening, model: ResolvedModel, tasks: TaskGroup | None) -> ToolInputs:
+    """What tools are made of; what is told beside the turns of a run comes by their board."""
+    board = Board(opening.permissions)
+    board.announce(opening.memory.news)
+    return ToolInputs(
+        options=opening.options,
+        settings=opening.settings,
+        workspace=opening.workspace,
+        permissions=opening.permissions,
+        host=opening.host,
+        box=opening.box,
+        board=board,
+        tasks=tasks,
+        report=opening.reporter,
+        media=lambda: limits_of(model, opening.settings),
+        notes=opening.memory.notes_dir,
     )
 
 
@@ -310,50 +311,13 @@ def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:
     return media_limits(model, settings)
 
 
-def _model_inputs(
-    options: Options, project: Project, host: Host, workspace: Path, saved: SavedSession, classifies: bool
-) -> ModelInputs:
-    return ModelInputs(
-        options=options.model,
-        settings=project.settings,
-        host=host,
-        workspace=workspace,
-        sources=options.settings,
-        project=project,
-        session=saved.model_before,
-        classifies=classifies,
-    )
-
-
-def _permissions(
-    options: Options,
-    project: Project,
-    workspace: Path,
-    saved: SavedSession,
-    kinds: tuple[AgentDefinition, ...],
-    box: Box,
-) -> Permissions:
-    """The rules of the run; a session left in plan mode goes on in it, unless a flag names another."""
-    asked = options.permissions
-    if saved.plan_mode and asked.permission_mode is None and not asked.no_permissions:
-        asked = replace(asked, permission_mode="plan")
-    return build_permissions(
-        asked,
-        project.settings,
-        workspace,
-        trusted=project.trust.counts,
-        vouched=(agent_spec(kinds),),
-        box=box,
-    )
-
-
-def _offered(inputs: ToolInputs, kinds: tuple[AgentDefinition, ...]) -> ToolSource:
+def _offered(inputs: ToolInputs, opening: Opening) -> ToolSource:
     """The tools that rules do not deny altogether; a rule that names none is told of."""
     installed = build_tools(inputs)
     names = {tool.spec.name for tool in installed.tools()}
     rules = check_tool_names(inputs.options.permissions, inputs.settings, names)
-    say_all((*rules, *unknown_of_agents(kinds, names)), "unknown_tool", inputs.report)
-    return FilteredTools(installed, inputs.permissions.offers)
+    say_all((*rules, *unknown_of_agents(opening.kinds, names)), "unknown_tool", inputs.report)
+    return WatchedTools(FilteredTools(installed, inputs.permissions.offers), opening.memory)
 
 
 def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:

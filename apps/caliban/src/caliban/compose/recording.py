@@ -101,7 +101,10 @@ def begin_tape(tape: Tape, app: App, session: Session, face: Mapping[str, Any]) 
     specs = tuple(tool.spec for tool in offered)
     agents = None
     if any(spec.name == NAME for spec in specs):
-        agents = SubAgents(definitions=app.agents.definitions, **agent_limits(app.workspace, app.settings))
+        agents = SubAgents(
+            definitions=app.agents.definitions,
+            **agent_limits(app.workspace, app.settings, app.memory.agent_text()),
+        )
     active = app.active_tools()
     tape.begin(
         Scene(
@@ -116,6 +119,7 @@ def begin_tape(tape: Tape, app: App, session: Session, face: Mapping[str, Any]) 
             prefix=session.prefix,
             agents=agents,
             deferral=None if active is None else active.deferral,
+            held=tuple(sorted(app.held_tools())),
             has_summarizer=app.model.compactor is not None,
             face=face,
         ),

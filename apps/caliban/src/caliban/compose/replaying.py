@@ -28,7 +28,7 @@ from caliban_agent_core.subagent.spec import NAME
 from caliban_agent_core.subagent.tool import AgentTool, ToolsWithAgents
 from caliban_agent_core.timing import Timing
 from caliban_agent_core.toolsearch.active import ActiveTools
-from caliban_common.tool import FixedTools, ToolSource
+from caliban_common.tool import FixedTools, HeldTools, ToolSource
 from caliban_common.typed import typed
 from caliban_drive.conversation import SessionParts
 from caliban_drive.notice import Report, Reporter, as_notice
@@ -81,8 +81,9 @@ def replayed_run(replay: Replay, reporter: Reporter, host: Host, other: OtherMod
     options = _options(scene.options, replay, live=other is not None)
     options = replace(options, masker=host.masker)
     tools: ToolSource = FixedTools(
-        replaying_tools((spec for spec in scene.tools if spec.name != NAME), replay)
+        replaying_tools((spec for spec in scene.tools if spec.name not in (NAME, *scene.held)), replay)
     )
+    held = tuple(replaying_tools((spec for spec in scene.tools if spec.name in scene.held), replay))
     active = None if scene.deferral is None else ActiveTools(scene.deferral)
     if scene.agents is not None:
         agents = scene.agents
@@ -101,6 +102,8 @@ def replayed_run(replay: Replay, reporter: Reporter, host: Host, other: OtherMod
         tools = ToolsWithAgents(tools, AgentTool(parts, spec=spec).called_with(active))
     if active is not None:
         tools = hold_back(tools, active)
+    if held:
+        tools = HeldTools(tools, held)
     played = ReplayingProvider(replay)
     agent = Agent(
         played if other is None else _swapped(replay, other, played),

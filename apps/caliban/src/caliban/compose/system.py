@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from caliban.cli.options import SystemOptions
 from caliban.errors import MissingError, UsageError
@@ -11,6 +12,9 @@ from caliban_common.decoding import decode_text
 from caliban_common.errors import CalibanError, DataError
 from caliban_common.files import read_regular
 from caliban_common.message import Message, system
+
+if TYPE_CHECKING:
+    from caliban.compose.context import ContextPiece
 
 MAX_BYTES = 1 << 20
 PLAIN = "You are a helpful assistant. Answer briefly and plainly."
@@ -30,14 +34,24 @@ How to work:
 - Write for a terminal: short, without decoration. When the work is done, say what was done and stop."""
 """Names no tool: each describes itself, and one that comes late must not cost the cached prefix (0019)."""
 OWN_BEGINNINGS = (PLAIN, WITH_TOOLS.split("\n", 1)[0])
+PIECES = ("<managed-claude-md ", "<global-claude-md ", "<project-", "<auto-memory-index ", "<output-style ")
+"""How pieces begin that stand before our own instructions."""
 
 
-def build_system(options: SystemOptions, workspace: Path, *, has_tools: bool) -> Message | None:
-    """The system message, or `None` for `--no-system`. Raises `MissingError`, `UsageError` for a file."""
+def build_system(pieces: Sequence[ContextPiece]) -> Message | None:
+    """The system message of the `pieces` of a context; `None` where there are none."""
+    return system("\n\n".join(piece.text for piece in pieces)) if pieces else None
+
+
+def instructions(options: SystemOptions, workspace: Path, *, has_tools: bool) -> tuple[str, str] | None:
+    """What the program tells the model, or a flag in its place, with where that is from.
+
+    `None` for `--no-system`. Raises `MissingError`, `UsageError` for a file.
+    """
     if options.no_system:
         return None
     if options.system is not None:
-        return system(options.system)
+        return "--system", options.system
     if options.system_file is not None:
         try:
             text = decode_text(read_regular(Path(options.system_file), max_bytes=MAX_BYTES))
@@ -45,8 +59,8 @@ def build_system(options: SystemOptions, workspace: Path, *, has_tools: bool) ->
             raise UsageError(f"--system-file: {error.message}", hint=error.hint) from error
         except CalibanError as error:
             raise MissingError(f"--system-file: {error.message}") from error
-        return system(text)
-    return system(WITH_TOOLS.format(workspace=workspace) if has_tools else PLAIN)
+        return f"--system-file {options.system_file}", text
+    return "caliban", WITH_TOOLS.format(workspace=workspace) if has_tools else PLAIN
 
 
 def is_default(messages: Sequence[Message]) -> bool:
@@ -56,4 +70,11 @@ def is_default(messages: Sequence[Message]) -> bool:
     changed.
     """
     first = messages[0] if messages else None
-    return first is not None and first.role == "system" and first.text.startswith(OWN_BEGINNINGS)
+    return first is not None and first.role == "system" and _is_own(first.text)
+
+
+def _is_own(text: str) -> bool:
+    """Whether our own instructions stand at the beginning, or behind the pieces of a context."""
+    if text.startswith(OWN_BEGINNINGS):
+        return True
+    return text.startswith(PIECES) and any(f">\n\n{words}" in text for words in OWN_BEGINNINGS)

@@ -16,15 +16,41 @@ from caliban.compose.host import Host
 from caliban.compose.permissions import Permissions, roots_of
 from caliban_agent_core.registry import installed_tools
 from caliban_agent_core.subagent.spec import NAME
+from caliban_common.lazy import cached_property
+from caliban_common.mask import Masker
 from caliban_common.tool import FixedTools, Tool, ToolSpec
 from caliban_drive.notice import Notice, Report
 from caliban_settings import Settings
 from caliban_tools_builtin import ToolOptions, builtin_tools
 
 if TYPE_CHECKING:
+    from caliban.compose.notes import Notes
     from caliban_images import MediaLimits
     from caliban_provider.http import HttpClient
+    from caliban_tools_builtin.session.ports import TopicNote
     from caliban_tools_builtin.web.ports import SearchService
+
+
+class LazyNotes:
+    """Notes in one directory: what reads and writes them is loaded with the first call."""
+
+    def __init__(self, directory: Path, masker: Masker) -> None:
+        self._directory = directory
+        self._masker = masker
+
+    @cached_property
+    def _notes(self) -> Notes:
+        from caliban.compose.notes import Notes
+
+        return Notes(self._directory, self._masker)
+
+    def read(self, name: str) -> TopicNote:
+        """See `TopicStore`."""
+        return self._notes.read(name)
+
+    def write(self, note: TopicNote, *, session: str) -> bool:
+        """See `TopicStore`."""
+        return self._notes.write(note, session=session)
 
 
 class ToolInputs(Struct, frozen=True, kw_only=True):
@@ -40,6 +66,7 @@ class ToolInputs(Struct, frozen=True, kw_only=True):
     tasks: TaskGroup | None
     report: Report
     media: Callable[[], MediaLimits]
+    notes: Path | None = None
 
 
 def build_tools(inputs: ToolInputs) -> FixedTools:
@@ -71,6 +98,7 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             runs_outside=inputs.permissions.runs_outside if inputs.box.unsandboxed else _never,
             explained=inputs.box.explained(inputs.report),
             media=inputs.media,
+            topics=None if inputs.notes is None else LazyNotes(inputs.notes, host.masker),
         )
     )
     if not options.settings.bare:

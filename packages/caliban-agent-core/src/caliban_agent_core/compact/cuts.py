@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from caliban_agent_core.compact.summary import is_reminder
+from caliban_agent_core.compact.summary import is_reminder, is_update
 from caliban_agent_core.nudge import is_nudge
 from caliban_agent_core.recovery import MARK
 from caliban_agent_core.tasks import is_background_result
@@ -38,7 +38,8 @@ def is_request(message: Message) -> bool:
     if message.role != "user" or message.tool_results:
         return False
     text = message.text
-    return not (text.startswith(MARK) or is_nudge(text) or is_background_result(text) or is_reminder(text))
+    ours = (is_nudge, is_background_result, is_reminder, is_update)
+    return not (text.startswith(MARK) or any(said(text) for said in ours))
 
 
 def requests(messages: Sequence[Message]) -> tuple[int, ...]:

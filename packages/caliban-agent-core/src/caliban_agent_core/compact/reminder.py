@@ -13,11 +13,12 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from caliban_agent_core.compact.summary import REMINDER, is_reminder
+from caliban_agent_core.compact.summary import REMINDER, is_reminder, is_update
 from caliban_agent_core.compact.transcript import middle_out
 from caliban_common.canonical import canonical_arguments
 from caliban_common.codec import dumps
 from caliban_common.errors import DataError
+from caliban_common.estimate import message_tokens
 from caliban_common.message import Message, TextBlock, ToolResultBlock
 from caliban_common.text import one_line
 from caliban_common.tool import ToolSpec
@@ -71,6 +72,22 @@ def reminder(
             break
         text += f"\n\n{path}, as it was read:\n{content}"
     return f"{text}\n</after_compaction>"
+
+
+def lasting_updates(
+    before: Iterable[Message], after: Iterable[Message], *, room_tokens: int
+) -> tuple[Message, ...]:
+    """What `before` tells the model to hold on to and `after` lacks, the newest as far as they fit."""
+    there = {message.id for message in after}
+    kept: list[Message] = []
+    for message in reversed(tuple(before)):
+        if message.role != "user" or message.id in there or not is_update(message.text):
+            continue
+        room_tokens -= message_tokens(message)
+        if room_tokens < 0:
+            break
+        kept.append(message)
+    return tuple(reversed(kept))
 
 
 def _memory(messages: Iterable[Message], specs: Mapping[str, ToolSpec]) -> _Memory:

@@ -8,6 +8,9 @@ PREFIX = "Summary of earlier conversation:"
 REMINDER = "<after_compaction>"
 """How a message begins that tells the model what a summary does not hold."""
 
+UPDATE = "<context_update>"
+"""How a message begins that adds to what the model was told at the start: it holds after a summary, too."""
+
 
 def is_summary(message: Message) -> bool:
     """Whether `message` stands for older ones: it leads with the system prompt, and is not it."""
@@ -17,3 +20,13 @@ def is_summary(message: Message) -> bool:
 def is_reminder(text: str) -> bool:
     """Whether `text` reminds of what was summarised, and so is not what a user asked for."""
     return text.startswith(REMINDER)
+
+
+def is_update(text: str) -> bool:
+    """Whether `text` adds to what the model was told at the start, and so is not what a user asked for."""
+    return text.startswith(UPDATE)
+
+
+def update_text(text: str) -> str:
+    """A message that tells the model of `text`, which holds for the rest of the conversation."""
+    return f"{UPDATE}\n{text}\n</context_update>"

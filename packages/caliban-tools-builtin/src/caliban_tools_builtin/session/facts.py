@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from caliban_common.tool import ShownArgument
-from caliban_tools_builtin.facts import SAID, ToolFacts, plain, sequence
+from caliban_tools_builtin.facts import SAID, ToolFacts, plain, sequence, text
 
 STATUSES: Final = ("pending", "in_progress", "completed", "cancelled")
 """What can be said of a task."""
+
+TOPIC_TYPES: Final = ("user", "feedback", "project", "reference")
+"""What a note can be about."""
+
+TOPIC_ALIASES: Final[Mapping[str, str]] = MappingProxyType({"slug": "name", "topic": "name"})
 
 FACTS: Final[Mapping[str, ToolFacts]] = {
     "TodoWrite": ToolFacts(
@@ -49,5 +55,29 @@ FACTS: Final[Mapping[str, ToolFacts]] = {
         },
         required=("questions",),
         shows=(ShownArgument(name="questions", of="question"),),
+    ),
+    "ReadMemoryTopic": ToolFacts(
+        kind="read",
+        needs="topics",
+        properties={"name": plain("string")},
+        required=("name",),
+        repeat_key=("name",),
+        aliases=TOPIC_ALIASES,
+        deferred=True,
+    ),
+    "WriteMemoryTopic": ToolFacts(
+        kind="session",
+        needs="topics",
+        properties={
+            "name": plain("string"),
+            "description": text("one line, at most 120 characters"),
+            "type": plain("string", *TOPIC_TYPES),
+            "body": plain("string"),
+        },
+        required=("name", "description", "type", "body"),
+        aliases={**TOPIC_ALIASES, "content": "body"},
+        extras=tuple(word for word in SAID if word != "description"),
+        deferred=True,
+        persists=True,
     ),
 }

@@ -42,3 +42,24 @@ class Asker(Protocol):
     async def ask(self, questions: tuple[Question, ...]) -> tuple[str, ...] | None:
         """One answer per question, in order; `None` where the person does not want to answer."""
         ...
+
+
+class TopicNote(Struct, frozen=True, kw_only=True):
+    """A note for later sessions; `type` is one of user, feedback, project, reference."""
+
+    name: str
+    description: str
+    type: str
+    body: str
+
+
+class TopicStore(Protocol):
+    """Where notes are kept. Called on a thread; what cannot be done is a `CalibanError` in words."""
+
+    def read(self, name: str) -> TopicNote:
+        """The note of that name."""
+        ...
+
+    def write(self, note: TopicNote, *, session: str) -> bool:
+        """Keep `note`, written in `session`, in the place of the one of its name; whether it is a new one."""
+        ...

@@ -1,0 +1,177 @@
+"""`caliban context`: the pieces of the first request, as a run would put them together. Nothing is sent."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import anyio
+from msgspec import Struct
+from msgspec.structs import replace
+
+from caliban.cli.invocation import Invocation
+from caliban.cli.options import Options, SessionOptions
+from caliban.commands.scope import report
+from caliban.compose.app import open_app
+from caliban.compose.catalog import find_provider, provider_tables
+from caliban.compose.choice import ModelInputs, choose_model
+from caliban.compose.context import ContextPiece
+from caliban.compose.provider import make_provider
+from caliban.compose.resolved import ResolvedModel
+from caliban.compose.session import SavedSession, Sessions
+from caliban.compose.wiring import Wiring
+from caliban.faces.cancellable import run_cancellable
+from caliban.stdio import write_out
+from caliban_common.codec import dumps
+from caliban_common.estimate import tool_tokens
+from caliban_common.text import clean, one_line
+from caliban_common.tool import ToolSpec
+from caliban_drive.notice import Report
+from caliban_memory import MemorySet, memory_rows, summary
+from caliban_provider.capabilities import Capabilities, ModelInfo
+from caliban_provider.errors import ProviderError
+from caliban_provider.provider import Provider
+from caliban_provider.request import CompletionRequest
+from caliban_provider.stream import StreamEvent
+
+UNTRUSTED = "the project is not trusted: its words are told, and import nothing from outside of it"
+
+
+class FirstRequest(Struct, frozen=True, kw_only=True):
+    """What a first request would hold. `window_tokens` is `None` where nobody knows it."""
+
+    provider: str
+    model: str
+    pieces: tuple[ContextPiece, ...]
+    tools: tuple[ToolSpec, ...]
+    memory: MemorySet
+    window_tokens: int | None
+    is_trusted: bool
+
+    @property
+    def tokens(self) -> int:
+        """The estimate for all of it."""
+        return sum(piece.tokens for piece in self.pieces) + tool_tokens(self.tools)
+
+    @property
+    def left_tokens(self) -> int | None:
+        """What is left for the conversation."""
+        return None if self.window_tokens is None else self.window_tokens - self.tokens
+
+
+class SilentProvider:
+    """`provider` for its facts alone: it is never asked, and so needs no key."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+        self.name: str = provider.name
+        self.family: str = provider.family
+
+    def capabilities(self, model: str) -> Capabilities:
+        """Those of the provider."""
+        return self._provider.capabilities(model)
+
+    def stream(self, request: CompletionRequest) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
+        """Nothing is asked."""
+        raise ProviderError("nothing is sent from here")
+
+    async def list_models(self) -> tuple[ModelInfo, ...]:
+        """Nothing is asked."""
+        return ()
+
+    async def aclose(self) -> None:
+        """Close the provider."""
+        await self._provider.aclose()
+
+
+def context(invocation: Invocation) -> int:
+    """Show the pieces, as a table or as JSON."""
+    first = run_cancellable(lambda: _look(invocation.options), invocation.signals)
+    if invocation.values["json"]:
+        return write_out(dumps(_data(first)) + b"\n")
+    return write_out(clean(_table(first)).encode())
+
+
+async def _look(options: Options) -> FirstRequest:
+    options = replace(options, session=SessionOptions(no_save=True))
+    wiring = Wiring(sessions=_no_sessions, resolve=_resolve, logs=False)
+    async with anyio.create_task_group() as tasks:
+        async with open_app(options, report, tasks=tasks, wiring=wiring) as app:
+            session = app.session()
+            first = FirstRequest(
+                provider=app.model.name,
+                model=app.model.model,
+                pieces=app.context(),
+                tools=tuple(tool.spec for tool in session.agent.tools.tools()),
+                memory=app.memory.found or MemorySet(),
+                window_tokens=app.model.provider.capabilities(app.model.model).prompt_tokens,
+                is_trusted=options.settings.trust_project,
+            )
+        tasks.cancel_scope.cancel()
+    return first
+
+
+def _no_sessions(options: SessionOptions, workspace: Path) -> Sessions:
+    return Sessions(options=options, workspace=str(workspace), saved=SavedSession(id="context"))
+
+
+def _resolve(inputs: ModelInputs, costs: object, on_warning: object, tell: Report) -> ResolvedModel:
+    """The model that a run would ask first; no program for its key is run."""
+    choice = choose_model(inputs.wanted, inputs.settings)
+    entry = find_provider(choice.provider, provider_tables(inputs.settings)).at(inputs.options.base_url)
+    keys = dict.fromkeys(entry.key_variables, "none")
+    host = replace(inputs.host, environ={**inputs.host.environ, **keys})
+    provider = make_provider(entry, replace(inputs, host=host), tell)
+    return ResolvedModel(
+        provider=SilentProvider(provider), model=choice.model or entry.default_model, name=entry.name
+    )
+
+
+def _table(first: FirstRequest) -> str:
+    rows = [(piece.kind, piece.tokens, one_line(piece.source)) for piece in first.pieces]
+    if first.tools:
+        names = one_line(", ".join(tool.name for tool in first.tools), max_chars=300)
+        rows.append(("tools", tool_tokens(first.tools), f"{len(first.tools)}: {names}"))
+    rows.append(("total", first.tokens, "four bytes make a token"))
+    if first.window_tokens is not None and first.left_tokens is not None:
+        rows.append(("left", first.left_tokens, f"of {first.window_tokens:,}"))
+    width = max(len(kind) for kind, _, _ in rows)
+    lines = [f"{first.provider}/{one_line(first.model)}"]
+    lines += [f"{kind.ljust(width)}  {count:>9,}  {words}" for kind, count, words in rows]
+    members = memory_rows(first.memory)
+    if not first.is_trusted and any(row.tier in ("project", "rule") for row in members):
+        lines.append(UNTRUSTED)
+    for row in members:
+        if row.patterns:
+            words = one_line(", ".join(row.patterns), max_chars=80)
+            lines.append(f"waits for {words}: {one_line(str(row.path))}")
+    lines += [f"left out: {summary(note)}" for note in first.memory.left_out]
+    return "\n".join(lines) + "\n"
+
+
+def _data(first: FirstRequest) -> dict[str, object]:
+    return {
+        "provider": first.provider,
+        "model": first.model,
+        "pieces": [
+            {"kind": piece.kind, "source": piece.source, "tokens": piece.tokens} for piece in first.pieces
+        ],
+        "tools": [{"name": tool.name, "tokens": tool_tokens((tool,))} for tool in first.tools],
+        "memory": [
+            {
+                "tier": row.tier,
+                "path": str(row.path),
+                "tokens": row.tokens,
+                "imports": [str(path) for path in row.imports],
+                "paths": list(row.patterns),
+                "cut_bytes": row.cut_bytes,
+            }
+            for row in memory_rows(first.memory)
+        ],
+        "left_out": [{"path": note.path, "reason": note.reason} for note in first.memory.left_out],
+        "project_trusted": first.is_trusted,
+        "total_tokens": first.tokens,
+        "window_tokens": first.window_tokens,
+        "left_tokens": first.left_tokens,
+    }

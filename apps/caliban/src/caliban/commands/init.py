@@ -1,0 +1,36 @@
+"""`caliban init`: a draft of a first file of instructions."""
+
+from __future__ import annotations
+
+import os
+
+from caliban.cli.invocation import Invocation
+from caliban.compose.workspace import build_workspace
+from caliban.errors import UsageError
+from caliban.stdio import complain, write_out
+from caliban_common.files import write_atomic
+from caliban_common.text import clean
+from caliban_memory import make_draft
+
+TARGET = "CLAUDE.md"
+DRAFT = "CLAUDE.draft.md"
+
+
+def init(invocation: Invocation) -> int:
+    """Write the draft, or print it. Raises `UsageError` where something is there that it would replace."""
+    root = build_workspace(invocation.options.workspace.workspace)
+    shows = invocation.values["show"]
+    if not (shows or invocation.values["force"]):
+        for name in (TARGET, DRAFT):
+            if os.path.lexists(root / name):
+                ways = f"--force writes {DRAFT}, --show only prints it"
+                raise UsageError(f"there is a {name} in {root} already", hint=ways)
+    draft = make_draft(root)
+    if shows:
+        return write_out(clean(draft.text).encode())
+    write_atomic(root / DRAFT, clean(draft.text).encode(), mode=0o644)
+    sources = ", ".join(draft.sources) or "no file that says anything"
+    complain(
+        f"caliban: {DRAFT} is written, from {sources}; read it, then rename it to {TARGET} or AGENTS.md\n"
+    )
+    return 0
