@@ -32,7 +32,7 @@ from caliban_settings import Settings
 
 
 class Opening(Struct, frozen=True, kw_only=True):
-    """The run so far. `project` is what the workspace supplies, `kinds` are the sub-agents that may be started.
+    """The run so far. `project` is what the workspace supplies, `kinds` are the sub-agents there may be.
 
     `host` starts programs in the sandbox of `box`, where there is one.
     """
