@@ -65,7 +65,7 @@ NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
     "caliban_provider_bedrock": (COMMON, PROVIDER, ANTHROPIC),
     "caliban_provider_vertex": (COMMON, PROVIDER, ANTHROPIC),
     "caliban_tools_builtin": (COMMON, PROCESS, "caliban_images", "caliban_sandbox"),
-    "caliban_checkpoint": (COMMON, "caliban_sessions"),
+    "caliban_checkpoint": (COMMON, PROCESS),
     "caliban_supervisor": (COMMON, PROCESS, "caliban_worktrees"),
     "caliban_commands": (COMMON, "caliban_drive"),
     "caliban_replay": (COMMON, PROVIDER, "caliban_agent_core"),

@@ -43,15 +43,7 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
                     "MEMORY_DIR",
                 ),
             ),
-            (
-                "checkpoints are",
-                (
-                    "CHECKPOINT_MAX_BYTES",
-                    "CHECKPOINT_MAX_FILE_BYTES",
-                    "CHECKPOINT_ROOT",
-                    "CLEANUP_PERIOD_DAYS",
-                ),
-            ),
+            ("the expiry of sessions is", ("CLEANUP_PERIOD_DAYS",)),
             ("output styles are", ("OUTPUT_STYLE",)),
             ("the terminal interface is", ("GRAPHICS",)),
             ("telemetry is", ("ENABLE_TELEMETRY", "OTEL_HEADERS_HELPER")),
@@ -62,7 +54,7 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
 """A variable of the guide -> the feature that it speaks of, with its verb."""
 
 IDLE_VARIABLES: Final = frozenset(
-    f"{PREFIX}{name}" for name in ("CHECKPOINT_DISABLED", "DISABLE_AUTO_MEMORY", "DISABLE_CLAUDE_MD_WALK")
+    f"{PREFIX}{name}" for name in ("DISABLE_AUTO_MEMORY", "DISABLE_CLAUDE_MD_WALK")
 )
 """Switches of the guide that ask for what is the case anyway."""
 
@@ -71,6 +63,9 @@ INNER_VARIABLES: Final = frozenset(
     for name in (
         "API_KEY_HELPER_TTL_MS",
         "AWS_AUTH_REFRESH",
+        "CHECKPOINT_MAX_BYTES",
+        "CHECKPOINT_MAX_FILE_BYTES",
+        "CHECKPOINT_ROOT",
         "GCP_AUTH_REFRESH",
         "LOCAL_CONTEXT_TOKENS",
         "LOCAL_THREADS",
