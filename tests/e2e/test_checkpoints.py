@@ -17,7 +17,9 @@ DONE = wire.text("done")
 def prompt(cli, words: str, *uses, session: str = "s", flags=()):
     """One prompt that makes each call of `uses` in a turn of its own."""
     cli.script(*(wire.exchange(use) for use in uses), wire.exchange(DONE))
-    done = cli.run("-p", words, "--session", session, "--allow", "Bash", "--permission-mode", "acceptEdits", *flags)
+    done = cli.run(
+        "-p", words, "--session", session, "--allow", "Bash", "--permission-mode", "acceptEdits", *flags
+    )
     assert done.code == 0, done.err
     return done
 

@@ -21,9 +21,7 @@ from caliban_checkpoint.errors import CheckpointFailed, PathRefused
 from caliban_checkpoint.state import ABSENT, FileState
 from caliban_common.files import BINARY, NOFOLLOW, NONBLOCK
 
-SUPPORTED: Final = (
-    os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd and NOFOLLOW != 0
-)
+SUPPORTED: Final = os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd and NOFOLLOW != 0
 MAX_HASHED_BYTES: Final = 256 << 20
 """A larger file is known by its status alone."""
 

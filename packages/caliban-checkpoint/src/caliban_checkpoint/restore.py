@@ -22,8 +22,6 @@ from caliban_checkpoint.state import FileState
 from caliban_checkpoint.store import CheckpointStore
 
 
-
-
 class RestoredFile(Struct, frozen=True, kw_only=True):
     """What became of one step; `problem` says why it was not done."""
 
@@ -50,9 +48,7 @@ class Restorer:
         steps = tuple(step for step in steps if step.kind in ("restore", "delete"))
         looks = {step.path: self._kept(step, rewind.prompt_index) for step in steps}
         entries = tuple(
-            replace(
-                entry_before(step.path, looks[step.path].state), after=step.target, made=step.made
-            )
+            replace(entry_before(step.path, looks[step.path].state), after=step.target, made=step.made)
             for step in steps
         )
         if steps:

@@ -75,7 +75,9 @@ class CheckpointStore:
             manifests.append(manifest)
         for manifest in manifests:
             if manifest.kind != "cleared":
-                self._blobs |= {e.blob_sha256: manifest.prompt_index for e in manifest.entries if e.blob_sha256}
+                self._blobs |= {
+                    e.blob_sha256: manifest.prompt_index for e in manifest.entries if e.blob_sha256
+                }
         return manifests, problems
 
     def save(self, manifest: Manifest) -> None:

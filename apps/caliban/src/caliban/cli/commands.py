@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from caliban.cli.flag import Flag, flag, positive, switch, words
 from caliban.cli.groups import GROUPS, shared
 from caliban.cli.perms import CALL_EXAMPLE, PERMS
+from caliban.cli.rewind import REWIND
 from caliban.cli.subcommand import Subcommand
 from caliban.cli.trust import TRUST
 
@@ -91,6 +92,7 @@ COMMANDS: Final = (
         usage="[--deep]",
         description="Check what a run needs. Exit: 1 when a check fails.",
     ),
+    REWIND,
     PERMS,
     TRUST,
     Subcommand(

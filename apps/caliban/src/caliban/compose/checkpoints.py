@@ -48,7 +48,9 @@ def with_checkpoints(tools: ToolSource, inputs: CheckpointInputs) -> ToolSource:
 
 def check_limits(environ: Mapping[str, str]) -> None:
     """Raise `UsageError` for limits in the environment that say nothing."""
-    if any(environ.get(name) for name in ("CALIBAN_CHECKPOINT_MAX_BYTES", "CALIBAN_CHECKPOINT_MAX_FILE_BYTES")):
+    if any(
+        environ.get(name) for name in ("CALIBAN_CHECKPOINT_MAX_BYTES", "CALIBAN_CHECKPOINT_MAX_FILE_BYTES")
+    ):
         from caliban.compose.recorder import limits_of
 
         limits_of(environ)

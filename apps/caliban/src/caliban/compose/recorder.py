@@ -154,7 +154,12 @@ def prompt_points(messages: Sequence[Message], masker: Masker | None = None) -> 
 
 def is_persons(message: Message) -> bool:
     """Whether a person said it."""
-    return message.role == "user" and is_request(message) and not message.text.startswith(HOOK_MARK)
+    return is_request(message) and not is_hook_context(message)
+
+
+def is_hook_context(message: Message) -> bool:
+    """Whether a hook said it to the model."""
+    return message.role == "user" and message.text.startswith(HOOK_MARK)
 
 
 def now() -> str:

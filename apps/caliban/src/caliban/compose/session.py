@@ -68,7 +68,7 @@ class Sessions(Struct, frozen=True, kw_only=True):
         options, saved = self.options, self.saved
         if options.no_save:
             return saved if saved.resumed and not options.fork_session else replace(saved, id=EPHEMERAL)
-        store = _store(options)
+        store = store_of(options)
         if options.fork_session:
             name = options.session or store.fresh_name()
             session = store.fork(saved.id, name)
@@ -96,7 +96,7 @@ def find_sessions(options: SessionOptions, workspace: Path) -> Sessions:
     `--continue` looks at the sessions of `workspace`. Raises `MissingError` when it is not there, and the
     store's errors.
     """
-    store, here = _store(options), str(workspace)
+    store, here = store_of(options), str(workspace)
     if options.session is not None:
         check_name(options.session)
     if options.continue_session:
@@ -112,7 +112,8 @@ def find_sessions(options: SessionOptions, workspace: Path) -> Sessions:
     return Sessions(options=options, workspace=here, saved=saved)
 
 
-def _store(options: SessionOptions) -> SessionStore:
+def store_of(options: SessionOptions) -> SessionStore:
+    """Where the sessions that `options` speak of are."""
     if options.sessions_dir is not None:
         return SessionStore(expand_user(options.sessions_dir).absolute())
     return SessionStore(data_dir() / "sessions")
