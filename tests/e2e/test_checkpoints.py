@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
 from pathlib import Path
-
-import pytest
 
 from caliban_provider_anthropic.testing import wire
 

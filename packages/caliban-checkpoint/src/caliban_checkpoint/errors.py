@@ -2,7 +2,7 @@
 
 CalibanError
 └── CheckpointError
-    ├── PathRefused         a path that no checkpoint may have: outside of the roots, through a link, of git's own
+    ├── PathRefused         no checkpoint has this path: outside of the roots, through a link, of git's own
     ├── CheckpointFailed    the store, or a file of the workspace, cannot be read or written
     └── RestoreRefused      nothing was put back; the message says why
 """

@@ -1,8 +1,8 @@
 """The files of a workspace as git lists them, without asking the workspace's own repository anything.
 
-Git is given a directory of ours in the place of the repository's: no configuration, hook, filter, index or ref
-of the workspace is read, so nothing in it can run (security.md G1). What it takes from the workspace are the
-rules in `.gitignore` files, and the text of `.git/info/exclude`.
+Git is given a directory of ours in the place of the repository's: no configuration, hook, filter, index or
+ref of the workspace is read, so nothing in it can run (security.md G1). It takes from the workspace the rules
+in `.gitignore` files, and the text of `.git/info/exclude`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class GitListing:
         return [name for name in names if name and not name.endswith("/")]
 
     def _prepared(self) -> tuple[str, ...]:
-        entries = [item for item in self._search_path.split(os.pathsep) if os.path.isabs(item)]
+        entries = [item for item in self._search_path.split(os.pathsep) if Path(item).is_absolute()]
         program = shutil.which("git", path=os.pathsep.join(entries))
         if program is None:
             raise CheckpointFailed("git is not installed")

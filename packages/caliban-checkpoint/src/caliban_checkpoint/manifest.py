@@ -16,10 +16,10 @@ CheckpointKind: TypeAlias = Literal["files", "cleared", "rewind"]
 class FileEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A file before and after the prompt.
 
-    The first capture of a path counts: `blob_sha256`, `mode`, `size`, `exists_pre` and `before` are from then.
-    `after` is what our last change left; `None` where the run ended in the midst of one (`is_open`). `foreign`
-    says that somebody else changed it between two of our changes. `error` says why its bytes are not kept.
-    `made` are directories that did not exist before.
+    The first capture of a path counts: `blob_sha256`, `mode`, `size`, `exists_pre` and `before` are from
+    then. `after` is what our last change left; `None` where the run ended in the midst of one (`is_open`).
+    `foreign` says that somebody else changed it between two of our changes. `error` says why its bytes are
+    not kept. `made` are directories that did not exist before.
     """
 
     path: str
@@ -42,8 +42,9 @@ class Manifest(Struct, frozen=True, kw_only=True):
     """One prompt of a session: `prompt_index` counts from 1.
 
     `prompt_id` is the id of its message and `last_message_id` that of the one before it. `partial` says that
-    some bytes are not kept, and `notes` what else is not: what commands did that were not watched. `running` are
-    calls of commands that were at work when it was written: where the run was killed, nobody knows what they did.
+    some bytes are not kept, and `notes` what else is not: what commands did that were not watched. `running`
+    are calls of commands that were at work when it was written: where the run was killed, nobody knows what
+    they did.
     """
 
     prompt_index: int

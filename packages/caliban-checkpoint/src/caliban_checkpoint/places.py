@@ -54,18 +54,18 @@ class Look(Struct, frozen=True, kw_only=True):
 
 
 class Roots:
-    """The directories that checkpoints speak of: the workspace first. Links in their own names are resolved."""
+    """The directories that checkpoints speak of, the workspace first. Links in their names are resolved."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
         self.paths: tuple[str, ...] = tuple(os.path.realpath(root) for root in roots)
 
     def place(self, path: str) -> Place:
         """The place of an absolute `path` that holds no link. Raises `PathRefused`."""
-        if "\0" in path or not os.path.isabs(path) or os.path.normpath(path) != path:
+        if "\0" in path or not path.startswith(os.sep) or os.path.normpath(path) != path:
             raise PathRefused(f"{path!r} is no canonical path")
         for root in self.paths:
             if path != root and path.startswith(root if root.endswith(os.sep) else root + os.sep):
-                parts = tuple(os.path.relpath(path, root).split(os.sep))
+                parts = Path(os.path.relpath(path, root)).parts
                 if any(part.casefold() == ".git" for part in parts):
                     raise PathRefused(f"{path} is one of git's own files")
                 return Place(path=path, root=root, parts=parts)
@@ -117,7 +117,10 @@ def mark_of(status: os.stat_result) -> tuple[int, ...]:
 
 @contextmanager
 def parent_of(place: Place, *, create: bool = False) -> Iterator[int]:
-    """A handle of the directory that holds `place`; with `create`, missing ones are made. Raises `OSError`."""
+    """A handle of the directory that holds `place`; with `create`, missing ones are made.
+
+    Raises `OSError`.
+    """
     handle = os.open(place.root, _WALK)
     try:
         for part in place.parts[:-1]:
@@ -132,18 +135,16 @@ def parent_of(place: Place, *, create: bool = False) -> Iterator[int]:
 def missing_directories(place: Place) -> tuple[str, ...]:
     """The directories on the way to `place` that do not exist, the outermost first, as absolute paths."""
     handle = os.open(place.root, _WALK)
-    path = place.root
+    path = Path(place.root)
     try:
         for index, part in enumerate(place.parts[:-1]):
-            path = os.path.join(path, part)
             try:
                 below = os.open(part, _WALK, dir_fd=handle)
             except FileNotFoundError:
-                rest = place.parts[index : len(place.parts) - 1]
-                start = os.path.dirname(path)
-                return tuple(os.path.join(start, *rest[: count + 1]) for count in range(len(rest)))
+                rest = place.parts[index:-1]
+                return tuple(str(path.joinpath(*rest[: count + 1])) for count in range(len(rest)))
             os.close(handle)
-            handle = below
+            handle, path = below, path / part
     except OSError:
         return ()
     finally:

@@ -138,7 +138,7 @@ class Recorder:
             manifest = self._with_changes(manifest, call, changes)
         if self._unwatched:
             manifest = manifest.with_note(UNWATCHED.format(self._unwatched))
-            running = ()
+            running: tuple[str, ...] = ()
         else:
             running = (*manifest.running, call.tool_use_id)
         self._save(replace(manifest, running=running))

@@ -16,10 +16,11 @@ from msgspec.structs import replace
 
 from caliban_checkpoint.errors import CheckpointError, CheckpointFailed, PathRefused, RestoreRefused
 from caliban_checkpoint.manifest import Manifest, entry_before
-from caliban_checkpoint.places import NOFOLLOW, Look, Place, Roots, look, mark_of, parent_of, refused
+from caliban_checkpoint.places import Look, Place, Roots, look, mark_of, parent_of, refused
 from caliban_checkpoint.planning import RestoreStep, plan_restore
 from caliban_checkpoint.state import FileState
 from caliban_checkpoint.store import CheckpointStore
+from caliban_common.files import NOFOLLOW
 
 
 class RestoredFile(Struct, frozen=True, kw_only=True):
@@ -78,8 +79,8 @@ class Restorer:
         if seen.state.kind == "file":
             if seen.data is None:
                 raise RestoreRefused(
-                    f"{step.path} has {seen.state.size:,} bytes, more than is kept of one file: it could not be "
-                    "taken back",
+                    f"{step.path} has {seen.state.size:,} bytes, more than is kept of one file: "
+                    "going back could not be taken back",
                     hint="move it away first",
                 )
             self._store.keep(index, seen.state.sha256, seen.data)

@@ -19,11 +19,18 @@ import msgspec
 from msgspec import Struct
 
 from caliban_checkpoint.errors import CheckpointFailed
-from caliban_checkpoint.places import NOFOLLOW, NONBLOCK, Roots
+from caliban_checkpoint.places import Roots
 from caliban_checkpoint.state import ABSENT, FileState
 from caliban_common.errors import CalibanError
 from caliban_common.filelock import try_lock
-from caliban_common.files import FileFailed, ensure_private_dir, read_regular, write_atomic
+from caliban_common.files import (
+    NOFOLLOW,
+    NONBLOCK,
+    FileFailed,
+    ensure_private_dir,
+    read_regular,
+    write_atomic,
+)
 
 RACY_NS: Final = 50_000_000
 """A file that changed so shortly before it was looked at is read again: clocks of file systems are coarse."""
@@ -76,7 +83,7 @@ class _Saved(Struct, frozen=True, array_like=True):
 
 
 class Shadow:
-    """The table and the pack of one workspace, in `place`; where another process has them, a pair of its own."""
+    """The table and the pack of one workspace, in `place`; a pair of its own while another process has it."""
 
     def __init__(self, place: Path, roots: Roots, limits: ShadowLimits | None = None) -> None:
         self._place = place
@@ -139,7 +146,7 @@ class Shadow:
         os.close(lock)
         name = self._place / f"pack-{os.getpid()}-{os.urandom(4).hex()}"
         self._pack = os.open(name, flags | os.O_EXCL, 0o600)
-        os.unlink(name)
+        name.unlink()
 
     def _read(self) -> None:
         """Take over what the last process knew; begin anew where that is damaged or mostly waste."""
@@ -248,10 +255,10 @@ class Shadow:
             made = () if first is not None else tuple(f for f in _above(name) if f not in folders)
             changes.append(
                 ShadowChange(
-                    path=os.path.join(self._root, name),
+                    path=f"{self._root}/{name}",
                     before=before,
                     after=after,
-                    made=tuple(os.path.join(self._root, folder) for folder in made),
+                    made=tuple(f"{self._root}/{folder}" for folder in made),
                 )
             )
         return changes

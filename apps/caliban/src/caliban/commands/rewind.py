@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -35,7 +36,7 @@ from caliban_checkpoint import (
 )
 from caliban_common.codec import dumps
 from caliban_common.terminal import visible
-from caliban_common.text import clean, plural
+from caliban_common.text import clean, one_line, plural
 from caliban_sessions import SessionWriter
 
 NOT_DONE: Final = 1
@@ -108,6 +109,7 @@ def _inputs(invocation: Invocation, workspace: Path) -> RewindInputs:
         options.session, resume=name, session=None, continue_session=name is None, fork_session=False
     )
     saved = find_sessions(wanted, workspace).saved
+    _check_place(store_of(options.session).load(saved.id).workspace, workspace, saved.id)
     for warning in saved.warnings:
         complain(f"caliban: {warning}\n")
     host = this_host()
@@ -126,6 +128,15 @@ def _inputs(invocation: Invocation, workspace: Path) -> RewindInputs:
         manifests=tuple(manifests),
         unwritten=tuple(unlisted(manifests, prompt_points(saved.messages), now="")),
     )
+
+
+def _check_place(used: str, workspace: Path, session: str) -> None:
+    """Raise `UsageError` for a session of another directory: its checkpoints are kept there."""
+    if used not in ("", str(workspace)):
+        raise UsageError(
+            f"session {session!r} was used last in {one_line(used, max_chars=300)}, not in {workspace}",
+            hint=f"--workspace {shlex.quote(one_line(used, max_chars=300))}",
+        )
 
 
 def _listed(inputs: RewindInputs, *, as_json: bool) -> str:
@@ -147,9 +158,8 @@ def _listed(inputs: RewindInputs, *, as_json: bool) -> str:
             continue
         files = plural(len(manifest.entries), "file") if manifest.entries else "no files"
         state = {"cleared": ", given up for room", "rewind": ", put back"}.get(manifest.kind, "")
-        rows.append(
-            f"{manifest.prompt_index:4}  {manifest.created_at or '-':20}  {files}{state}  {visible(manifest.title)}"
-        )
+        when, title = manifest.created_at or "-", visible(manifest.title)
+        rows.append(f"{manifest.prompt_index:4}  {when:20}  {files}{state}  {title}")
         rows.extend(f"      {visible(note)}" for note in _notes(manifest))
     if not as_json:
         rows = rows or [f"(session {inputs.session} has no prompts)"]

@@ -28,7 +28,7 @@ DONE: Final[Mapping[str, str]] = MappingProxyType(
 
 
 class Rewound(Struct, frozen=True, kw_only=True):
-    """What became of the files and of the conversation; `barred` says that something keeps it from being done."""
+    """What became of the files and of the conversation; `barred` says that something is in its way."""
 
     files: tuple[RestoredFile, ...]
     cut: Cut | None

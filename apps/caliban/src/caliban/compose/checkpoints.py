@@ -1,8 +1,7 @@
-"""The tools of a run, whose changes of files can be taken back. Nothing is loaded before the first of them."""
+"""The tools of a run, whose changes can be taken back. Nothing is loaded before the first of them."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,4 +115,4 @@ def checkpoint_root(environ: Mapping[str, str]) -> Path:
     from caliban_common.paths import expand_user, home
 
     named = environ.get("CALIBAN_CHECKPOINT_ROOT")
-    return Path(os.path.abspath(expand_user(named))) if named else home() / ".caliban" / "projects"
+    return expand_user(named).absolute() if named else home() / ".caliban" / "projects"

@@ -132,7 +132,7 @@ def limits_of(environ: Mapping[str, str]) -> Limits:
 def why_unwatched(workspace: Path) -> str:
     """Why commands are not watched in `workspace`; empty where they are."""
     real, own = os.path.realpath(workspace), os.path.realpath(home())
-    if real == os.path.dirname(real):
+    if Path(real).parent == Path(real):
         return "the workspace is the root of the file system"
     if own == real or own.startswith(real + os.sep):
         return "the workspace holds your home"
