@@ -125,6 +125,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.main": "only the subcommand or face that was asked for is loaded",
     "caliban.commands.perms": "files of calls are read where one is named",
     "caliban.compose.audit": "the log of decisions is loaded with the first of them",
+    "caliban.compose.checkpoints": "what keeps files is loaded with the first call that changes some",
     "caliban.compose.agents": "files of agents are read where there are some",
     "caliban.compose.costs": "prices are loaded once the first reply has come",
     "caliban.cli.dispatch": "a word that is no command is compared with them only then",

@@ -229,7 +229,7 @@ def test_a_bound_that_is_no_number_is_refused(cli, name, value):
         (("s", "--code"), 64, "--code needs --to"),
         (("s", "--to", "1", "--list"), 64, "exclude each other"),
         (("s", "--to", "1", "--code", "--conversation"), 64, "exclude each other"),
-        (("../s", "--to", "1"), 64, "../s"),
+        (("../s", "--to", "1"), 66, "../s"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_words(cli, arguments, code, words):

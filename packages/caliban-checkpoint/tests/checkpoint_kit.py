@@ -10,13 +10,13 @@ import anyio
 
 from caliban_checkpoint import (
     CallFacts,
+    CheckpointLimits,
     CheckpointParts,
+    CheckpointRecorder,
     CheckpointStore,
     GitListing,
-    Limits,
     Manifest,
     PromptPoint,
-    Recorder,
     RestoredFile,
     Restorer,
     RestoreStep,
@@ -36,7 +36,7 @@ class Bench:
         self.work = work.resolve()
         self.place = workspace_dir(root, self.work)
         self.roots = Roots([self.work])
-        self.limits = Limits(**limits)
+        self.limits = CheckpointLimits(**limits)
         self.shadow_limits = ShadowLimits()
         self.points: list[PromptPoint] = []
         self.words: list[str] = []
@@ -45,7 +45,7 @@ class Bench:
     def restart(self) -> None:
         self.store = CheckpointStore(self.place, "s", self.limits)
         shadow = self.place / "shadow"
-        self.recorder = Recorder(
+        self.recorder = CheckpointRecorder(
             CheckpointParts(
                 store=self.store,
                 roots=self.roots,

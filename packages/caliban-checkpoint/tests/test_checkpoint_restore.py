@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from checkpoint_kit import Bench, tree
 
-from caliban_checkpoint import CheckpointFailed, CheckpointStore, Manifest, PathRefused, Restorer, Roots
+from caliban_checkpoint import CheckpointFailed, CheckpointStore, Manifest, PlaceRefused, Restorer, Roots
 
 
 def kinds(steps) -> dict[str, str]:
@@ -171,7 +171,7 @@ def test_a_link_swapped_in_again_and_again_leads_nowhere(bench: Bench, tmp_path:
             try:
                 steps = restorer.plan(manifests, 1)
                 restorer.apply(steps, Manifest(prompt_index=2 + number, kind="rewind"))
-            except (PathRefused, CheckpointFailed):
+            except (PlaceRefused, CheckpointFailed):
                 pass
             except Exception as error:
                 assert type(error).__name__ == "RestoreRefused", error
@@ -235,7 +235,7 @@ def test_garbage_for_a_manifest_is_named_and_passed_over(bench: Bench, garbage: 
 )
 def test_a_manifest_cannot_name_what_lies_outside_or_is_gits_own(bench: Bench, path: str) -> None:
     name = path.format(work=bench.work)
-    with pytest.raises(PathRefused):
+    with pytest.raises(PlaceRefused):
         Roots([bench.work]).place(name)
     bench.prompt()
     bench.write("a", b"1")

@@ -2,7 +2,7 @@
 
 CalibanError
 └── CheckpointError
-    ├── PathRefused         no checkpoint has this path: outside of the roots, through a link, of git's own
+    ├── PlaceRefused         no checkpoint has this path: outside of the roots, through a link, of git's own
     ├── CheckpointFailed    the store, or a file of the workspace, cannot be read or written
     └── RestoreRefused      nothing was put back; the message says why
 """
@@ -16,7 +16,7 @@ class CheckpointError(CalibanError):
     """A checkpoint cannot be had as asked."""
 
 
-class PathRefused(CheckpointError):
+class PlaceRefused(CheckpointError):
     """A path lies where nothing is kept or put back."""
 
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from caliban_checkpoint.errors import CheckpointFailed, PathRefused
+from caliban_checkpoint.errors import CheckpointFailed, PlaceRefused
 from caliban_checkpoint.state import ABSENT, FileState
 from caliban_common.files import BINARY, NOFOLLOW, NONBLOCK
 
@@ -60,16 +60,16 @@ class Roots:
         self.paths: tuple[str, ...] = tuple(os.path.realpath(root) for root in roots)
 
     def place(self, path: str) -> Place:
-        """The place of an absolute `path` that holds no link. Raises `PathRefused`."""
+        """The place of an absolute `path` that holds no link. Raises `PlaceRefused`."""
         if "\0" in path or not path.startswith(os.sep) or os.path.normpath(path) != path:
-            raise PathRefused(f"{path!r} is no canonical path")
+            raise PlaceRefused(f"{path!r} is no canonical path")
         for root in self.paths:
             if path != root and path.startswith(root if root.endswith(os.sep) else root + os.sep):
                 parts = Path(os.path.relpath(path, root)).parts
                 if any(part.casefold() == ".git" for part in parts):
-                    raise PathRefused(f"{path} is one of git's own files")
+                    raise PlaceRefused(f"{path} is one of git's own files")
                 return Place(path=path, root=root, parts=parts)
-        raise PathRefused(f"{path} is outside of the workspace")
+        raise PlaceRefused(f"{path} is outside of the workspace")
 
     def shown(self, path: str) -> str:
         """`path` as people read it: relative to the workspace where it lies inside."""
@@ -80,7 +80,7 @@ class Roots:
 def look(place: Place, *, keep_bytes: int = 0) -> Look:
     """What is at `place` now, with its bytes where it is a file of at most `keep_bytes`.
 
-    Raises `PathRefused` where a link leads to it, and `CheckpointFailed`.
+    Raises `PlaceRefused` where a link leads to it, and `CheckpointFailed`.
     """
     try:
         with parent_of(place) as parent:
@@ -152,10 +152,10 @@ def missing_directories(place: Place) -> tuple[str, ...]:
     return ()
 
 
-def refused(place: Place, error: OSError) -> PathRefused | CheckpointFailed:
+def refused(place: Place, error: OSError) -> PlaceRefused | CheckpointFailed:
     """What to say where the system refuses."""
     if error.errno in _LINKED:
-        return PathRefused(f"{place.path}: a link, or something that is no directory, leads to it")
+        return PlaceRefused(f"{place.path}: a link, or something that is no directory, leads to it")
     return CheckpointFailed(f"{place.path}: {(error.strerror or str(error)).lower()}")
 
 

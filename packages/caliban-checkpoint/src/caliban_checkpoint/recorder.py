@@ -10,7 +10,7 @@ import anyio.to_thread
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban_checkpoint.errors import CheckpointError, CheckpointFailed, PathRefused
+from caliban_checkpoint.errors import CheckpointError, CheckpointFailed, PlaceRefused
 from caliban_checkpoint.manifest import FileEntry, Manifest, PromptPoint, entry_before
 from caliban_checkpoint.places import Roots, look, missing_directories
 from caliban_checkpoint.shadow import Shadow, ShadowChange
@@ -22,7 +22,7 @@ PATIENCE_S = 15.0
 """How long the look behind a command that was cut off may take."""
 
 
-class Listing(Protocol):
+class FileListing(Protocol):
     """Who says which files a workspace has."""
 
     async def names(self) -> list[str]:
@@ -50,12 +50,12 @@ class CheckpointParts(Struct, frozen=True, kw_only=True):
     prompts: Callable[[], Sequence[PromptPoint]]
     now: Callable[[], str]
     report: Callable[[str], None]
-    listing: Listing | None = None
+    listing: FileListing | None = None
     shadow: Shadow | None = None
     unwatched: str = ""
 
 
-class Recorder:
+class CheckpointRecorder:
     """The checkpoints of a session at work. Failures never keep a call from running: each is told once."""
 
     def __init__(self, parts: CheckpointParts) -> None:
@@ -76,7 +76,7 @@ class Recorder:
         async with self._lock:
             try:
                 await anyio.to_thread.run_sync(self._capture, path, points, call)
-            except PathRefused:
+            except PlaceRefused:
                 return False  # nothing is ever put back there
             except CheckpointError as error:
                 self._tell(f"this change of {self._parts.roots.shown(path)} cannot be taken back", error)

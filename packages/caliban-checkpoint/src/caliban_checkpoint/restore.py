@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban_checkpoint.errors import CheckpointError, CheckpointFailed, PathRefused, RestoreRefused
+from caliban_checkpoint.errors import CheckpointError, CheckpointFailed, PlaceRefused, RestoreRefused
 from caliban_checkpoint.manifest import Manifest, entry_before
 from caliban_checkpoint.places import Look, Place, Roots, look, mark_of, parent_of, refused
 from caliban_checkpoint.planning import RestoreStep, plan_restore
@@ -128,7 +128,7 @@ class Restorer:
             place = self._roots.place(folder)
             with parent_of(place) as parent:
                 os.rmdir(place.parts[-1], dir_fd=parent)
-        except (OSError, PathRefused):
+        except (OSError, PlaceRefused):
             pass  # something else is in it, or it is gone
 
 

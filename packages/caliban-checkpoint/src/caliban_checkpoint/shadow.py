@@ -175,9 +175,11 @@ class Shadow:
         rows: dict[str, Row] = {}
         total = 0
         with _Directories(self._root) as directories:
+            last, parent = None, None
             for name in sorted(names):
                 folder, _, base = name.rpartition("/")
-                parent = directories.open(folder)
+                if folder != last:
+                    last, parent = folder, directories.open(folder)
                 row = None if parent is None else self._row(name, base, parent, began_ns)
                 if row is None:
                     continue
@@ -242,10 +244,9 @@ class Shadow:
     def _changes(self, old: Mapping[str, Row], new: Mapping[str, Row]) -> list[ShadowChange]:
         folders: set[str] = set()
         changes: list[ShadowChange] = []
-        for name in sorted(old.keys() | new.keys()):
+        differ = [name for name in old.keys() | new.keys() if old.get(name) is not new.get(name)]
+        for name in sorted(differ):
             first, last = old.get(name), new.get(name)
-            if first is last:
-                continue
             before = ABSENT if first is None else first.state
             after = ABSENT if last is None else last.state
             if before == after:

@@ -29,7 +29,7 @@ _PROMPT = r"prompt-([0-9]{3,6})"
 _DIGEST = r"[0-9a-f]{64}"
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class CheckpointLimits(Struct, frozen=True, kw_only=True):
     """What is kept at most: bytes of one file, of one prompt, and of all prompts of a workspace."""
 
     file_bytes: int = 16 << 20
@@ -46,8 +46,8 @@ def workspace_dir(root: Path, workspace: Path) -> Path:
 class CheckpointStore:
     """The checkpoints of one session. Making this value touches nothing; it is for one process at a time."""
 
-    def __init__(self, place: Path, session: str, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(self, place: Path, session: str, limits: CheckpointLimits | None = None) -> None:
+        self.limits = limits or CheckpointLimits()
         self._all = place / "checkpoints"
         self.directory: Path = self._all / session
         self._blobs: dict[str, int] = {}

@@ -12,11 +12,10 @@ from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
 from caliban.commands.rewound import Rewound, conversation_json, steps_json, told
-from caliban.compose.checkpoints import checkpoint_root
 from caliban.compose.host import this_host
 from caliban.compose.permissions import roots_of
 from caliban.compose.project import build_settings
-from caliban.compose.recorder import limits_of, now, prompt_points
+from caliban.compose.recorder import checkpoint_root, limits_of, now, prompt_points
 from caliban.compose.session import find_sessions, store_of
 from caliban.compose.truncation import Cut, cut_before
 from caliban.compose.workspace import build_workspace

@@ -19,7 +19,7 @@ from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
 from caliban.compose.ahead import load_while_asked
 from caliban.compose.audit import build_log
 from caliban.compose.board import Board
-from caliban.compose.checkpoints import CheckpointInputs, with_checkpoints
+from caliban.compose.checkpoints import with_checkpoints
 from caliban.compose.choice import ModelInputs, is_strict
 from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.host import Host, this_host
@@ -226,7 +226,7 @@ async def open_app(
             workspace=workspace,
             settings=settings,
             model=model,
-            tools=wiring.tools(_kept(_usable(_offered(tools, kinds), model, reporter), tools)),
+            tools=wiring.tools(with_checkpoints(_usable(_offered(tools, kinds), model, reporter), tools)),
             agents=_agents(kinds, plain, tools, wiring),
             board=tools.board,
             permissions=permissions,
@@ -374,21 +374,6 @@ def _say_what_is_left_out(options: Options, settings: Settings, model: ResolvedM
     elif nearest != effort:
         message = f"{model.model} takes no effort {effort}; it is asked for {nearest}"
         report(Notice(subtype="lower_effort", message=message))
-
-
-def _kept(tools: ToolSource, inputs: ToolInputs) -> ToolSource:
-    """`tools`, before whose changes the files are kept."""
-    return with_checkpoints(
-        tools,
-        CheckpointInputs(
-            options=inputs.options,
-            settings=inputs.settings,
-            workspace=inputs.workspace,
-            host=inputs.host,
-            board=inputs.board,
-            report=inputs.report,
-        ),
-    )
 
 
 def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:

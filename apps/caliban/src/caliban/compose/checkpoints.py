@@ -3,62 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
-from caliban.cli.options import Options
-from caliban.compose.board import Board
-from caliban.compose.host import Host
+from caliban.compose.tools import ToolInputs
 from caliban_common.tool import Tool, ToolContext, ToolOutput, ToolSource, ToolSpec
-from caliban_drive.notice import Report
-from caliban_settings import Settings
 
 if TYPE_CHECKING:
     from caliban.compose.recorder import RunCheckpoints
 
-WRITES = "writes"
-COMMAND = "command"
+LIMITS = ("CALIBAN_CHECKPOINT_MAX_BYTES", "CALIBAN_CHECKPOINT_MAX_FILE_BYTES")
 
 
-class CheckpointInputs(Struct, frozen=True, kw_only=True):
-    """What the checkpoints of a run go by; the `board` knows its session."""
-
-    options: Options
-    settings: Settings
-    workspace: Path
-    host: Host
-    board: Board
-    report: Report
-
-
-def with_checkpoints(tools: ToolSource, inputs: CheckpointInputs) -> ToolSource:
+def with_checkpoints(tools: ToolSource, inputs: ToolInputs) -> ToolSource:
     """`tools`, of which those that change files or run commands keep what was there before.
 
     A run that leaves no session leaves no checkpoints. Raises `UsageError` for a limit that is no number.
     """
-    options = inputs.options
-    check_limits(inputs.host.environ)
+    options, environ = inputs.options, inputs.host.environ
+    if any(map(environ.get, LIMITS)):
+        from caliban.compose.recorder import limits_of
+
+        limits_of(environ)
     if options.session.no_save or options.workspace.no_checkpoints:
         return tools
     return CheckpointedTools(tools, inputs)
 
 
-def check_limits(environ: Mapping[str, str]) -> None:
-    """Raise `UsageError` for limits in the environment that say nothing."""
-    if any(
-        environ.get(name) for name in ("CALIBAN_CHECKPOINT_MAX_BYTES", "CALIBAN_CHECKPOINT_MAX_FILE_BYTES")
-    ):
-        from caliban.compose.recorder import limits_of
-
-        limits_of(environ)
-
-
 class CheckpointedTools:
     """A source whose tools are watched; the same tuple while that of `source` is."""
 
-    def __init__(self, source: ToolSource, inputs: CheckpointInputs) -> None:
+    def __init__(self, source: ToolSource, inputs: ToolInputs) -> None:
         self._source = source
         self._inputs = inputs
         self._seen: tuple[Tool, ...] | None = None
@@ -84,7 +58,7 @@ class CheckpointedTools:
 
     def _watched(self, tool: Tool) -> Tool:
         roles = tool.spec.roles.values()
-        return WatchedTool(tool, self) if WRITES in roles or COMMAND in roles else tool
+        return WatchedTool(tool, self) if "writes" in roles or "command" in roles else tool
 
 
 class WatchedTool:
@@ -108,11 +82,3 @@ class WatchedTool:
         checkpoints = self._source.checkpoints
         async with checkpoints.around(self._inner.spec, args, context):
             return await self._inner.invoke(args, context)
-
-
-def checkpoint_root(environ: Mapping[str, str]) -> Path:
-    """Where checkpoints of all workspaces are."""
-    from caliban_common.paths import expand_user, home
-
-    named = environ.get("CALIBAN_CHECKPOINT_ROOT")
-    return expand_user(named).absolute() if named else home() / ".caliban" / "projects"

@@ -9,19 +9,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from caliban.compose.checkpoints import COMMAND, WRITES, CheckpointInputs, checkpoint_root
 from caliban.compose.permissions import roots_of
+from caliban.compose.tools import ToolInputs
 from caliban.errors import UsageError
 from caliban_agent_core.compact.cuts import is_request
 from caliban_checkpoint import (
     SUPPORTED,
     CallFacts,
+    CheckpointLimits,
     CheckpointParts,
+    CheckpointRecorder,
     CheckpointStore,
     GitListing,
-    Limits,
     PromptPoint,
-    Recorder,
     Roots,
     Shadow,
     workspace_dir,
@@ -42,9 +42,9 @@ HOOK_MARK = "<hook event="
 class RunCheckpoints:
     """Keeps what the calls of a run, and of its sub-agents, change."""
 
-    def __init__(self, inputs: CheckpointInputs) -> None:
+    def __init__(self, inputs: ToolInputs) -> None:
         self._inputs = inputs
-        self._recorder: Recorder | None = None
+        self._recorder: CheckpointRecorder | None = None
         self._judge: Engine | None = None
 
     @asynccontextmanager
@@ -61,14 +61,14 @@ class RunCheckpoints:
             for path in self._paths(spec, args):
                 if await recorder.before_edit(path, call):
                     after.push_async_callback(recorder.after_edit, path)
-            if COMMAND in spec.roles.values() and not self._only_reads(spec, args):
+            if "command" in spec.roles.values() and not self._only_reads(spec, args):
                 await recorder.before_command(call)
                 after.push_async_callback(recorder.after_command, call)
             yield
 
     def _paths(self, spec: ToolSpec, args: Mapping[str, Any]) -> tuple[str, ...]:
         """The files that a call names to be written, as the tool itself understands the names."""
-        names = [args.get(name) for name, role in spec.roles.items() if role == WRITES]
+        names = [args.get(name) for name, role in spec.roles.items() if role == "writes"]
         workspace = self._inputs.workspace
         return tuple(
             os.path.realpath(str(workspace / expand_user(name)))
@@ -90,7 +90,7 @@ class RunCheckpoints:
             )
         return self._judge.decide(spec, args).action == "allow"
 
-    def _recorder_now(self) -> Recorder | None:
+    def _recorder_now(self) -> CheckpointRecorder | None:
         inputs, session = self._inputs, self._inputs.board.session
         if session is None or session.store_error is not None or not SUPPORTED:
             return None
@@ -99,7 +99,7 @@ class RunCheckpoints:
             place = workspace_dir(checkpoint_root(environ), workspace)
             roots = Roots((workspace, *roots_of(inputs.settings, workspace)))
             unwatched = why_unwatched(workspace)
-            self._recorder = Recorder(
+            self._recorder = CheckpointRecorder(
                 CheckpointParts(
                     store=CheckpointStore(place, session.id, limits_of(environ)),
                     roots=roots,
@@ -119,10 +119,16 @@ class RunCheckpoints:
         self._inputs.report(Notice(subtype="checkpoint", message=words))
 
 
-def limits_of(environ: Mapping[str, str]) -> Limits:
+def checkpoint_root(environ: Mapping[str, str]) -> Path:
+    """Where checkpoints of all workspaces are."""
+    named = environ.get("CALIBAN_CHECKPOINT_ROOT")
+    return expand_user(named).absolute() if named else home() / ".caliban" / "projects"
+
+
+def limits_of(environ: Mapping[str, str]) -> CheckpointLimits:
     """The limits that the environment says. Raises `UsageError`."""
-    base = Limits()
-    return Limits(
+    base = CheckpointLimits()
+    return CheckpointLimits(
         file_bytes=_number(environ, "CALIBAN_CHECKPOINT_MAX_FILE_BYTES", base.file_bytes),
         prompt_bytes=base.prompt_bytes,
         total_bytes=_number(environ, "CALIBAN_CHECKPOINT_MAX_BYTES", base.total_bytes),
