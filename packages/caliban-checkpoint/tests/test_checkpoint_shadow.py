@@ -184,3 +184,32 @@ def test_odd_repositories_are_listed(bench: Bench) -> None:
     after = {name: state for name, state in tree(bench.work).items() if not name.startswith(".git")}
     assert after == before
     assert os.listdir(bench.work / ".git")
+
+
+def test_names_that_are_no_text_are_left_alone(bench: Bench) -> None:
+    make(bench.work)
+    odd = os.fsencode(bench.work) + b"/\xff"
+    os.symlink(b"\xfe", os.fsencode(bench.work) + b"/to")
+    bench.prompt()
+
+    def change(work: Path) -> None:
+        with open(odd, "wb") as file:
+            file.write(b"x")
+        (work / "to").unlink()
+        (work / "exe").write_bytes(b"2")
+
+    bench.command(change)
+    [manifest] = bench.manifests()
+    assert [Path(entry.path).name for entry in manifest.entries] == ["exe"]
+    assert bench.words == []
+
+
+def test_a_file_that_is_rewritten_within_one_tick_of_the_clock_is_seen(bench: Bench) -> None:
+    path = bench.work / "a"
+    path.write_bytes(b"1")
+    bench.prompt()
+    for number in range(20):
+        bench.command(lambda work, number=number: path.write_bytes(b"%d" % (number % 10)))
+        os.utime(path, ns=(1, 1))
+    bench.go_back(1, force=True)
+    assert path.read_bytes() == b"1"

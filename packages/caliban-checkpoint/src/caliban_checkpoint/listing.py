@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from caliban_checkpoint.errors import CheckpointFailed
+from caliban_checkpoint.state import is_text
 from caliban_common.errors import CalibanError
 from caliban_common.files import ensure_private_dir, read_regular, write_atomic
 from caliban_process import Command, OutputLimit, ProcessError, Runner
@@ -47,7 +48,10 @@ class GitListing:
         self._argv: tuple[str, ...] | None = None
 
     async def names(self) -> list[str]:
-        """Relative names of all files and links that no rule leaves out. Raises `CheckpointFailed`."""
+        """Relative names of all files and links that no rule leaves out, and that are text.
+
+        Raises `CheckpointFailed`.
+        """
         if self._argv is None:
             self._argv = self._prepared()
         command = Command(
@@ -72,7 +76,7 @@ class GitListing:
         if completed.exit_code != 0:
             raise CheckpointFailed("git cannot list the workspace")
         names = os.fsdecode(completed.stdout.kept).split("\0")
-        return [name for name in names if name and not name.endswith("/")]
+        return [name for name in names if name and not name.endswith("/") and is_text(name)]
 
     def _prepared(self) -> tuple[str, ...]:
         entries = [item for item in self._search_path.split(os.pathsep) if Path(item).is_absolute()]

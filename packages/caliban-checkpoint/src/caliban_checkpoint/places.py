@@ -18,7 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from caliban_checkpoint.errors import CheckpointFailed, PlaceRefused
-from caliban_checkpoint.state import ABSENT, FileState
+from caliban_checkpoint.state import ABSENT, FileState, is_text
 from caliban_common.files import BINARY, NOFOLLOW, NONBLOCK
 
 SUPPORTED: Final = os.open in os.supports_dir_fd and os.rename in os.supports_dir_fd and NOFOLLOW != 0
@@ -99,6 +99,9 @@ def look_at(name: str, parent: int, *, keep_bytes: int = 0) -> Look:
         return Look(state=ABSENT)
     if stat.S_ISLNK(status.st_mode):
         target = os.readlink(name, dir_fd=parent)
+        if not is_text(target):
+            state = FileState(kind="other", target="a link to a name that is no text")
+            return Look(state=state, mark=mark_of(status))
         return Look(state=FileState(kind="link", target=target), mark=mark_of(status))
     if not stat.S_ISREG(status.st_mode):
         kind = next((words for is_kind, words in _KINDS if is_kind(status.st_mode)), "a special file")

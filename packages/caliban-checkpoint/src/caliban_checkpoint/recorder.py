@@ -110,15 +110,18 @@ class CheckpointRecorder:
     async def after_command(self, call: CallFacts) -> None:
         """Keep what the files that have changed were before."""
         points = self._parts.prompts()
-        with anyio.move_on_after(PATIENCE_S, shield=True):
-            async with self._lock:
-                changes = await self._look()
-                self._running.remove(call.tool_use_id)
-                try:
+        try:
+            with anyio.move_on_after(PATIENCE_S, shield=True) as scope:
+                async with self._lock:
+                    changes = await self._look()
                     await anyio.to_thread.run_sync(self._finish, points, call, changes)
-                except CheckpointError as error:
-                    self._tell("what commands change cannot be taken back", error)
-                self._say()
+            if scope.cancelled_caught:
+                self._tell("what a command has changed is not kept: the look at it took too long")
+        except CheckpointError as error:
+            self._tell("what commands change cannot be taken back", error)
+        finally:
+            self._running.remove(call.tool_use_id)
+            self._say()
 
     async def _look(self) -> list[ShadowChange]:
         listing, shadow = self._parts.listing, self._parts.shadow

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from caliban_checkpoint.errors import CheckpointFailed
 from caliban_checkpoint.places import Roots
-from caliban_checkpoint.state import ABSENT, FileState
+from caliban_checkpoint.state import ABSENT, FileState, is_text
 from caliban_common.errors import CalibanError
 from caliban_common.filelock import try_lock
 from caliban_common.files import (
@@ -34,6 +34,8 @@ from caliban_common.files import (
 
 RACY_NS: Final = 50_000_000
 """A file that changed so shortly before it was looked at is read again: clocks of file systems are coarse."""
+
+UNREAD: Final = "?"
 
 _WALK = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW | getattr(os, "O_CLOEXEC", 0)
 
@@ -171,29 +173,44 @@ class Shadow:
         write_atomic(self._place / "table", data, mode=0o600, durable=False)
 
     def _look(self, names: Sequence[str]) -> dict[str, Row]:
+        """A row for each file: first all are looked at, and what is too much is read by nobody."""
         began_ns, ends_s = time.time_ns(), time.monotonic() + self._limits.scan_s
         rows: dict[str, Row] = {}
-        total = 0
+        unread: list[str] = []
+        for name, base, parent in self._reached(sorted(names)):
+            row = self._row(name, base, parent)
+            if row is not None:
+                rows[name] = row
+                if row.digest == UNREAD:
+                    unread.append(name)
+        total = sum(row.size for row in rows.values() if row.digest)
+        if total > self._limits.total_bytes:
+            raise CheckpointFailed(f"the workspace has more than {self._limits.total_bytes:,} bytes in files")
+        for name, base, parent in self._reached(unread):
+            if time.monotonic() > ends_s:
+                raise CheckpointFailed(f"a look at the workspace takes over {self._limits.scan_s:g} s")
+            digest = self._kept(base, parent)
+            if digest is None:
+                del rows[name]
+                continue
+            row = rows[name]
+            is_racy = began_ns - row.ctime_ns < RACY_NS
+            rows[name] = row._replace(digest=digest, ctime_ns=0 if is_racy else row.ctime_ns)
+        return rows
+
+    def _reached(self, names: Sequence[str]) -> Iterator[tuple[str, str, int]]:
+        """Those of sorted `names` whose directory can be reached: name, last component, and its handle."""
         with _Directories(self._root) as directories:
             last, parent = None, None
-            for name in sorted(names):
+            for name in names:
                 folder, _, base = name.rpartition("/")
                 if folder != last:
                     last, parent = folder, directories.open(folder)
-                row = None if parent is None else self._row(name, base, parent, began_ns)
-                if row is None:
-                    continue
-                rows[name] = row
-                total += row.size if row.digest else 0
-                if total > self._limits.total_bytes:
-                    raise CheckpointFailed(
-                        f"the workspace has more than {self._limits.total_bytes:,} bytes in files"
-                    )
-                if time.monotonic() > ends_s:
-                    raise CheckpointFailed(f"a look at the workspace takes over {self._limits.scan_s:g} s")
-        return rows
+                if parent is not None:
+                    yield name, base, parent
 
-    def _row(self, name: str, base: str, parent: int, began_ns: int) -> Row | None:
+    def _row(self, name: str, base: str, parent: int) -> Row | None:
+        """The row of a file, its digest `UNREAD` where its bytes have to be looked at."""
         try:
             status = os.stat(base, dir_fd=parent, follow_symlinks=False)
         except OSError:
@@ -203,17 +220,11 @@ class Shadow:
         if known is not None and known[:5] == facts:
             return known
         if stat.S_ISLNK(status.st_mode):
-            return Row(*facts, "", os.readlink(base, dir_fd=parent))
+            target = os.readlink(base, dir_fd=parent)
+            return Row(*facts, "", target) if is_text(target) else None
         if not stat.S_ISREG(status.st_mode):
             return None
-        if status.st_size > self._limits.file_bytes:
-            return Row(*facts, "", "")
-        digest = self._kept(base, parent)
-        if digest is None:
-            return None
-        if began_ns - status.st_ctime_ns < RACY_NS:
-            facts = (*facts[:3], 0, facts[4])
-        return Row(*facts, digest, "")
+        return Row(*facts, "" if status.st_size > self._limits.file_bytes else UNREAD, "")
 
     def _kept(self, base: str, parent: int) -> str | None:
         """The digest of a file whose bytes are in the pack now; `None` where it cannot be read."""

@@ -38,4 +38,13 @@ class FileState(Struct, frozen=True, kw_only=True, omit_defaults=True):
                 return self.target or "something else"
 
 
+def is_text(name: str) -> bool:
+    """Whether a name of the file system can stand in a manifest: bytes that are no UTF-8 cannot."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 ABSENT: Final = FileState(kind="absent")

@@ -46,6 +46,8 @@ class RunCheckpoints:
         self._inputs = inputs
         self._recorder: CheckpointRecorder | None = None
         self._judge: Engine | None = None
+        self._messages: tuple[Message, ...] | None = None
+        self._points: tuple[PromptPoint, ...] = ()
 
     @asynccontextmanager
     async def around(
@@ -103,7 +105,7 @@ class RunCheckpoints:
                 CheckpointParts(
                     store=CheckpointStore(place, session.id, limits_of(environ)),
                     roots=roots,
-                    prompts=lambda: prompt_points(session.messages, inputs.host.masker),
+                    prompts=lambda: self._prompts(session.messages),
                     now=now,
                     report=self._report,
                     listing=GitListing(
@@ -114,6 +116,13 @@ class RunCheckpoints:
                 )
             )
         return self._recorder
+
+    def _prompts(self, messages: tuple[Message, ...]) -> tuple[PromptPoint, ...]:
+        """The prompts so far; the history stays the same value while a prompt is at work."""
+        if messages is not self._messages:
+            self._messages = messages
+            self._points = prompt_points(messages, self._inputs.host.masker)
+        return self._points
 
     def _report(self, words: str) -> None:
         self._inputs.report(Notice(subtype="checkpoint", message=words))
