@@ -294,3 +294,44 @@ def test_nothing_of_a_hostile_repository_runs_when_checkpoints_are_made(cli, con
     prompt(cli, "go", bash("echo two > a.txt; echo new > n.txt"), write("w.txt", "x"))
     assert cli.run("rewind", "s", "--to", "1").code == 0
     assert tree(work) == before  # no PWNED, and every byte of the repository as it was
+
+
+def texts_asked(cli, number: int = -1) -> list[str]:
+    body = cli.bodies()[number]
+    leading = body.get("system") or []
+    return [
+        *(block["text"] for block in leading),
+        *(b["text"] for m in body["messages"] for b in m["content"] if b["type"] == "text"),
+    ]
+
+
+@pytest.mark.parametrize("side", ["from", "up-to"])
+def test_one_side_of_a_prompt_becomes_a_summary_and_the_files_stay(cli, side):
+    prompt(cli, "first", write("a.txt", "1"))
+    prompt(cli, "second", write("b.txt", "2"))
+    cli.script(wire.exchange(wire.text("SHORT")))
+    done = cli.run("rewind", "s", "--to", "2", "--summarize", side)
+    assert done.code == 0, done.err
+    assert "is a summary now" in done.out
+    assert sorted(tree(cli.work)) == ["a.txt", "b.txt"]
+    prompt(cli, "third")
+    asked = texts_asked(cli)
+    assert any("SHORT" in text for text in asked)
+    assert ("first" in asked, "second" in asked) == ((True, False) if side == "from" else (False, True))
+    assert cli.run("rewind", "s", "--to", "1", "--code").code == 0
+    assert tree(cli.work) == {}
+
+
+def test_a_summary_that_fails_or_has_nothing_to_say_changes_nothing(cli):
+    prompt(cli, "first")
+    before = (cli.home / ".local/share/caliban/sessions/s.json").read_bytes()
+    done = cli.run("rewind", "s", "--to", "1", "--summarize", "up-to")
+    assert done.code == 1 and "nothing was summarised" in done.err
+    cli.script(wire.exchange(wire.text("")))
+    done = cli.run("rewind", "s", "--to", "1", "--summarize", "from")
+    assert done.code == 1 and "nothing was summarised" in done.err
+    messages = json.loads((cli.home / ".local/share/caliban/sessions/s.json").read_bytes())["messages"]
+    assert messages == json.loads(before)["messages"]
+    for flags in (("--code",), ("--force",), ("--dry-run",)):
+        assert cli.run("rewind", "s", "--to", "1", "--summarize", "from", *flags).code == 64
+    assert cli.run("rewind", "s", "--to", "1", "--model", "x").code == 64

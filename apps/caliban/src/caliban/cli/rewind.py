@@ -24,10 +24,18 @@ REWIND: Final = Subcommand(
         flag("--to", type=positive, metavar="N", help="go back to before prompt N of the list"),
         switch("--code", help="the files only; the conversation stays"),
         switch("--conversation", help="the conversation only; the files stay"),
+        flag(
+            "--summarize",
+            choices=("from", "up-to"),
+            help="leave out nothing: summarise the conversation from prompt N on, or up to before it; the "
+            "files stay",
+        ),
         switch("--force", help="overwrite also what somebody else has changed since"),
         switch("--dry-run", help="say what would be done, and do nothing"),
         switch("--json", help="one JSON object; with --list one a line"),
         shared("--sessions-dir"),
+        shared("--provider", help="with --summarize (default: the session's)"),
+        shared("--model", help="with --summarize (default: the session's)"),
         shared("--workspace", help="default: here"),
         shared("--settings"),
         shared("--setting-sources"),

@@ -82,6 +82,10 @@ def rewind(invocation: Invocation) -> int:
             "files cannot be put back on this system",
             hint="--conversation goes back in the conversation alone",
         )
+    if values["summarize"] is not None:
+        from caliban.commands.summarised import summarise
+
+        return summarise(invocation, inputs.session, manifest)
     if values["dry_run"]:
         return _shown(invocation, inputs, manifest)
     store = store_of(invocation.options.session)
@@ -94,8 +98,16 @@ def _check(values: Mapping[str, Any]) -> None:
         raise UsageError("--list and --to exclude each other")
     if values["code"] and values["conversation"]:
         raise UsageError("--code and --conversation exclude each other", hint="without either, both go back")
+    if values["summarize"] is not None:
+        others = [name for name in ("code", "conversation", "force", "dry_run") if values[name]]
+        if others:
+            raise UsageError(f"--summarize and --{others[0].replace('_', '-')} exclude each other")
+    elif values["provider"] is not None or values["model"] is not None:
+        raise UsageError("--provider and --model say who summarises: they need --summarize")
     idle = [
-        f"--{name.replace('_', '-')}" for name in ("code", "conversation", "force", "dry_run") if values[name]
+        f"--{name.replace('_', '-')}"
+        for name in ("code", "conversation", "summarize", "force", "dry_run")
+        if values[name]
     ]
     if idle and values["to"] is None:
         raise UsageError(f"{idle[0]} needs --to", hint="--list shows the numbers that it takes")
