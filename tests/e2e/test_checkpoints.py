@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import shlex
 from pathlib import Path
 
 import pytest
 from hang_guard import HANG_S
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from caliban_provider_anthropic.testing import wire
 from caliban_sessions import SessionStore
@@ -266,36 +268,6 @@ def test_a_run_that_is_killed_in_a_command_is_told_of(cli):
     assert done.code == 0 and "killed in the midst of a command" in done.out
 
 
-HOSTILE = (
-    pytest.param("[core]\n\tfsmonitor = ./p.sh\n", id="s315"),
-    pytest.param("[log]\n\tshowSignature = true\n[gpg]\n\tprogram = ./p.sh\n", id="s316"),
-    pytest.param('[diff "t"]\n\ttextconv = ./p.sh\n[filter "t"]\n\tclean = ./p.sh\n', id="s319"),
-    pytest.param("[include]\n\tpath = ../inc\n", id="s320"),
-    pytest.param("[core]\n\thooksPath = .\n\tworktree = /\n", id="hooks"),
-)
-
-
-@pytest.mark.parametrize("config", HOSTILE)
-def test_nothing_of_a_hostile_repository_runs_when_checkpoints_are_made(cli, config):
-    work = cli.work
-    subprocess.run(["git", "init", "-q", str(work)], check=True, capture_output=True)
-    for folder in (work / ".git", work / "nested" / ".git"):
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "config").open("a") as file:
-            file.write(config)
-    (work / "inc").write_text("[core]\n\tfsmonitor = ./p.sh\n")
-    (work / "p.sh").write_text(f"#!/bin/sh\ntouch {work}/PWNED\n")
-    (work / "p.sh").chmod(0o755)
-    (work / "post-index-change").write_text(f"#!/bin/sh\ntouch {work}/PWNED\n")
-    (work / "post-index-change").chmod(0o755)
-    (work / ".gitattributes").write_text("*.txt diff=t filter=t\n")
-    (work / "a.txt").write_text("one\r\n")
-    before = tree(work)
-    prompt(cli, "go", bash("echo two > a.txt; echo new > n.txt"), write("w.txt", "x"))
-    assert cli.run("rewind", "s", "--to", "1").code == 0
-    assert tree(work) == before  # no PWNED, and every byte of the repository as it was
-
-
 def texts_asked(cli, number: int = -1) -> list[str]:
     body = cli.bodies()[number]
     leading = body.get("system") or []
@@ -335,3 +307,45 @@ def test_a_summary_that_fails_or_has_nothing_to_say_changes_nothing(cli):
     for flags in (("--code",), ("--force",), ("--dry-run",)):
         assert cli.run("rewind", "s", "--to", "1", "--summarize", "from", *flags).code == 64
     assert cli.run("rewind", "s", "--to", "1", "--model", "x").code == 64
+
+
+CONTENTS = st.sampled_from(["", "x\n", "two\r\nlines\r\n", "\ufeffmark\n"])
+NAMES = st.sampled_from(["a.txt", "d/b.txt"])
+ACTIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("write"), NAMES, CONTENTS),
+        st.tuples(st.just("bash"), NAMES, CONTENTS),
+        st.tuples(st.just("rm"), NAMES, st.just("")),
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(prompts=st.lists(ACTIONS, min_size=1, max_size=3), back=st.integers(0, 9), number=st.uuids())
+def test_whole_conversations_are_gone_back_from_byte_for_byte(cli, prompts, back, number):
+    name = number.hex
+    work = cli.work / name
+    (work / "d").mkdir(parents=True)
+    (work / "a.txt").write_bytes(b"first\n")
+    (work / "d" / "keep").write_bytes(b"")
+    states, flags = [], ("--workspace", str(work))
+    for actions in prompts:
+        states.append(tree(work))
+        uses = []
+        for place, (kind, path, content) in enumerate(actions):
+            if kind == "write":
+                uses.append(wire.tool_use("Read", {"path": path}, id=f"r{place}"))
+                uses.append(wire.tool_use("Write", {"path": path, "content": content}, id=f"t{place}"))
+                continue
+            command = f"rm -f {path}" if kind == "rm" else f"printf %s {shlex.quote(content)} > {path}"
+            uses.append(wire.tool_use("Bash", {"command": command}, id=f"t{place}"))
+        prompt(cli, "go", *uses, session=name, flags=flags)
+    states.append(tree(work))
+    to = 1 + back % len(prompts)
+    numbers = [json.loads(line) for line in cli.run("rewind", name, "--json", *flags).out.splitlines()]
+    assert [row["prompt"] for row in numbers] == list(range(len(prompts), 0, -1))
+    done = cli.run("rewind", name, "--to", str(to), *flags)
+    assert done.code == 0, (done.out, done.err)
+    assert tree(work) == states[to - 1]
