@@ -40,6 +40,7 @@ class Bench:
         self.shadow_limits = ShadowLimits()
         self.points: list[PromptPoint] = []
         self.words: list[str] = []
+        self.backend = "asyncio"
         self.restart()
 
     def restart(self) -> None:
@@ -63,7 +64,7 @@ class Bench:
         return number
 
     def edit(self, name: str, change: Callable[[Path], object]) -> None:
-        anyio.run(self._edit, name, change)
+        anyio.run(self._edit, name, change, backend=self.backend)
 
     def write(self, name: str, data: bytes) -> None:
         def change(path: Path) -> None:
@@ -73,7 +74,7 @@ class Bench:
         self.edit(name, change)
 
     def command(self, change: Callable[[Path], object]) -> None:
-        anyio.run(self._command, change)
+        anyio.run(self._command, change, backend=self.backend)
 
     async def _edit(self, name: str, change: Callable[[Path], object]) -> None:
         path = self.work / name

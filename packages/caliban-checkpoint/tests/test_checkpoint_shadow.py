@@ -7,10 +7,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import anyio
 import pytest
 from checkpoint_kit import Bench, tree
 
-from caliban_checkpoint import Roots, Shadow, ShadowLimits
+from caliban_checkpoint import CallFacts, Roots, Shadow, ShadowLimits
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 
@@ -213,3 +214,31 @@ def test_a_file_that_is_rewritten_within_one_tick_of_the_clock_is_seen(bench: Be
         os.utime(path, ns=(1, 1))
     bench.go_back(1, force=True)
     assert path.read_bytes() == b"1"
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_any_event_loop_will_do_and_a_cancelled_command_is_looked_at(bench: Bench, backend: str) -> None:
+    make(bench.work)
+    before = tree(bench.work)
+    bench.backend = backend
+    bench.prompt()
+    bench.write("exe", b"2")
+    bench.command(lambda work: (work / "bin").write_bytes(b"2"))
+
+    async def cancelled() -> None:
+        call = CallFacts(tool_name="Bash", tool_use_id="cut")
+        with anyio.CancelScope() as scope:
+            await bench.recorder.before_command(call)
+            try:
+                (bench.work / "left").write_bytes(b"x")
+                scope.cancel()
+                await anyio.sleep_forever()
+            finally:
+                await bench.recorder.after_command(call)
+
+    anyio.run(cancelled, backend=backend)
+    [manifest] = bench.manifests()
+    assert {Path(entry.path).name for entry in manifest.entries} == {"exe", "bin", "left"}
+    assert manifest.running == ()
+    bench.go_back(1)
+    assert tree(bench.work) == before
