@@ -47,7 +47,7 @@ class CheckpointStore:
     """The checkpoints of one session. Making this value touches nothing; it is for one process at a time."""
 
     def __init__(self, place: Path, session: str, limits: CheckpointLimits | None = None) -> None:
-        self.limits = limits or CheckpointLimits()
+        self.limits: CheckpointLimits = limits or CheckpointLimits()
         self._all = place / "checkpoints"
         self.directory: Path = self._all / session
         self._blobs: dict[str, int] = {}
