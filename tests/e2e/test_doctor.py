@@ -21,8 +21,8 @@ def test_doctor_asks_no_server_that_nobody_named(cli):
     cli.configure("max_turns = 5")
     done = cli.run("doctor", env=NO_URL)
     assert done.code == 0
-    assert done.out.splitlines()[0] == "caliban doctor — 10 checks:"
-    own = ["run", "settings", "session_store", "workspace", "sandbox", "trust"]
+    assert done.out.splitlines()[0] == "caliban doctor — 12 checks:"
+    own = ["run", "settings", "session_store", "checkpoint_store", "workspace", "sandbox", "trust"]
     assert list(rows(done)) == [*own, "anthropic", "ollama", "openai", "google", "local"]
     assert rows(done)["settings"] == ("✓", "1 scope file loaded")
     assert rows(done)["workspace"] == ("✓", f"{cli.work} (writable)")

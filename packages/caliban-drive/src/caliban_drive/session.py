@@ -26,6 +26,7 @@ from caliban_drive.store import Store
 from caliban_drive.submission import Submission
 
 if TYPE_CHECKING:
+    from caliban_drive.part import HistorySide
     from caliban_drive.structured import AnswerSchema
 
 
@@ -195,6 +196,30 @@ class Session:
             conversation.record(event)
         conversation.record_usage(compacted.usage)
         return compacted
+
+    async def summarise_part(self, prompt_id: str, side: HistorySide) -> HistoryReplaced | None:
+        """Put a summary in the place of all before the prompt `prompt_id`, or of it and all behind it.
+
+        `None` where the history has no such message, or nothing on that side. Not while a prompt is at work.
+        Raises `CompactionFailed`; the history is as it was then.
+        """
+        conversation = self._conversation
+        conversation.expect_idle()
+        place = next((n for n, message in enumerate(self.messages) if message.id == prompt_id), None)
+        if place is None:
+            return None
+        if side == "before" and all(message.role == "system" for message in self.messages[:place]):
+            return None
+        from caliban_drive.part import summarised
+
+        whole, usage = await summarised(
+            self.agent, self.messages, place, side, new_id=conversation.parts.new_id
+        )
+        conversation.rewrite(whole)
+        event = HistoryReplaced(messages=whole, reason="a part of the conversation was summarised")
+        conversation.record(event)
+        conversation.record_usage(usage)
+        return event
 
     def undo_compaction(self) -> HistoryReplaced | None:
         """Put back all that summaries have taken the place of; `None` where nothing of it is known.

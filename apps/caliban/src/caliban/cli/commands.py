@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from caliban.cli.flag import Flag, flag, positive, switch, words
 from caliban.cli.groups import GROUPS, shared
 from caliban.cli.perms import CALL_EXAMPLE, PERMS
+from caliban.cli.rewind import REWIND
 from caliban.cli.sessions import SESSIONS
 from caliban.cli.subcommand import Subcommand
 from caliban.cli.trust import TRUST
@@ -133,6 +134,7 @@ COMMANDS: Final = (
         description="Write CLAUDE.draft.md from README, build files and the instructions of other tools. "
         "CLAUDE.md itself is never touched, and nothing of the project is run.",
     ),
+    REWIND,
     PERMS,
     TRUST,
     SESSIONS,

@@ -186,6 +186,11 @@ GROUPS: Final = (
                 metavar="N",
                 help="tools at once (default: 16)",
             ),
+            switch(
+                "--no-checkpoints",
+                variable="CALIBAN_CHECKPOINT_DISABLED",
+                help="keep nothing of files before they change, for caliban rewind",
+            ),
         ),
     ),
     Group(

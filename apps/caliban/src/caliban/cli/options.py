@@ -84,6 +84,7 @@ class WorkspaceOptions(Struct, frozen=True, kw_only=True):
     restrict_paths: bool = True
     no_parallel_tools: bool = False
     parallel_tool_limit: int | None = None
+    no_checkpoints: bool = False
 
 
 class SystemOptions(Struct, frozen=True, kw_only=True):

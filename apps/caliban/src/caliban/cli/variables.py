@@ -30,15 +30,7 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
                 ),
             ),
             ("background agents are", ("DAEMON_RUNTIME_DIR", "KEEP_WORKTREES")),
-            (
-                "checkpoints are",
-                (
-                    "CHECKPOINT_MAX_BYTES",
-                    "CHECKPOINT_MAX_FILE_BYTES",
-                    "CHECKPOINT_ROOT",
-                    "CLEANUP_PERIOD_DAYS",
-                ),
-            ),
+            ("the expiry of checkpoints is", ("CLEANUP_PERIOD_DAYS",)),
             ("output styles are", ("OUTPUT_STYLE",)),
             ("the terminal interface is", ("GRAPHICS",)),
             ("telemetry is", ("ENABLE_TELEMETRY", "OTEL_HEADERS_HELPER")),
@@ -48,7 +40,7 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
 )
 """A variable of the guide -> the feature that it speaks of, with its verb."""
 
-IDLE_VARIABLES: Final = frozenset({f"{PREFIX}CHECKPOINT_DISABLED"})
+IDLE_VARIABLES: Final[frozenset[str]] = frozenset()
 """Switches of the guide that ask for what is the case anyway."""
 
 INNER_VARIABLES: Final = frozenset(
@@ -62,6 +54,9 @@ INNER_VARIABLES: Final = frozenset(
         "CLAUDE_MD_EXCLUDES",
         "DISABLE_AUTO_MEMORY",
         "DISABLE_CLAUDE_MD_WALK",
+        "CHECKPOINT_MAX_BYTES",
+        "CHECKPOINT_MAX_FILE_BYTES",
+        "CHECKPOINT_ROOT",
         "GCP_AUTH_REFRESH",
         "LOCAL_CONTEXT_TOKENS",
         "LOCAL_THREADS",

@@ -25,6 +25,7 @@ from caliban.compose.host import Host, this_host
 from caliban.compose.keys import find_key
 from caliban.compose.project import STATE_WORDS, Project, open_project
 from caliban.compose.provider import close_provider, list_models, make_provider
+from caliban.compose.recorder import checkpoint_root
 from caliban.compose.settings import unbuilt_words
 from caliban.compose.workspace import build_workspace
 from caliban.errors import ConfigError, KeyFailed, MissingKey
@@ -89,7 +90,13 @@ def doctor(invocation: Invocation) -> int:
 async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
     workspace, where = _workspace(options)
     project, loaded = _settings(options, workspace or Path.cwd())
-    rows = [loaded, _sessions(data_dir() / "sessions"), where]
+    kept = checkpoint_root(os.environ)
+    rows = [
+        loaded,
+        _store("session_store", data_dir() / "sessions", "session"),
+        _store("checkpoint_store", kept, "change of a file"),
+        where,
+    ]
     if project is None:
         unknown = (_row(name, "warn", "not checked: the settings do not load") for name in PROVIDERS)
         return (_row("run", "fail", "would not start: the settings do not load"), *rows, *unknown)
@@ -178,18 +185,18 @@ def _workspace(options: Options) -> tuple[Path | None, Check]:
     return path, _row("workspace", *_writable(path))
 
 
-def _sessions(path: Path) -> Check:
-    """The place of sessions; where it is not there yet, whether it can be made."""
+def _store(name: str, path: Path, maker: str) -> Check:
+    """A place of ours; where it is not there yet, whether it can be made."""
     try:
         nearest = next(folder for folder in (path, *path.parents) if folder.exists())
         if not nearest.is_dir():
-            return _row("session_store", "fail", f"{nearest} is not a directory")
+            return _row(name, "fail", f"{nearest} is not a directory")
     except OSError as error:
-        return _row("session_store", "fail", f"{path}: {(error.strerror or str(error)).lower()}")
+        return _row(name, "fail", f"{path}: {(error.strerror or str(error)).lower()}")
     state, hint = _writable(nearest)
     if state == "pass" and nearest != path:
-        return _row("session_store", "pass", f"{path} (made by the first session)")
-    return _row("session_store", state, hint)
+        return _row(name, "pass", f"{path} (made by the first {maker})")
+    return _row(name, state, hint)
 
 
 def _writable(path: Path) -> tuple[State, str]:

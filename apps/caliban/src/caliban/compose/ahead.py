@@ -44,6 +44,9 @@ MODULES = (
     "caliban_tools_builtin.fs.read",
     "caliban_tools_builtin.search.glob",
     "caliban_tools_builtin.search.grep",
+    "caliban_checkpoint.store",
+    "caliban_checkpoint.recorder",
+    "caliban.compose.recorder",
     "sysconfig",
 )
 """In the order in which a reply that calls a tool needs them; those that others import come first."""

@@ -16,6 +16,7 @@ from caliban.compose.agent import Judges, agent_options, build_agent, build_judg
 from caliban.compose.agents import AgentInputs, with_agents
 from caliban.compose.ahead import load_while_asked
 from caliban.compose.board import Board
+from caliban.compose.checkpoints import with_checkpoints
 from caliban.compose.choice import is_strict
 from caliban.compose.context import ContextInputs, ContextPiece, context_pieces
 from caliban.compose.costs import RunCosts
@@ -215,7 +216,7 @@ async def open_app(
             workspace=opening.workspace,
             settings=settings,
             model=model,
-            tools=wiring.tools(_usable(_offered(tools, opening), model, reporter)),
+            tools=wiring.tools(with_checkpoints(_usable(_offered(tools, opening), model, reporter), tools)),
             agents=_agents(opening, plain, wiring),
             board=tools.board,
             permissions=permissions,
