@@ -22,7 +22,7 @@ def test_doctor_asks_no_server_that_nobody_named(cli):
     done = cli.run("doctor", env=NO_URL)
     assert done.code == 0
     assert done.out.splitlines()[0] == "caliban doctor — 12 checks:"
-    own = ["run", "settings", "session_store", "checkpoint_store", "workspace", "sandbox", "trust"]
+    own = ["run", "settings", "session_store", "checkpoint_store", "workspace", "trust", "sandbox"]
     assert list(rows(done)) == [*own, "anthropic", "ollama", "openai", "google", "local"]
     assert rows(done)["settings"] == ("✓", "1 scope file loaded")
     assert rows(done)["workspace"] == ("✓", f"{cli.work} (writable)")

@@ -161,7 +161,7 @@ def test_a_fork_that_is_not_saved_leaves_no_trace(cli):
         (["--fork-session", "-r", "old", "--session", "../x"], 64, "cannot name a session"),
         (["--fork-session", "-r", "old", "--session", ""], 64, "--session"),
         (["--fork-session", "-r", "gone"], 66, "there is no session 'gone'"),
-        (["--fork-session", "-r", "bad"], 1, "bad.json"),
+        (["--fork-session", "-r", "bad"], 66, "bad.json"),
         (["--fork-session=yes", "-r", "old"], 64, "--fork-session"),
         (["-r", "old", "--session", "new"], 64, "with --fork-session, --session names the new session"),
     ],

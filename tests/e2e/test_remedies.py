@@ -76,7 +76,7 @@ def test_a_workspace_is_trusted_with_the_flag_of_the_warning(cli):
     (cli.work / ".caliban" / "settings.toml").write_text('model = "m"\n')
     cli.script(ANSWER, wire.exchange(wire.text(SAID), model="m"))
     warned = cli.run("-p", "hi")
-    (flag,) = pasted(warned.err, r"is trusted \((--[a-z-]+)\)")
+    (flag,) = pasted(warned.err, r"is trusted: caliban trust add, or (--[a-z-]+) for one run")
     done = cli.run("-p", "hi", flag)
     assert (done.code, "trusted" in done.err) == (0, False), done.err
     assert [body["model"] for body in cli.bodies()] == [wire.MODEL, "m"]

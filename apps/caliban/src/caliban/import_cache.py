@@ -31,6 +31,9 @@ NAME = "start"
 LAYOUT = 1
 MAX_INDEX_BYTES = 8 << 20
 PYC_HEADER_BYTES = 16
+FEW_FILES = 64
+"""With fewer open files allowed, none is spent on this."""
+
 FEW = 16
 """That many modules, or a twentieth of all, may come from elsewhere before the file is written anew."""
 
@@ -151,7 +154,12 @@ def import_cache() -> ImportCache | None:
         here = os.getcwd()
     except OSError:
         here = ""
-    if not hasattr(os, "pread") or "PYTHONPATH" in os.environ or not {"", here}.isdisjoint(sys.path):
+    if (
+        not hasattr(os, "pread")
+        or os.sysconf("SC_OPEN_MAX") < FEW_FILES
+        or "PYTHONPATH" in os.environ
+        or not {"", here}.isdisjoint(sys.path)
+    ):
         return None
     place = cache_from_source(os.path.join(os.path.dirname(__file__), f"{NAME}.py"))
     return ImportCache(place.removesuffix(".pyc") + ".pack", os.stat(__file__).st_uid)

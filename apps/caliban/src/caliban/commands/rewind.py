@@ -16,7 +16,8 @@ from caliban.compose.host import this_host
 from caliban.compose.permissions import roots_of
 from caliban.compose.project import build_settings
 from caliban.compose.recorder import checkpoint_root, limits_of, now, prompt_points
-from caliban.compose.session import find_sessions, session_store
+from caliban.compose.session import find_sessions
+from caliban.compose.sessionstore import session_store
 from caliban.compose.truncation import Cut, cut_before
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, MissingError, UsageError

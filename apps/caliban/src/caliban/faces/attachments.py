@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -46,6 +47,8 @@ class AttachmentPolicy:
         try:
             place = self._fence.admit(os.fspath(path))
         except PathRefused as error:
+            if _is_special(path):
+                return None  # `read` refuses it in words, and the prompt with it
             return error.message.removeprefix(f"{os.fspath(path)!r} ")
         self._admitted[path] = place
         real = place.path
@@ -63,7 +66,10 @@ class AttachmentPolicy:
         """The bytes of a file that was judged, or that a person named by a flag; see `ExpandOptions.read`."""
         from caliban_tools_builtin import handles
 
-        place = self._admitted.get(path) or self._fence.admit(os.fspath(path))
+        try:
+            place = self._admitted.get(path) or self._fence.admit(os.fspath(path))
+        except PathRefused as error:
+            raise NotRegularFile(f"cannot read {path}: {error.message}", hint=error.hint) from error
         if not handles.SUPPORTED:
             return read_regular(place.path, max_bytes=max_bytes)
         try:
@@ -79,6 +85,15 @@ class AttachmentPolicy:
 
     def _reader(self) -> ToolSpec:
         return next(spec for spec in builtin_specs() if "reads" in spec.roles.values())
+
+
+def _is_special(path: Path) -> bool:
+    """Whether `path` is a pipe, a device or a socket: what no prompt can mean."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def expand_options(
