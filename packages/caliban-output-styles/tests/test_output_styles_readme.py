@@ -23,5 +23,6 @@ EXPECTED = [
     "",
     "You are an assistant.",
     "''",
-    "there is no output style 'brif' did you mean brief? one of brief, default, proactive, explanatory, learning",
+    "there is no output style 'brif' did you mean brief? one of brief, default, proactive, explanatory, "
+    "learning",
 ]

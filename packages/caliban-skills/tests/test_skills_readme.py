@@ -17,7 +17,7 @@ def test_the_examples_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> N
 
 
 EXPECTED = [
-    "Load instructions before you begin such a task: commit, debug, review, write-tests",
+    "Load a skill before you begin such a task: commit, debug, review, write-tests",
     "- release: Use when: a version is cut",
     '<skill name="release">',
     "Tag v2.",

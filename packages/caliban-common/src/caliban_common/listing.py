@@ -42,7 +42,7 @@ def files_in_folders(folder: Path, name: str) -> FoundFiles:
 
 
 def markdown_files(folder: Path, *, max_depth: int = 1) -> FoundFiles:
-    """The files `*.md` in `folder`, and in its folders down to `max_depth`; links to folders are not taken."""
+    """The files `*.md` in `folder` and its folders, down to `max_depth`; links to folders are not taken."""
     problems: list[str] = []
     return _bounded(list(_below(folder, folder, problems, max_depth)), problems, folder)
 

@@ -15,7 +15,7 @@ MAX_SKILLS = 512
 
 
 class SkillCatalog(Struct, frozen=True, kw_only=True):
-    """Skills in a fixed order, each name once; those that one of them `shadowed`; what is wrong with files."""
+    """Skills in a fixed order, each name once; those that are `shadowed`; what is wrong with files."""
 
     skills: tuple[Skill, ...] = ()
     shadowed: tuple[Skill, ...] = ()

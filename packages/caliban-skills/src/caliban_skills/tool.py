@@ -20,7 +20,7 @@ MIN_WORDS: Final = 20
 MANY: Final = 24
 """Skills of a person from which on the tool may be held back until a search finds it."""
 
-DESCRIPTION: Final = "Load instructions before you begin such a task:"
+DESCRIPTION: Final = "Load a skill before you begin such a task:"
 _SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "args": {"type": "string"}},

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from caliban.cli.flag import Flag, flag, positive, switch, words
 from caliban.cli.groups import GROUPS, shared
 from caliban.cli.perms import CALL_EXAMPLE, PERMS
+from caliban.cli.skills import SKILLS, STYLES
 from caliban.cli.subcommand import Subcommand
 from caliban.cli.trust import TRUST
 
@@ -93,6 +94,8 @@ COMMANDS: Final = (
     ),
     PERMS,
     TRUST,
+    SKILLS,
+    STYLES,
     Subcommand(
         "router",
         "which models a request would go to, in which order",

@@ -52,7 +52,6 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
                     "CLEANUP_PERIOD_DAYS",
                 ),
             ),
-            ("output styles are", ("OUTPUT_STYLE",)),
             ("the terminal interface is", ("GRAPHICS",)),
             ("telemetry is", ("ENABLE_TELEMETRY", "OTEL_HEADERS_HELPER")),
         )
@@ -74,6 +73,7 @@ INNER_VARIABLES: Final = frozenset(
         "GCP_AUTH_REFRESH",
         "LOCAL_CONTEXT_TOKENS",
         "LOCAL_THREADS",
+        "OUTPUT_STYLE",
         "PROJECT_DIR",
         "SHELL",
         "STRICT_ROUTING",

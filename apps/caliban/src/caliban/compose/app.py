@@ -15,15 +15,16 @@ from caliban.cli.formats import output_format
 from caliban.cli.options import Options
 from caliban.cli.variables import about_variables
 from caliban.compose.agent import Judges, agent_options, build_agent, build_judges
-from caliban.compose.agents import AgentInputs, agent_kinds, with_agents
+from caliban.compose.agents import AgentInputs, with_agents
 from caliban.compose.ahead import load_while_asked
 from caliban.compose.audit import build_log
 from caliban.compose.board import Board
 from caliban.compose.choice import ModelInputs, is_strict
 from caliban.compose.costs import RunCosts, build_costs
+from caliban.compose.extensions import build_extensions
 from caliban.compose.host import Host, this_host
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error, masked_notice
-from caliban.compose.permissions import Permissions, build_permissions
+from caliban.compose.permissions import Permissions
 from caliban.compose.project import Project, open_project
 from caliban.compose.provider import close_provider
 from caliban.compose.resolved import ResolvedModel
@@ -35,7 +36,6 @@ from caliban.compose.tools import ToolInputs, build_tools
 from caliban.compose.wiring import USUAL, Wiring
 from caliban.compose.workspace import build_workspace
 from caliban_agent_core.subagent.definition import AgentDefinition
-from caliban_agent_core.subagent.spec import agent_spec
 from caliban_common.hook import Hooks, SessionStart
 from caliban_common.mask import Masker
 from caliban_common.message import Message, TextBlock
@@ -49,17 +49,12 @@ from caliban_settings import Settings
 
 if TYPE_CHECKING:
     from caliban.compose.asking.rules import AutoMode
+    from caliban.compose.slash import CalledCommand
     from caliban_agent_core.ports import Approver, Rules
     from caliban_agent_core.toolsearch.active import ActiveTools
     from caliban_drive.structured import AnswerSchema
     from caliban_images import MediaLimits
-
-
-PLANNING = Notice(
-    subtype="plan_mode",
-    message="the session is in plan mode: it only reads",
-    hint="--permission-mode acceptEdits carries the plan out",
-)
+    from caliban_output_styles import OutputStyle
 
 
 class App(Struct, frozen=True, kw_only=True):
@@ -85,6 +80,8 @@ class App(Struct, frozen=True, kw_only=True):
     strict_media: bool = True
     wiring: Wiring = USUAL
     auto: AutoMode | None = None
+    style: OutputStyle | None = None
+    command: CalledCommand | None = None
 
     def media(self) -> MediaLimits:
         """What the model takes of images and PDFs."""
@@ -172,7 +169,8 @@ class App(Struct, frozen=True, kw_only=True):
         resumed = any(message.role != "system" for message in session.messages)
         if resumed and not options.is_given and schema is None and not is_default(session.messages):
             return
-        message = build_system(options, self.workspace, has_tools=bool(self.tools.tools()))
+        has_tools = bool(self.tools.tools())
+        message = build_system(options, self.workspace, has_tools=has_tools, style=self.style)
         session.set_system(message if schema is None else _with_instruction(message, schema))
 
 
@@ -197,8 +195,8 @@ async def open_app(
     settings = project.settings
     sessions = wiring.sessions(options.session, workspace)
     _say_warnings(options, settings, host, sessions.saved, reporter)
-    kinds = agent_kinds(options, project, reporter)
-    permissions = _permissions(options, project, workspace, sessions.saved, kinds, reporter)
+    more = build_extensions(options, project, workspace, sessions.saved, host, reporter)
+    options, permissions = more.options, more.permissions
     permissions.log = build_log(settings, host.masker, reporter) if wiring.logs else None
     costs = _costs(options, settings, host)
     classifies = permissions.mode == "auto" and not options.permissions.disable_auto_mode
@@ -216,6 +214,7 @@ async def open_app(
         tasks=tasks,
         report=reporter,
         media=lambda: limits_of(model, settings),
+        skills=more.skills,
     )
     async with _closing(model, permissions, host, reporter):
         await make_ready(model.provider)
@@ -225,8 +224,8 @@ async def open_app(
             workspace=workspace,
             settings=settings,
             model=model,
-            tools=wiring.tools(_usable(_offered(tools, kinds), model, reporter)),
-            agents=_agents(kinds, plain, tools, wiring),
+            tools=wiring.tools(_usable(_offered(tools, more.kinds), model, reporter)),
+            agents=_agents(more.kinds, plain, tools, wiring),
             board=tools.board,
             permissions=permissions,
             costs=costs,
@@ -236,6 +235,8 @@ async def open_app(
             strict_media=is_strict(host.environ),
             wiring=wiring,
             auto=_auto(options, workspace, plain, host, reporter) if classifies else None,
+            style=more.style,
+            command=more.command,
         )
 
 
@@ -319,28 +320,6 @@ def _model_inputs(
         project=project,
         session=saved.model_before,
     )
-
-
-def _permissions(
-    options: Options,
-    project: Project,
-    workspace: Path,
-    saved: SavedSession,
-    kinds: tuple[AgentDefinition, ...],
-    report: Report,
-) -> Permissions:
-    """The rules of the run; a session that goes on in plan mode says so."""
-    permissions = build_permissions(
-        options.permissions,
-        project.settings,
-        workspace,
-        trusted=project.trust.counts,
-        planning=saved.plan_mode,
-        vouched=(agent_spec(kinds),),
-    )
-    if saved.plan_mode and permissions.plan_mode:
-        report(PLANNING)
-    return permissions
 
 
 def _offered(inputs: ToolInputs, kinds: tuple[AgentDefinition, ...]) -> ToolSource:

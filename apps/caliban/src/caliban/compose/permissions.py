@@ -116,6 +116,10 @@ class Permissions:
         """Whether a call may run without anybody being asked."""
         return self.decide(tool, args).action == "allow"
 
+    def denies(self, tool: ToolSpec, args: Mapping[str, Any]) -> bool:
+        """Whether a rule denies a call, whoever is asked."""
+        return self._ruled and self.decide(tool, args).action == "deny"
+
     def offers(self, tool: ToolSpec) -> bool:
         """Whether the model should be told of the tool."""
         return not self._ruled or self.engine.offers(tool)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from caliban.cli.options import SystemOptions
 from caliban.errors import MissingError, UsageError
@@ -12,13 +13,18 @@ from caliban_common.errors import CalibanError, DataError
 from caliban_common.files import read_regular
 from caliban_common.message import Message, system
 
+if TYPE_CHECKING:
+    from caliban_output_styles import OutputStyle
+
 MAX_BYTES = 1 << 20
 PLAIN = "You are a helpful assistant. Answer briefly and plainly."
 WITH_TOOLS = """\
 You are an assistant that works in a terminal through the caliban harness. You help with software and files \
 by calling tools.
 
-Working directory: {workspace}
+Working directory: {workspace}"""
+HOW_TO_WORK = """\
+
 
 How to work:
 - Look before you claim: say nothing of a file that you have not read in this conversation.
@@ -29,11 +35,18 @@ How to work:
 - Ask before anything that destroys data or cannot be undone.
 - Write for a terminal: short, without decoration. When the work is done, say what was done and stop."""
 """Names no tool: each describes itself, and one that comes late must not cost the cached prefix (0019)."""
-OWN_BEGINNINGS = (PLAIN, WITH_TOOLS.split("\n", 1)[0])
+STYLED = '<output-style name="'
+"""How one with an output style begins."""
+OWN_BEGINNINGS = (PLAIN, WITH_TOOLS.split("\n", 1)[0], STYLED)
 
 
-def build_system(options: SystemOptions, workspace: Path, *, has_tools: bool) -> Message | None:
-    """The system message, or `None` for `--no-system`. Raises `MissingError`, `UsageError` for a file."""
+def build_system(
+    options: SystemOptions, workspace: Path, *, has_tools: bool, style: OutputStyle | None = None
+) -> Message | None:
+    """The system message, or `None` for `--no-system`; the `style` stands before what is ours.
+
+    Raises `MissingError`, `UsageError` for a file.
+    """
     if options.no_system:
         return None
     if options.system is not None:
@@ -46,7 +59,10 @@ def build_system(options: SystemOptions, workspace: Path, *, has_tools: bool) ->
         except CalibanError as error:
             raise MissingError(f"--system-file: {error.message}") from error
         return system(text)
-    return system(WITH_TOOLS.format(workspace=workspace) if has_tools else PLAIN)
+    text = WITH_TOOLS.format(workspace=workspace) if has_tools else PLAIN
+    if has_tools and (style is None or style.keeps_coding):
+        text += HOW_TO_WORK
+    return system(text if style is None else style.block() + text)
 
 
 def is_default(messages: Sequence[Message]) -> bool:

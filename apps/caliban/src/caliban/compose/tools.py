@@ -18,6 +18,8 @@ from caliban_agent_core.subagent.spec import NAME
 from caliban_common.tool import FixedTools, Tool
 from caliban_drive.notice import Notice, Report
 from caliban_settings import Settings
+from caliban_skills import SkillCatalog, SkillTool
+from caliban_skills.tool import TOOL_NAME
 from caliban_tools_builtin import ToolOptions, builtin_tools
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class ToolInputs(Struct, frozen=True, kw_only=True):
     tasks: TaskGroup | None
     report: Report
     media: Callable[[], MediaLimits]
+    skills: SkillCatalog | None = None
 
 
 def build_tools(inputs: ToolInputs) -> FixedTools:
@@ -69,8 +72,10 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             media=inputs.media,
         )
     )
+    if inputs.skills is not None:
+        tools = (*tools, SkillTool(inputs.skills))
     if not options.settings.bare:
-        installed = installed_tools({NAME, *(tool.spec.name for tool in tools)})
+        installed = installed_tools({NAME, TOOL_NAME, *(tool.spec.name for tool in tools)})
         for problem in installed.problems:
             words = Notice(
                 subtype="tool_left_out", message=problem.message, hint=problem.hint, remedy=problem.remedy
