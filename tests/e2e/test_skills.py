@@ -1,4 +1,4 @@
-"""Skills reach the model by the real command: listed in the first request, loaded by a call, denied by rules."""
+"""Skills reach the model by the real command: listed in the first request, loaded by a call."""
 
 from __future__ import annotations
 

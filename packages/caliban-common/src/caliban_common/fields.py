@@ -74,8 +74,10 @@ class HeadFields:
         return word == "true"
 
     def items(self, key: str, pattern: str, what: str) -> tuple[str, ...]:
-        """The items of a list, or of text in which `pattern` finds them; nothing but commas and blanks
-        may stand between. Raises `DataError` that says `what` was expected."""
+        """The items of a list, or of text in which `pattern` finds them and nothing else stands.
+
+        Commas and blanks may stand between. Raises `DataError` that says `what` was expected.
+        """
         value = self._values.get(key) or ()
         if isinstance(value, str):
             items = [match[0] for match in re.finditer(pattern, value)]

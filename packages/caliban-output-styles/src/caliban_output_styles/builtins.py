@@ -14,7 +14,7 @@ BUILTINS: Final[Mapping[str, str]] = MappingProxyType(
         DEFAULT: "short answers for a terminal; nothing is added to the system prompt",
         "proactive": "fills gaps and decides, in place of asking back",
         "explanatory": "says why, with each decision and each change",
-        "learning": "leaves pieces for you to write, marked TODO(human)",
+        "learning": "leaves pieces for you to write, and marks them",
     }
 )
 

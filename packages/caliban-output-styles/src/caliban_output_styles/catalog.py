@@ -20,9 +20,12 @@ class StyleCatalog(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
     def find(self, name: str) -> OutputStyle:
-        """The style `name`. Raises `NoSuchStyle`."""
+        """The style `name`, in any case where none is written so. Raises `NoSuchStyle`."""
         for style in self.styles:
             if style.name == name:
+                return style
+        for style in self.styles:
+            if style.name.lower() == name.lower():
                 return style
         names = [style.name for style in self.styles]
         raise NoSuchStyle(

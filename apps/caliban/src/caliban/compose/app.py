@@ -21,7 +21,7 @@ from caliban.compose.audit import build_log
 from caliban.compose.board import Board
 from caliban.compose.choice import ModelInputs, is_strict
 from caliban.compose.costs import RunCosts, build_costs
-from caliban.compose.extensions import build_extensions
+from caliban.compose.extensions import Extensions, build_extensions
 from caliban.compose.host import Host, this_host
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error, masked_notice
 from caliban.compose.permissions import Permissions
@@ -49,12 +49,10 @@ from caliban_settings import Settings
 
 if TYPE_CHECKING:
     from caliban.compose.asking.rules import AutoMode
-    from caliban.compose.slash import CalledCommand
     from caliban_agent_core.ports import Approver, Rules
     from caliban_agent_core.toolsearch.active import ActiveTools
     from caliban_drive.structured import AnswerSchema
     from caliban_images import MediaLimits
-    from caliban_output_styles import OutputStyle
 
 
 class App(Struct, frozen=True, kw_only=True):
@@ -80,8 +78,7 @@ class App(Struct, frozen=True, kw_only=True):
     strict_media: bool = True
     wiring: Wiring = USUAL
     auto: AutoMode | None = None
-    style: OutputStyle | None = None
-    command: CalledCommand | None = None
+    extensions: Extensions
 
     def media(self) -> MediaLimits:
         """What the model takes of images and PDFs."""
@@ -170,7 +167,7 @@ class App(Struct, frozen=True, kw_only=True):
         if resumed and not options.is_given and schema is None and not is_default(session.messages):
             return
         has_tools = bool(self.tools.tools())
-        message = build_system(options, self.workspace, has_tools=has_tools, style=self.style)
+        message = build_system(options, self.workspace, has_tools=has_tools, style=self.extensions.style)
         session.set_system(message if schema is None else _with_instruction(message, schema))
 
 
@@ -200,8 +197,7 @@ async def open_app(
     permissions.log = build_log(settings, host.masker, reporter) if wiring.logs else None
     costs = _costs(options, settings, host)
     classifies = permissions.mode == "auto" and not options.permissions.disable_auto_mode
-    asked = _model_inputs(options, project, host, workspace, sessions.saved)
-    asked = replace(asked, classifies=classifies)
+    asked = replace(_model_inputs(options, project, host, workspace, sessions.saved), classifies=classifies)
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
     model = _wired(plain, host, tasks, wiring)
     tools = ToolInputs(
@@ -216,8 +212,7 @@ async def open_app(
         media=lambda: limits_of(model, settings),
         skills=more.skills,
     )
-    async with _closing(model, permissions, host, reporter):
-        await make_ready(model.provider)
+    async with _ready(model, permissions, host, reporter):
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
@@ -235,8 +230,7 @@ async def open_app(
             strict_media=is_strict(host.environ),
             wiring=wiring,
             auto=_auto(options, workspace, plain, host, reporter) if classifies else None,
-            style=more.style,
-            command=more.command,
+            extensions=more,
         )
 
 
@@ -253,11 +247,12 @@ def _auto(options: Options, workspace: Path, model: ResolvedModel, host: Host, r
 
 
 @asynccontextmanager
-async def _closing(
+async def _ready(
     model: ResolvedModel, permissions: Permissions, host: Host, report: Report
 ) -> AsyncIterator[None]:
-    """Close what a run has opened; no error that leaves it holds a secret."""
+    """The model ready to be asked; what a run has opened is closed, and no error holds a secret."""
     try:
+        await make_ready(model.provider)
         yield
     except Exception as error:
         mask_error(error, host.masker)

@@ -12,7 +12,6 @@ from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
 from caliban_drive.notice import Notice, Report
 from caliban_skills import Skill, SkillCatalog, SkillScope, builtin_skills, make_catalog
-from caliban_skills.builtins import BUILTINS
 from caliban_skills.skill import MAX_FILE_BYTES
 
 
@@ -60,13 +59,6 @@ def own_files(kind: str, name: str, problems: list[str]) -> list[ProjectFile]:
                 continue
             files.append(ProjectFile(path=path, data=data, name=called))
     return files
-
-
-def shadowed_by(name: str) -> str | None:
-    """Whose skill of this name one of a project stands before."""
-    if any((folder / name / "SKILL.md").is_file() for folder in own_folders("skills")):
-        return f"your skill {name}"
-    return f"the built-in skill {name}" if name in BUILTINS else None
 
 
 def with_skills(

@@ -92,7 +92,7 @@ def _find(name: str, options: Options, project: Project, problems: list[str]) ->
             raise ConfigError(
                 f"/{name}: {file.path} runs lines of the shell or chooses a model, and its project is "
                 "not trusted",
-                hint="caliban trust show shows it, caliban trust add trusts it; --no-commands sends the words",
+                hint="caliban trust show shows it, caliban trust add trusts it; --no-commands sends words",
             )
         return called
     if options.extensions.no_skills:

@@ -121,6 +121,15 @@ def own_folders(name: str) -> tuple[Path, ...]:
     return tuple(folder / name for folder in own)
 
 
+def shadowed_by(name: str) -> str | None:
+    """Whose skill of this name one of a project stands before."""
+    from caliban_skills.builtins import BUILTINS
+
+    if any((folder / name / "SKILL.md").is_file() for folder in own_folders("skills")):
+        return f"your skill {name}"
+    return f"the built-in skill {name}" if name in BUILTINS else None
+
+
 def found_files(kind: str, folder: Path) -> FoundFiles:
     """The files of one kind in `folder`: skills are folders, commands may be in some."""
     from caliban_common.listing import files_in_folders, markdown_files

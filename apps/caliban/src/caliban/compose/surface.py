@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from caliban.compose.supplied import ProjectFile, ProjectFiles
+from caliban.compose.supplied import ProjectFile, ProjectFiles, shadowed_by
 from caliban_common.files import NONBLOCK
 from caliban_common.text import one_line
 from caliban_settings import ProjectSetting, SettingsError
@@ -88,8 +88,6 @@ def _of_skill(file: ProjectFile, workspace: Path, shows: bool) -> TrustItem:
     item = _of_file("skill", file, workspace, shows)
     if not shows:
         return item
-    from caliban.compose.skills import shadowed_by
-
     taken = shadowed_by(file.path.parent.name)
     return replace(item, shown=f"(takes the place of {taken})\n{item.shown}") if taken else item
 

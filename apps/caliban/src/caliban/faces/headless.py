@@ -122,7 +122,7 @@ async def _prompt(app: App) -> Message | Resumption | None:
         return Resumption()
     if input_format(app.options.output.input_format).is_framed:
         return None
-    called, options = app.command, app.options.prompt
+    called, options = app.extensions.command, app.options.prompt
     if called is not None and not called.is_trusted:
         options = replace(options, expand_files=False)  # what it names, nobody has looked at
     return await read_prompt(
