@@ -76,7 +76,7 @@ class SkillTool:
     """
 
     def __init__(self, catalog: SkillCatalog) -> None:
-        self.spec = skill_spec(catalog)
+        self.spec: ToolSpec = skill_spec(catalog)
         self._catalog = catalog
         self._loaded: set[str] = set()
 
