@@ -66,7 +66,7 @@ def test_f002_a_safeguard_that_is_not_there_refuses_the_run(cli, text, word):
     [
         ('[mcp_servers.x]\ncommand = "x"\n', "mcp_servers.x"),
         ("[memory]\ncap_tokens_auto = 5\n", "memory.cap_tokens_auto"),
-        ('output_style = "plain"\n', "output_style"),
+        ('editor_mode = "vim"\n', "editor_mode"),
         ("enable_telemetry = true\n", "enable_telemetry"),
         ("[plugins]\nx = 1\n", "plugins"),
     ],

@@ -381,7 +381,7 @@ def test_an_agent_that_only_plans_is_offered_what_reads(cli):
     agent_file(cli.home / ".config" / "caliban" / "agents", text)
     cli.script(delegate(subagent_type="reviewer"), said("fine"), said("done"))
     cli.run(*STREAM)
-    assert sorted(tool["name"] for tool in cli.bodies()[1]["tools"]) == ["Glob", "Grep", "Read"]
+    assert sorted(tool["name"] for tool in cli.bodies()[1]["tools"]) == ["Glob", "Grep", "Read", "Skill"]
 
 
 def test_a_model_that_cannot_call_tools_is_offered_no_agents(cli):

@@ -31,7 +31,7 @@ ONLY_READ_AND_BASH = tuple(
     flag
     for name in (
         *("Glob", "Grep", "Write", "Edit", "MultiEdit", "NotebookEdit", "BashOutput", "KillShell"),
-        *("WebFetch", "WebSearch", "TodoWrite", "EnterPlanMode", "ExitPlanMode", "AskUser", "Agent"),
+        *("WebFetch", "WebSearch", "TodoWrite", "EnterPlanMode", "ExitPlanMode", "AskUser", "Skill", "Agent"),
     )
     for flag in ("--deny", name)
 )

@@ -63,14 +63,10 @@ class ImportCache:
         entry = self._entries.get(name)
         if entry is None:
             return None
-        source, folder, pyc, is_package, modified_ns, size, offset, length = entry
+        source, folder, pyc, is_package, _, _, offset, length = entry
         if path is not None and (os.path.dirname(folder) if is_package else folder) not in path:
             return None
-        try:
-            found = os.stat(source)
-        except OSError:
-            return None
-        if found.st_mtime_ns != modified_ns or found.st_size != size:
+        if not _is_fresh(entry):
             return None
         loader = CachedLoader(name, source, self._descriptor, offset, length)
         spec = ModuleSpec(name, loader, origin=source)
@@ -116,7 +112,7 @@ class ImportCache:
             if (code := _compiled(spec)) is not None:
                 found[spec.name] = code
         for name, entry in self._entries.items():
-            if name not in found:
+            if name not in found and _is_fresh(entry):
                 found[name] = (entry[:6], os.pread(self._descriptor, entry[7], entry[6]))
         index, codes = _packed(found)
         temporary = f"{self._place}.{os.getpid()}"
@@ -168,6 +164,15 @@ def import_cache() -> ImportCache | None:
 def _key() -> tuple[bytes, int, tuple[tuple[str, int], ...]]:
     """What has to be as it was: interpreter, path, and the folders on it, in which something may be new."""
     return MAGIC_NUMBER, sys.flags.optimize, tuple((folder, _modified_ns(folder)) for folder in sys.path)
+
+
+def _is_fresh(entry: Entry) -> bool:
+    """Whether the source is as it was."""
+    try:
+        found = os.stat(entry[0])
+    except OSError:
+        return False
+    return found.st_mtime_ns == entry[4] and found.st_size == entry[5]
 
 
 def _modified_ns(path: str) -> int:

@@ -293,7 +293,6 @@ SCHEMA: Final[tuple[Key, ...]] = (
         restart=True,
         default="default",
         doc="The active output style.",
-        later="output styles are",
     ),
     Key(path="editor_mode", form={"enum": ["vim", "emacs"]}, doc="Keys of the input line.", later=TERMINAL),
     Key(

@@ -11,6 +11,7 @@ from caliban.cli.groups import GROUPS, shared
 from caliban.cli.perms import CALL_EXAMPLE, PERMS
 from caliban.cli.rewind import REWIND
 from caliban.cli.sessions import SESSIONS
+from caliban.cli.skills import SKILLS, STYLES
 from caliban.cli.subcommand import Subcommand
 from caliban.cli.trust import TRUST
 
@@ -138,6 +139,8 @@ COMMANDS: Final = (
     PERMS,
     TRUST,
     SESSIONS,
+    SKILLS,
+    STYLES,
     Subcommand(
         "router",
         "which models a request would go to, in which order",

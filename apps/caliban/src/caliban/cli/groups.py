@@ -264,6 +264,7 @@ GROUPS: Final = (
             for name, what in (
                 ("hooks", "hooks"),
                 ("skills", "skills"),
+                ("commands", "command files: /NAME in a prompt stays text"),
                 ("mcp", "MCP servers"),
                 ("plugins", "plugins"),
                 ("sub-agent", "sub-agents"),
@@ -289,7 +290,7 @@ GROUPS: Final = (
         ),
     ),
 )
-"""Every flag that works. `--no-skills` and its like ask for what is the case anyway."""
+"""Every flag that works. `--no-hooks` and its like ask for what is the case anyway."""
 
 LATER_FLAGS: Final[Mapping[str, str]] = MappingProxyType(
     {

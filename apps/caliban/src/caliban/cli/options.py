@@ -127,6 +127,7 @@ class ExtensionOptions(Struct, frozen=True, kw_only=True):
 
     no_hooks: bool = False
     no_skills: bool = False
+    no_commands: bool = False
     no_mcp: bool = False
     no_plugins: bool = False
     no_sub_agent: bool = False

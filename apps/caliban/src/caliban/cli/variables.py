@@ -31,7 +31,6 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
             ),
             ("background agents are", ("DAEMON_RUNTIME_DIR", "KEEP_WORKTREES")),
             ("the expiry of checkpoints is", ("CLEANUP_PERIOD_DAYS",)),
-            ("output styles are", ("OUTPUT_STYLE",)),
             ("the terminal interface is", ("GRAPHICS",)),
             ("telemetry is", ("ENABLE_TELEMETRY", "OTEL_HEADERS_HELPER")),
         )
@@ -64,6 +63,7 @@ INNER_VARIABLES: Final = frozenset(
         "MEMORY_CAP_TOKENS_AUTO",
         "MEMORY_CAP_TOKENS_CLAUDE_MD",
         "MEMORY_DIR",
+        "OUTPUT_STYLE",
         "PROJECT_DIR",
         "SHELL",
         "STRICT_ROUTING",

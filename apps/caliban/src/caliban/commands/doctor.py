@@ -21,6 +21,7 @@ from caliban.commands.readiness import Readiness, look_at_run
 from caliban.commands.scope import report
 from caliban.compose.catalog import ProviderEntry, SettingsTable, find_provider, provider_tables
 from caliban.compose.choice import ModelInputs
+from caliban.compose.extensions import DEFAULT_STYLE
 from caliban.compose.host import Host, this_host
 from caliban.compose.keys import find_key
 from caliban.compose.project import STATE_WORDS, Project, open_project
@@ -102,6 +103,7 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
         return (_row("run", "fail", "would not start: the settings do not load"), *rows, *unknown)
     rows.append(_trust(project))
     host, settings = this_host(), project.settings
+    rows += [_skills(options, project), *_style(options, project, host)]
     inputs = ModelInputs(
         options=options.model,
         settings=settings,
@@ -165,6 +167,41 @@ def _settings(options: Options, workspace: Path) -> tuple[Project | None, Check]
     if not settings.sources:
         return project, _row("settings", "warn", "no settings file; the defaults hold")
     return project, _row("settings", "pass", f"{count} loaded")
+
+
+def _skills(options: Options, project: Project) -> Check:
+    """Whether the files of skills and commands can be read."""
+    from caliban.compose.skills import find_skills
+    from caliban.compose.slash import command_list
+
+    problems: list[str] = []
+    catalog = find_skills(options.settings, project)
+    commands = () if options.settings.bare else tuple(command_list(options, project, problems))
+    counts = f"{plural(len(catalog.skills), 'skill')}, {plural(len(commands), 'command file')}"
+    problems = [*catalog.problems, *problems]
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        return _row("skills", "warn", f"{counts}; {problems[0]}{more}")
+    return _row("skills", "pass", counts)
+
+
+def _style(options: Options, project: Project, host: Host) -> Iterator[Check]:
+    """Whether there is the output style that was chosen; nothing where none was."""
+    from caliban.compose.styles import build_style, style_name
+
+    name = style_name(project, host.environ)
+    if name == DEFAULT_STYLE:
+        return
+    told: list[str] = []
+    try:
+        style = build_style(options, project, host.environ, lambda notice: told.append(notice.message))
+    except ConfigError as error:
+        yield _row("output_style", "fail", error.message)
+        return
+    if told:
+        yield _row("output_style", "warn", told[0])
+    elif style is not None:
+        yield _row("output_style", "pass", f"{style.name} ({style.scope})")
 
 
 def _trust(project: Project) -> Check:

@@ -30,6 +30,7 @@ from caliban_common.tool import ToolSpec
 from caliban_drive.notice import Notice
 from caliban_permissions import Engine, Explanation, MatchedRule
 from caliban_permissions.names import guide_spec
+from caliban_skills import skill_spec
 from caliban_tools_builtin import builtin_specs
 
 EXITS: Final[Mapping[Action, int]] = MappingProxyType({"allow": 0, "deny": 1, "ask": 2})
@@ -69,7 +70,9 @@ class _Judge:
         self._options = invocation.options
         self._workspace = build_workspace(self._options.workspace.workspace)
         self._project = open_project(self._options.settings, self._workspace)
-        self._known = {spec.name: spec for spec in (*builtin_specs(), search_spec(), agent_spec())}
+        self._known = {
+            spec.name: spec for spec in (*builtin_specs(), search_spec(), agent_spec(), skill_spec())
+        }
         self._box = tried_box(self._options.workspace, self._project.settings, self._workspace)
         self._engine = self._with(self._known)
 

@@ -34,6 +34,7 @@ from caliban_settings.edit.rules import RuleTable, toml_rules
 from caliban_settings.edit.store import KeptRule, RuleStore, rule_store
 from caliban_settings.key import Scope
 from caliban_settings.parse import MAX_BYTES, parse
+from caliban_skills import skill_spec
 from caliban_tools_builtin import builtin_specs
 
 ORDER: Final[tuple[Scope, ...]] = ("local", "project", "user", "managed")
@@ -171,7 +172,7 @@ def lint_rules(invocation: Invocation) -> int:
         if item.entry.problem is not None
     ]
     sound = [(one, item) for one, item in kept if item.entry.problem is None]
-    tools = {*(spec.name for spec in (*builtin_specs(), search_spec(), agent_spec()))}
+    tools = {*(spec.name for spec in (*builtin_specs(), search_spec(), agent_spec(), skill_spec()))}
     names = {name for _, item in sound if (name := _tool_of(item)) and guide_spec(name) is not None}
     rules = [replace(_as_rule(item), source=one) for one, item in sound]
     for finding in lint(rules, tools | names | {"AgentTool", "Task"}):
@@ -210,7 +211,7 @@ def _effective(invocation: Invocation) -> list[dict[str, Any]]:
     workspace = build_workspace(options.workspace.workspace)
     project = open_project(options.settings, workspace)
     settings = project.settings
-    specs = (*builtin_specs(), search_spec(), agent_spec())
+    specs = (*builtin_specs(), search_spec(), agent_spec(), skill_spec())
     trusted = project.trust.counts
     engine = build_engine(options.permissions, settings, workspace, specs, trusted=trusted).asking()
     for warning in settings.warnings:

@@ -20,6 +20,7 @@ from caliban.compose.checkpoints import with_checkpoints
 from caliban.compose.choice import is_strict
 from caliban.compose.context import ContextInputs, ContextPiece, context_pieces
 from caliban.compose.costs import RunCosts
+from caliban.compose.extensions import Extensions
 from caliban.compose.host import Host, this_host
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error
 from caliban.compose.memory import NoteRules, RunMemory, WatchedTools
@@ -77,6 +78,7 @@ class App(Struct, frozen=True, kw_only=True):
     strict_media: bool = True
     wiring: Wiring = USUAL
     auto: AutoMode | None = None
+    extensions: Extensions
 
     def media(self) -> MediaLimits:
         """What the model takes of images and PDFs."""
@@ -163,6 +165,7 @@ class App(Struct, frozen=True, kw_only=True):
             options=self.options.system,
             workspace=self.workspace,
             memory=self.memory,
+            style=self.extensions.style,
             has_tools=bool(self.tools.tools()),
         )
         return context_pieces(inputs)
@@ -203,13 +206,12 @@ async def open_app(
     `tasks`. Raises the errors of flags, settings, sessions, rules and keys, before anything is sent.
     """
     opening = open_run(options, report, host or this_host(), wiring)
-    reporter, settings, permissions = opening.reporter, opening.settings, opening.permissions
+    options, reporter, settings = opening.options, opening.reporter, opening.settings
     asked, costs = opening.model_inputs(), opening.costs
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
     model = _wired(plain, opening.host, tasks, wiring)
     tools = _tool_inputs(opening, model, tasks)
-    async with _closing(model, opening), opening.box.opened(reporter, tasks):
-        await make_ready(model.provider)
+    async with _ready(model, opening), opening.box.opened(reporter, tasks):
         say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
@@ -219,7 +221,7 @@ async def open_app(
             tools=wiring.tools(with_checkpoints(_usable(_offered(tools, opening), model, reporter), tools)),
             agents=_agents(opening, plain, wiring),
             board=tools.board,
-            permissions=permissions,
+            permissions=opening.permissions,
             costs=costs,
             sessions=opening.sessions,
             memory=opening.memory,
@@ -228,6 +230,7 @@ async def open_app(
             strict_media=is_strict(opening.host.environ),
             wiring=wiring,
             auto=_auto(opening, plain) if opening.classifies else None,
+            extensions=opening.extensions,
         )
     _expire_sessions(options, settings, wiring, reporter)
 
@@ -255,9 +258,10 @@ def _auto(opening: Opening, model: ResolvedModel) -> AutoMode:
 
 
 @asynccontextmanager
-async def _closing(model: ResolvedModel, opening: Opening) -> AsyncIterator[None]:
-    """Close what a run has opened; no error that leaves it holds a secret."""
+async def _ready(model: ResolvedModel, opening: Opening) -> AsyncIterator[None]:
+    """The model ready to be asked; what a run has opened is closed, and no error holds a secret."""
     try:
+        await make_ready(model.provider)
         yield
     except Exception as error:
         mask_error(error, opening.host.masker)
@@ -270,7 +274,7 @@ async def _closing(model: ResolvedModel, opening: Opening) -> AsyncIterator[None
 def _agents(opening: Opening, model: ResolvedModel, wiring: Wiring) -> AgentInputs:
     """What the sub-agents of the run have in common with it."""
     return AgentInputs(
-        definitions=opening.kinds,
+        definitions=opening.extensions.kinds,
         model=model,
         masker=opening.host.masker,
         permissions=opening.permissions,
@@ -296,6 +300,7 @@ def _tool_inputs(opening: Opening, model: ResolvedModel, tasks: TaskGroup | None
         report=opening.reporter,
         media=lambda: limits_of(model, opening.settings),
         notes=opening.memory.notes_dir,
+        skills=opening.extensions.skills,
     )
 
 
@@ -317,7 +322,7 @@ def _offered(inputs: ToolInputs, opening: Opening) -> ToolSource:
     installed = build_tools(inputs)
     names = {tool.spec.name for tool in installed.tools()}
     rules = check_tool_names(inputs.options.permissions, inputs.settings, names)
-    say_all((*rules, *unknown_of_agents(opening.kinds, names)), "unknown_tool", inputs.report)
+    say_all((*rules, *unknown_of_agents(opening.extensions.kinds, names)), "unknown_tool", inputs.report)
     return WatchedTools(FilteredTools(installed, inputs.permissions.offers), opening.memory)
 
 

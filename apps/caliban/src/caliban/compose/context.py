@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -16,6 +16,9 @@ from caliban.cli.options import SystemOptions
 from caliban.compose.memory import RunMemory
 from caliban.compose.system import instructions
 from caliban_common.estimate import text_tokens
+
+if TYPE_CHECKING:
+    from caliban_output_styles import OutputStyle
 
 
 class ContextPiece(Struct, frozen=True, kw_only=True):
@@ -37,6 +40,7 @@ class ContextInputs(Struct, frozen=True, kw_only=True):
     options: SystemOptions
     workspace: Path
     memory: RunMemory
+    style: OutputStyle | None = None
     has_tools: bool
 
 
@@ -58,14 +62,22 @@ def _memory(inputs: ContextInputs) -> tuple[ContextPiece, ...]:
     )
 
 
+def _style(inputs: ContextInputs) -> tuple[ContextPiece, ...]:
+    style = inputs.style
+    if style is None or not style.body:
+        return ()
+    return (ContextPiece(kind="output style", source=style.name, text=style.block().rstrip()),)
+
+
 def _instructions(inputs: ContextInputs) -> tuple[ContextPiece, ...]:
     """What the program says itself, or what a flag says in its place. Raises as `instructions` does."""
-    said = instructions(inputs.options, inputs.workspace, has_tools=inputs.has_tools)
+    said = instructions(inputs.options, inputs.workspace, has_tools=inputs.has_tools, style=inputs.style)
     return () if said is None else (ContextPiece(kind="instructions", source=said[0], text=said[1]),)
 
 
 ROWS: Final = (
     ContextRow("memory", _memory),
+    ContextRow("output style", _style),
     ContextRow("instructions", _instructions, kept=True),
 )
 """Every kind of piece, in the order of the prompt (guide: memory, then the style, then the instructions)."""

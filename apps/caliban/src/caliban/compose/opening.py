@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 from caliban.cli.formats import output_format
 from caliban.cli.options import Options
-from caliban.compose.agents import agent_kinds
 from caliban.compose.audit import build_log
 from caliban.compose.box import Box
 from caliban.compose.boxing import boxed
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
+from caliban.compose.extensions import Extensions, build_extensions
 from caliban.compose.host import Host
 from caliban.compose.masked import masked_notice
 from caliban.compose.memory import RunMemory
@@ -25,14 +25,13 @@ from caliban.compose.remarks import say_planning, say_warnings
 from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.wiring import Wiring
 from caliban.compose.workspace import build_workspace
-from caliban_agent_core.subagent.definition import AgentDefinition
-from caliban_agent_core.subagent.spec import agent_spec
+from caliban_common.tool import ToolSpec
 from caliban_drive.notice import Report, Reporter
 from caliban_settings import Settings
 
 
 class Opening(Struct, frozen=True, kw_only=True):
-    """The run so far. `project` is what the workspace supplies, `kinds` are the sub-agents there may be.
+    """The run so far. `project` is what the workspace supplies, `extensions` what files add.
 
     `host` starts programs in the sandbox of `box`, where there is one.
     """
@@ -41,7 +40,7 @@ class Opening(Struct, frozen=True, kw_only=True):
     workspace: Path
     project: Project
     sessions: Sessions
-    kinds: tuple[AgentDefinition, ...]
+    extensions: Extensions
     box: Box
     host: Host
     permissions: Permissions
@@ -84,17 +83,23 @@ def open_run(options: Options, report: Report, whole: Host, wiring: Wiring) -> O
     settings = project.settings
     sessions = wiring.sessions(options.session, workspace)
     say_warnings(options, settings, whole, sessions.saved, reporter)
-    kinds = agent_kinds(options, project, reporter)
     box, host = boxed(options.workspace, settings, workspace, whole, reporter)
-    permissions = _permissions(options, project, workspace, sessions.saved, kinds, box)
+    more = build_extensions(
+        options,
+        project,
+        host,
+        lambda vouched: _permissions(options, project, workspace, sessions.saved, vouched, box),
+        reporter,
+    )
+    permissions = more.permissions
     say_planning(sessions.saved, permissions, reporter)
     permissions.log = build_log(settings, host.masker, reporter) if wiring.logs else None
     return Opening(
-        options=options,
+        options=more.options,
         workspace=workspace,
         project=project,
         sessions=sessions,
-        kinds=kinds,
+        extensions=more,
         box=box,
         host=host,
         permissions=permissions,
@@ -109,7 +114,7 @@ def _permissions(
     project: Project,
     workspace: Path,
     saved: SavedSession,
-    kinds: tuple[AgentDefinition, ...],
+    vouched: tuple[ToolSpec, ...],
     box: Box,
 ) -> Permissions:
     """The rules of the run; a session left in plan mode goes on in it, unless a flag names another."""
@@ -121,7 +126,7 @@ def _permissions(
         project.settings,
         workspace,
         trusted=project.trust.counts,
-        vouched=(agent_spec(kinds),),
+        vouched=vouched,
         box=box,
     )
 

@@ -120,6 +120,10 @@ class Permissions:
         """Whether a command that may run is one that a person lets out of the sandbox."""
         return self.engine.runs_outside(tool, args)
 
+    def denies(self, tool: ToolSpec, args: Mapping[str, Any]) -> bool:
+        """Whether a rule denies a call, whoever is asked."""
+        return self._ruled and self.decide(tool, args).action == "deny"
+
     def offers(self, tool: ToolSpec) -> bool:
         """Whether the model should be told of the tool."""
         return not self._ruled or self.engine.offers(tool)

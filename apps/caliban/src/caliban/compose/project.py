@@ -64,7 +64,7 @@ def open_project(options: SettingsOptions, workspace: Path) -> Project:
     files = ProjectFiles() if options.bare else read_files(workspace)
     settings = layers.merged(trusted=False)
     waits = any(item.waits for item in settings.withheld)
-    if not waits and not files.agents and files.router is None:
+    if not waits and not files.wait:
         state: TrustState = "once" if options.trust_project else "nothing"
         trust = ProjectTrust(state=state)
         return Project(settings=_told(settings, files), files=files, trust=trust)

@@ -1,16 +1,20 @@
-"""What lies in a workspace beside settings, read once: files of agents, and routes."""
+"""What lies in a workspace beside settings, read once: agents, skills, styles, commands, and routes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from caliban_common.errors import CalibanError
 from caliban_common.files import read_regular
-from caliban_common.paths import config_dir, expand_user, home
+from caliban_common.paths import config_dir, data_dir, expand_user, home
+
+if TYPE_CHECKING:
+    from caliban_common.listing import FoundFiles
 
 ROUTER_FILE: Final = "caliban.toml"
 MAX_FILE_BYTES: Final = 256 * 1024
@@ -19,19 +23,39 @@ MAX_AGENTS: Final = 64
 """Files of agents that are looked at in one folder."""
 
 
+OWNERS: Final = (".caliban", ".agents", ".claude")
+"""Folders of a workspace, and of a home, in which skills are; other things are not in the second."""
+_STEERS: Final = rb"(?i)!`|\bmodel\b"
+
+
 class ProjectFile(Struct, frozen=True, kw_only=True):
-    """A file of the project as it was read."""
+    """A file of the project as it was read; `name` is what a command is called by."""
 
     path: Path
     data: bytes
+    name: str = ""
+
+    @property
+    def may_steer(self) -> bool:
+        """Whether a command may do more than say something: run lines of the shell, or choose a model."""
+        return re.search(_STEERS, self.data) is not None
 
 
 class ProjectFiles(Struct, frozen=True, kw_only=True):
-    """What lies in a workspace beside settings: files of agents, what is wrong with others, and routes."""
+    """What lies in a workspace beside settings: files by what they are, what is wrong with others, routes."""
 
     agents: tuple[ProjectFile, ...] = ()
+    skills: tuple[ProjectFile, ...] = ()
+    styles: tuple[ProjectFile, ...] = ()
+    commands: tuple[ProjectFile, ...] = ()
     problems: tuple[str, ...] = ()
     router: ProjectFile | None = None
+
+    @property
+    def wait(self) -> bool:
+        """Whether any of it counts with trust only."""
+        steering = any(file.may_steer for file in self.commands)
+        return bool(self.agents or self.skills or self.styles or steering or self.router)
 
 
 def read_files(workspace: Path) -> ProjectFiles:
@@ -54,7 +78,65 @@ def read_files(workspace: Path) -> ProjectFiles:
             router = ProjectFile(path=routes, data=read_regular(routes, max_bytes=MAX_ROUTER_BYTES))
         except CalibanError as error:
             problems.append(f"the routes in {routes} are left out: {error.message}")
-    return ProjectFiles(agents=tuple(agents), problems=tuple(problems), router=router)
+    return ProjectFiles(
+        agents=tuple(agents),
+        skills=_files("skill", OWNERS, "skills", workspace, problems),
+        styles=_files("style", (".caliban", ".claude"), "output-styles", workspace, problems),
+        commands=_files("command", (".caliban", ".claude"), "commands", workspace, problems),
+        problems=tuple(problems),
+        router=router,
+    )
+
+
+def _files(
+    kind: str, owners: tuple[str, ...], name: str, workspace: Path, problems: list[str]
+) -> tuple[ProjectFile, ...]:
+    """The files of one kind in the folders `name` of the workspace, not in a person's own."""
+    files: list[ProjectFile] = []
+    own = own_folders(name)
+    for owner in owners:
+        folder = workspace / owner / name
+        if folder in own or not folder.is_dir():
+            continue
+        found = found_files(kind, folder)
+        problems += (f"the {kind} in {problem}" for problem in found.problems)
+        for path in found.paths:
+            try:
+                file = _read_inside(path, workspace)
+            except CalibanError as error:
+                problems.append(f"the {kind} in {path} is left out: {error.message}")
+                continue
+            called = ":".join(path.relative_to(folder).with_suffix("").parts)
+            files.append(ProjectFile(path=path, data=file.data, name=called))
+    return tuple(files)
+
+
+def own_folders(name: str) -> tuple[Path, ...]:
+    """Where a person's own skills, styles or commands are."""
+    own: tuple[Path, ...]
+    if name == "skills":
+        own = (config_dir(), home() / ".agents", home() / ".claude", data_dir())
+    else:
+        own = (config_dir(), home() / ".claude")
+    return tuple(folder / name for folder in own)
+
+
+def shadowed_by(name: str) -> str | None:
+    """Whose skill of this name one of a project stands before."""
+    from caliban_skills.builtins import BUILTINS
+
+    if any((folder / name / "SKILL.md").is_file() for folder in own_folders("skills")):
+        return f"your skill {name}"
+    return f"the built-in skill {name}" if name in BUILTINS else None
+
+
+def found_files(kind: str, folder: Path) -> FoundFiles:
+    """The files of one kind in `folder`: skills are folders, commands may be in some."""
+    from caliban_common.listing import files_in_folders, markdown_files
+
+    if kind == "skill":
+        return files_in_folders(folder, "SKILL.md")
+    return markdown_files(folder, max_depth=4 if kind == "command" else 1)
 
 
 def _agent_folders(workspace: Path) -> Iterator[Path]:

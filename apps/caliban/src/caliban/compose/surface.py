@@ -10,7 +10,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from caliban.compose.supplied import ProjectFile, ProjectFiles
+from msgspec.structs import replace
+
+from caliban.compose.supplied import ProjectFile, ProjectFiles, shadowed_by
 from caliban_common.files import NONBLOCK
 from caliban_common.text import one_line
 from caliban_settings import ProjectSetting, SettingsError
@@ -36,6 +38,9 @@ def surface_of(
     items = [
         *(_of_setting(setting, workspace, shows) for setting in settings),
         *(_of_file("agent", file, workspace, shows) for file in files.agents),
+        *(_of_skill(file, workspace, shows) for file in files.skills),
+        *(_of_file("style", file, workspace, shows) for file in files.styles),
+        *(_of_file("slash", file, workspace, shows) for file in files.commands if file.may_steer),
         *_of_programs(sorted(_programs(settings, workspace)), workspace),
     ]
     if files.router is not None:
@@ -76,6 +81,15 @@ def _of_file(kind: str, file: ProjectFile, workspace: Path, shows: bool) -> Trus
 
         shown = shown_text(file.data)
     return trust_item(kind, _place(file.path, workspace), "", file.data, shown=shown)
+
+
+def _of_skill(file: ProjectFile, workspace: Path, shows: bool) -> TrustItem:
+    """A skill; a person is shown whose place it would take."""
+    item = _of_file("skill", file, workspace, shows)
+    if not shows:
+        return item
+    taken = shadowed_by(file.path.parent.name)
+    return replace(item, shown=f"(takes the place of {taken})\n{item.shown}") if taken else item
 
 
 def _of_programs(paths: Iterable[Path], workspace: Path) -> Iterator[TrustItem]:

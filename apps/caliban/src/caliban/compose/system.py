@@ -15,6 +15,7 @@ from caliban_common.message import Message, system
 
 if TYPE_CHECKING:
     from caliban.compose.context import ContextPiece
+    from caliban_output_styles import OutputStyle
 
 MAX_BYTES = 1 << 20
 PLAIN = "You are a helpful assistant. Answer briefly and plainly."
@@ -22,7 +23,9 @@ WITH_TOOLS = """\
 You are an assistant that works in a terminal through the caliban harness. You help with software and files \
 by calling tools.
 
-Working directory: {workspace}
+Working directory: {workspace}"""
+HOW_TO_WORK = """\
+
 
 How to work:
 - Look before you claim: say nothing of a file that you have not read in this conversation.
@@ -43,10 +46,13 @@ def build_system(pieces: Sequence[ContextPiece]) -> Message | None:
     return system("\n\n".join(piece.text for piece in pieces)) if pieces else None
 
 
-def instructions(options: SystemOptions, workspace: Path, *, has_tools: bool) -> tuple[str, str] | None:
+def instructions(
+    options: SystemOptions, workspace: Path, *, has_tools: bool, style: OutputStyle | None = None
+) -> tuple[str, str] | None:
     """What the program tells the model, or a flag in its place, with where that is from.
 
-    `None` for `--no-system`. Raises `MissingError`, `UsageError` for a file.
+    A `style` may take the place of how to work. `None` for `--no-system`. Raises `MissingError`, `UsageError`
+    for a file.
     """
     if options.no_system:
         return None
@@ -60,7 +66,10 @@ def instructions(options: SystemOptions, workspace: Path, *, has_tools: bool) ->
         except CalibanError as error:
             raise MissingError(f"--system-file: {error.message}") from error
         return f"--system-file {options.system_file}", text
-    return "caliban", WITH_TOOLS.format(workspace=workspace) if has_tools else PLAIN
+    if not has_tools:
+        return "caliban", PLAIN
+    how = HOW_TO_WORK if style is None or style.keeps_coding else ""
+    return "caliban", WITH_TOOLS.format(workspace=workspace) + how
 
 
 def is_default(messages: Sequence[Message]) -> bool:

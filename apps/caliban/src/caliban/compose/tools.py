@@ -21,6 +21,8 @@ from caliban_common.mask import Masker
 from caliban_common.tool import FixedTools, Tool, ToolSpec
 from caliban_drive.notice import Notice, Report
 from caliban_settings import Settings
+from caliban_skills import SkillCatalog, SkillTool
+from caliban_skills.tool import TOOL_NAME
 from caliban_tools_builtin import ToolOptions, builtin_tools
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ class ToolInputs(Struct, frozen=True, kw_only=True):
     report: Report
     media: Callable[[], MediaLimits]
     notes: Path | None = None
+    skills: SkillCatalog | None = None
 
 
 def build_tools(inputs: ToolInputs) -> FixedTools:
@@ -101,8 +104,10 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             topics=None if inputs.notes is None else LazyNotes(inputs.notes, host.masker),
         )
     )
+    if inputs.skills is not None:
+        tools = (*tools, SkillTool(inputs.skills))
     if not options.settings.bare:
-        installed = installed_tools({NAME, *(tool.spec.name for tool in tools)})
+        installed = installed_tools({NAME, TOOL_NAME, *(tool.spec.name for tool in tools)})
         for problem in installed.problems:
             words = Notice(
                 subtype="tool_left_out", message=problem.message, hint=problem.hint, remedy=problem.remedy

@@ -7,10 +7,12 @@ import shlex
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
+from msgspec.structs import replace
 
 from caliban.cli.formats import OutputFormat, input_format, output_format
 from caliban.cli.options import Options
@@ -36,6 +38,7 @@ from caliban_telemetry.as_of import prices_as_of
 
 if TYPE_CHECKING:
     from caliban.compose.asking.later import LaterAnswers
+    from caliban.compose.slash import CalledCommand
     from caliban.faces.recorded import RunRecorder
     from caliban_drive.structured import AnswerSchema
     from caliban_headless.desk import HostDesk
@@ -119,9 +122,13 @@ async def _prompt(app: App) -> Message | Resumption | None:
         return Resumption()
     if input_format(app.options.output.input_format).is_framed:
         return None
+    called, options = app.extensions.command, app.options.prompt
+    if called is not None and not called.is_trusted:
+        options = replace(options, expand_files=False)  # what it names, nobody has looked at
     return await read_prompt(
         PromptInputs(
-            options=app.options.prompt,
+            options=options,
+            command=None if called is None else partial(_command_texts, app, called),
             workspace=app.workspace,
             permissions=app.permissions,
             fenced=app.options.workspace.restrict_paths,
@@ -130,6 +137,12 @@ async def _prompt(app: App) -> Message | Resumption | None:
             media=app.media,
         )
     )
+
+
+async def _command_texts(app: App, called: CalledCommand) -> tuple[str, str]:
+    from caliban.faces.commandfile import command_texts
+
+    return await command_texts(app, called)
 
 
 async def _answer_frames(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,8 @@ class PromptInputs(Struct, frozen=True, kw_only=True):
     """What flags say of the prompt, and what decides which files may come with it.
 
     `fenced` keeps them inside the `workspace` and the further `roots`; `permissions` has the Read rules.
-    `media` says what the model takes of images and PDFs.
+    `media` says what the model takes of images and PDFs. A `command` that was called gives the words that
+    stand in the place of the typed ones, and those of them that may name files.
     """
 
     options: PromptOptions
@@ -43,6 +44,7 @@ class PromptInputs(Struct, frozen=True, kw_only=True):
     roots: tuple[Path, ...]
     report: Report
     media: Callable[[], MediaLimits]
+    command: Callable[[], Awaitable[tuple[str, str]]] | None = None
 
 
 async def read_prompt(inputs: PromptInputs) -> Message:
@@ -68,7 +70,12 @@ async def read_prompt(inputs: PromptInputs) -> Message:
     piped = await read_text(Stdin()) if is_promised else await _beside(inputs.report)
     if not typed.strip() and not piped.strip():
         raise UsageError("the prompt is empty", hint=HOW)
-    message = await _with_files(typed, inputs) if typed.strip() else user(piped)
+    written = typed
+    if inputs.command is not None:
+        typed, written = await inputs.command()
+    message = await _with_files(written, inputs) if typed.strip() else user(piped)
+    if written is not typed:
+        message = replace(message, content=(TextBlock(text=typed), *message.content[1:]))
     if typed.strip() and piped.strip():
         message = replace(message, content=(TextBlock(text=f"{typed}\n\n{piped}"), *message.content[1:]))
     return await _with_images(message, inputs) if options.images else message

@@ -17,7 +17,8 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     of `denied_tools`; with `reads_only` only what reads. A `model` or `effort` of `None` is its caller's.
     `background` says that its calls run in the background unless they say otherwise; `initial_prompt` stands
     before what it is asked. One that `inherits_active` is shown the deferred tools that its caller had found,
-    as far as it may use them. `source` is where it was written.
+    as far as it may use them. `skills` are those whose words it begins with: whoever makes agents puts them
+    into the `prompt`. `source` is where it was written.
     """
 
     name: str
@@ -32,6 +33,7 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     background: bool = False
     initial_prompt: str = ""
     inherits_active: bool = True
+    skills: tuple[str, ...] = ()
     source: str = ""
 
 

@@ -22,11 +22,11 @@ MAX_DEFINITIONS: Final = 64
 """How many a run takes: each costs a line of the first request."""
 NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
 
-UNBUILT: Final = ("skills", "memory", "mcpservers", "hooks", "isolation")
+UNBUILT: Final = ("memory", "mcpservers", "hooks", "isolation")
 """Fields of other harnesses that do nothing here, and are named."""
 KNOWN: Final = (
     *UNBUILT, "name", "description", "tools", "disallowedtools", "model", "effort", "maxturns", "background",
-    "initialprompt", "permissionmode", "color", "version", "inheritactivemcp",
+    "initialprompt", "permissionmode", "skills", "color", "version", "inheritactivemcp",
 )  # fmt: skip
 NICKNAMES: Final = ("inherit", "sonnet", "opus", "haiku", "default")
 """Names of models that only another harness knows, and the word for the caller's own."""
@@ -107,6 +107,7 @@ def read_agent(path: Path, data: bytes | None = None) -> tuple[AgentDefinition, 
         initial_prompt=_text(fields, "initialprompt"),
         reads_only=_text(fields, "permissionmode") == "plan",
         inherits_active=_flag(fields, "inheritactivemcp", "true"),
+        skills=_skills(fields.get("skills")),
         source=str(path),
     )
     return kind, tuple(_notes(fields, narrowed, partly, model))
@@ -140,6 +141,14 @@ def _tools(value: object, name: str) -> tuple[tuple[str, ...] | None, tuple[str,
         raise DataError(f"{name} must be a list of the names of tools")
     whole = tuple(tool.strip() for tool in value if "(" not in tool)
     return whole, tuple(tool.partition("(")[0].strip() for tool in value if "(" in tool)
+
+
+def _skills(value: object) -> tuple[str, ...]:
+    """The names in a list, or in text with commas."""
+    names = value.split(",") if isinstance(value, str) else value or ()
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise DataError("skills must be a list of the names of skills")
+    return tuple(name.strip() for name in names if name.strip())
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str:

@@ -15,8 +15,7 @@ MAX_DESCRIPTION_CHARS = 300
 
 DESCRIPTION: Final = """\
 Give a task to an agent with a history of its own; only its last message comes back. It knows nothing of \
-this conversation: the prompt must say all that it needs, and what to report. Several calls in one reply run \
-side by side. Types:"""
+this conversation: the prompt must say all that it needs, and what to report. Types:"""
 PROPERTIES: Final[Mapping[str, Any]] = {
     "description": {"type": "string", "description": "the task in 3 to 5 words"},
     "prompt": {"type": "string", "description": "the whole task"},

@@ -1,0 +1,74 @@
+"""`caliban styles`: the output styles of a run here."""
+
+from __future__ import annotations
+
+from caliban.cli.invocation import Invocation
+from caliban.compose.host import this_host
+from caliban.compose.project import Project, open_project
+from caliban.compose.styles import find_styles, style_name
+from caliban.compose.workspace import build_workspace
+from caliban.errors import MissingError
+from caliban.stdio import complain, write_out
+from caliban_common.codec import dumps
+from caliban_common.terminal import visible
+from caliban_common.text import clean, one_line
+from caliban_output_styles import NoSuchStyle
+
+MAX_WORDS = 100
+
+
+def list_styles(invocation: Invocation) -> int:
+    """Print every style; what is wrong with files is told on standard error."""
+    project = _project(invocation)
+    styles = find_styles(invocation.options.settings, project)
+    name = style_name(project, this_host().environ)
+    try:
+        taken = styles.find(name).name
+    except NoSuchStyle as error:
+        taken = ""
+        complain(f"caliban: output_style: {error.message}\n")
+    rows = [
+        {
+            "name": style.name,
+            "scope": style.scope,
+            "taken": style.name == taken,
+            "description": style.description,
+            "path": None if style.path is None else str(style.path),
+            "notes": list(style.notes),
+        }
+        for style in styles.styles
+    ]
+    if invocation.values["json"]:
+        lines = [dumps(row).decode() for row in rows]
+    else:
+        lines = [
+            visible(
+                f"{'*' if row['taken'] else ' '} {row['scope']!s:8} {row['name']!s:16} "
+                f"{one_line(str(row['description']), max_chars=MAX_WORDS)}"
+            )
+            for row in rows
+        ]
+    for problem in (*project.settings.warnings, *styles.problems):
+        complain(f"caliban: {problem}\n")
+    return write_out(clean("".join(f"{line}\n" for line in lines)).encode())
+
+
+def show_style(invocation: Invocation) -> int:
+    """Print one style."""
+    project = _project(invocation)
+    styles = find_styles(invocation.options.settings, project)
+    try:
+        style = styles.find(invocation.values["name"])
+    except NoSuchStyle as error:
+        for problem in styles.problems:
+            complain(f"caliban: {problem}\n")
+        raise MissingError(error.message, hint=error.hint) from error
+    kept = "" if style.keeps_coding else "(without the usual words on how to work)\n"
+    body = style.block().strip() or "(adds nothing)"
+    notes = "".join(f"note: {note}\n" for note in style.notes)
+    return write_out(clean(visible(f"{notes}{kept}{body}\n")).encode())
+
+
+def _project(invocation: Invocation) -> Project:
+    options = invocation.options
+    return open_project(options.settings, build_workspace(options.workspace.workspace))

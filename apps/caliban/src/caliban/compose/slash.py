@@ -1,0 +1,140 @@
+"""A prompt that begins with the name of a command file, or of a skill: `/name what is said to it`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from caliban.cli.dispatch import SLASH
+from caliban.cli.formats import input_format
+from caliban.cli.options import Options, PromptOptions
+from caliban.compose.project import ALLOWED, Project
+from caliban.compose.skills import find_skills, own_files, takes
+from caliban.compose.supplied import ProjectFile
+from caliban.errors import ConfigError
+from caliban_common.errors import CalibanError
+from caliban_common.text import one_line
+from caliban_drive.notice import Notice, Report
+from caliban_skills import SkillScope
+from caliban_skills.command import CommandFile, command_of, read_command
+
+CALLED: Final = r"/([A-Za-z0-9][\w:-]{0,255})(?:\s+(.*))?"
+NICKNAMES: Final = ("inherit", "sonnet", "opus", "haiku", "default")
+"""Models that only another harness knows, and the word for that of the run."""
+
+
+class CalledCommand(Struct, frozen=True, kw_only=True):
+    """A command file and what was said to it. Without `is_trusted` its text counts alone."""
+
+    file: CommandFile
+    arguments: str
+    is_trusted: bool = True
+
+
+def called_command(options: Options, project: Project, report: Report) -> CalledCommand | None:
+    """The command that the prompt calls; `None` where the prompt is text.
+
+    Raises `ConfigError` for a file that is none, and for one that steers in a project which is not trusted.
+    """
+    typed = _typed(options.prompt)
+    if typed is None or options.extensions.no_commands or options.settings.bare:
+        return None
+    match = re.fullmatch(CALLED, typed, re.DOTALL)
+    if match is None or input_format(options.output.input_format).is_framed:
+        return None
+    problems: list[str] = []
+    called = _find(match[1], options, project, problems)
+    if called is None:
+        for problem in problems:
+            report(Notice(subtype="command_file", message=problem))
+        return None
+    _say(called, report)
+    return replace(called, arguments=(match[2] or "").strip())
+
+
+def with_model(options: Options, called: CalledCommand | None) -> Options:
+    """`options` with the model that the command asks for, unless a flag names one."""
+    wanted = called.file.model if called is not None else ""
+    if not wanted or wanted in NICKNAMES or options.model.model is not None:
+        return options
+    return replace(options, model=replace(options.model, model=wanted))
+
+
+def command_list(options: Options, project: Project, problems: list[str]) -> Iterator[CalledCommand]:
+    """Every command file, in the order in which they count. A file that is none is a problem."""
+    for file, scope, trusted in _files(options, project, problems):
+        try:
+            yield _read(file, scope, trusted=trusted)
+        except CalibanError as error:
+            problems.append(f"a command is left out: {error.message}")
+
+
+def _typed(prompt: PromptOptions) -> str | None:
+    """The words of the prompt on the command line, where they may call a command."""
+    places = (prompt.print_prompt, prompt.prompt_flag, prompt.prompt)
+    text = next((text for text in places if text is not None and text != "-"), "")
+    return text.strip() if text.lstrip().startswith("/") else None
+
+
+def _find(name: str, options: Options, project: Project, problems: list[str]) -> CalledCommand | None:
+    for file, scope, trusted in _files(options, project, problems):
+        if file.name != name:
+            continue
+        try:
+            called = _read(file, scope, trusted=trusted)
+        except CalibanError as error:
+            raise ConfigError(f"/{name}: {error.message}", hint=error.hint) from error
+        if called.file.steers and not trusted:
+            raise ConfigError(
+                f"/{name}: {file.path} runs lines of the shell or chooses a model, and its project is "
+                "not trusted",
+                hint="caliban trust show shows it, caliban trust add trusts it; --no-commands sends words",
+            )
+        return called
+    if options.extensions.no_skills:
+        return None
+    for skill in find_skills(options.settings, project).skills:
+        if skill.name == name and skill.path is not None:
+            if not skill.user_invocable:
+                raise ConfigError(f"/{name}: the skill in {skill.path} is for the model alone")
+            return CalledCommand(file=command_of(skill), arguments="")
+    return None
+
+
+def _files(
+    options: Options, project: Project, problems: list[str]
+) -> Iterator[tuple[ProjectFile, SkillScope, bool]]:
+    """Files of commands. What is not trusted stands behind a person's own: it takes no name of theirs."""
+    theirs = project.files.commands if takes(options.settings, "project") else ()
+    own = own_files("command", "commands", problems) if takes(options.settings, "user") else []
+    if project.trust.counts:
+        yield from ((file, "project", True) for file in theirs)
+    yield from ((file, "user", True) for file in own)
+    if not project.trust.counts:
+        yield from ((file, "project", False) for file in theirs)
+
+
+def _read(file: ProjectFile, scope: SkillScope, *, trusted: bool) -> CalledCommand:
+    command = read_command(file.path, file.data, scope, file.name)
+    if scope == "project" and not file.may_steer:
+        command = replace(command, model="")  # nobody was shown that it chooses one
+    return CalledCommand(file=command, arguments="", is_trusted=trusted)
+
+
+def _say(called: CalledCommand, report: Report) -> None:
+    """What a person should know before the command is sent."""
+    file = called.file
+    notes = list(file.notes)
+    if file.name.lower() in SLASH:
+        notes.append("the terminal interface has a command of its own of this name")
+    if file.model in NICKNAMES[1:]:
+        notes.append(f"the model {file.model!r} is a name that is not known here; that of the run is asked")
+    if not called.is_trusted and file.allowed_tools:
+        notes.append(f"its allowed-tools do nothing {ALLOWED}")
+    for note in notes:
+        words = f"/{file.name} ({one_line(str(file.path), max_chars=200)}): {note}"
+        report(Notice(subtype="command_file", message=words))

@@ -1,0 +1,27 @@
+"""The README's examples run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+
+def test_the_examples_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(block, names)
+    assert capsys.readouterr().out.splitlines() == EXPECTED
+
+
+EXPECTED = [
+    "Load a skill before you begin such a task: commit, debug, review, write-tests",
+    "- release: Use when: a version is cut",
+    '<skill name="release">',
+    "Tag v2.",
+    "</skill>",
+    "skills/release/SKILL.md:2: `name` must be the name of its folder, 'release', not 'other'",
+    "['Mend issue 42.']",
+]
