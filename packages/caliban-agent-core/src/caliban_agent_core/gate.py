@@ -58,8 +58,18 @@ async def judge(gate: Gate, hooks: HookCaller, call: ToolUseBlock, tool: Tool, t
         decision = Decision(action="deny", reason=answer.reason or "a hook objected", by="hook")
         return GateVerdict(decision=decision, call=call, context=context)
     if answer.updated_input is not None:
-        call = replace(call, input=answer.updated_input)
+        changed = canonical_arguments(tool.spec, answer.updated_input)
+        wrong = _misfit(tool.spec, changed)
+        if wrong is not None:
+            decision = Decision(action="deny", reason=f"the input that a hook brought {wrong}", by="hook")
+            return GateVerdict(decision=decision, call=call, context=context)
+        call = replace(call, input=changed)
     decision = await _decide(gate, answer, call, tool)
+    if decision.action == "ask" or decision.by == "headless":
+        asked = await hooks.before_asking(call, turn, decision.reason)
+        if asked.denies or hooks.stop is not None:
+            reason = asked.reason or "a hook objected"
+            decision = Decision(action="deny", reason=reason, by="hook", match=decision.match)
     if decision.action == "allow" and decision.updated_input is not None:
         call = replace(call, input=decision.updated_input)
     return GateVerdict(decision=decision, call=call, context=context)
@@ -124,6 +134,18 @@ async def _ruled(gate: Gate, call: ToolUseBlock, tool: ToolSpec) -> Decision:
     except Exception as error:
         return _failed("the rules could not judge this call", error)
     return decision
+
+
+def _misfit(spec: ToolSpec, args: Mapping[str, Any]) -> str | None:
+    """Why `args` cannot be what the tool takes: a member too many, or one missing."""
+    schema = spec.input_schema
+    properties = schema.get("properties")
+    names = properties.keys() if isinstance(properties, Mapping) else args.keys()
+    more = [name for name in args if name not in names]
+    if more and schema.get("additionalProperties") is not True:
+        return f"has {one_line(more[0], max_chars=60)!r}, which {spec.name} does not take"
+    less = [name for name in schema.get("required") or () if name not in args]
+    return f"has no {less[0]!r}, which {spec.name} needs" if less else None
 
 
 def _failed(what: str, error: Exception) -> Decision:

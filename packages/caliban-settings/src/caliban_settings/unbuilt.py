@@ -38,7 +38,7 @@ def unbuilt(leaves: Leaves) -> tuple[Unbuilt, ...]:
             continue
         if _is_off(path, leaves):
             continue
-        unit = path[:2] if path[0] in ("hooks", "mcp_servers") else path
+        unit = path[:2] if path[0] == "mcp_servers" else path
         safeguard = leaf.key.safeguard and (path[0] != "sandbox" or _is_on(leaves))
         item = Unbuilt(
             key=dotted(unit), feature=leaf.key.later, origin=leaf.origins[-1], is_safeguard=safeguard
@@ -64,8 +64,6 @@ def _switches(path: LeafPath) -> Iterator[tuple[LeafPath, bool]]:
             yield (*path[:2], "disabled"), True
         case "sandbox":
             yield ("sandbox", "enabled"), False
-        case "hooks" | "allow_managed_hooks_only" | "allowed_http_hook_urls" | "http_hook_allowed_env_vars":
-            yield ("disable_all_hooks",), True
 
 
 def _is_on(leaves: Leaves) -> bool:

@@ -72,6 +72,7 @@ INNER_VARIABLES: Final = frozenset(
         "API_KEY_HELPER_TTL_MS",
         "AWS_AUTH_REFRESH",
         "GCP_AUTH_REFRESH",
+        "HOOK_DEPTH",
         "LOCAL_CONTEXT_TOKENS",
         "LOCAL_THREADS",
         "PROJECT_DIR",

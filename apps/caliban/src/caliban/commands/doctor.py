@@ -20,6 +20,7 @@ from caliban.commands.readiness import Readiness, look_at_run
 from caliban.commands.scope import report
 from caliban.compose.catalog import ProviderEntry, SettingsTable, find_provider, provider_tables
 from caliban.compose.choice import ModelInputs
+from caliban.compose.hooks import find_hooks
 from caliban.compose.host import Host, this_host
 from caliban.compose.keys import find_key
 from caliban.compose.project import STATE_WORDS, Project, open_project
@@ -93,6 +94,7 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
         unknown = (_row(name, "warn", "not checked: the settings do not load") for name in PROVIDERS)
         return (_row("run", "fail", "would not start: the settings do not load"), *rows, *unknown)
     rows.append(_trust(project))
+    rows += _hooks(options, project.settings)
     host, settings = this_host(), project.settings
     inputs = ModelInputs(
         options=options.model,
@@ -113,6 +115,23 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
             )
             group.start_soon(partial(_keep, checks, question))
     return (_run(ready, checks), *rows, *(checks[name] for name in names), *_installed())
+
+
+def _hooks(options: Options, settings: Settings) -> Iterator[Check]:
+    """The hooks that count, where there are some."""
+    try:
+        chosen = find_hooks(options, settings)
+    except ConfigError as error:
+        yield _row("hooks", "fail", error.message)
+        return
+    if chosen is None:
+        return
+    counts = ", ".join(f"{name} {count}" for name, count in chosen.counts.items()) or "none counts"
+    if chosen.unfired:
+        names = ", ".join(dict.fromkeys(spec.event for spec in chosen.unfired))
+        yield _row("hooks", "warn", f"{counts}; not fired by this version: {names}")
+    else:
+        yield _row("hooks", "pass", counts)
 
 
 def _installed() -> Iterator[Check]:

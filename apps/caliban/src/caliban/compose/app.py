@@ -21,6 +21,7 @@ from caliban.compose.audit import build_log
 from caliban.compose.board import Board
 from caliban.compose.choice import ModelInputs, is_strict
 from caliban.compose.costs import RunCosts, build_costs
+from caliban.compose.hooks import ask_models, find_hooks, make_hooks
 from caliban.compose.host import Host, this_host
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error, masked_notice
 from caliban.compose.permissions import Permissions, build_permissions
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from caliban_agent_core.ports import Approver, Rules
     from caliban_agent_core.toolsearch.active import ActiveTools
     from caliban_drive.structured import AnswerSchema
+    from caliban_hooks import ConfiguredHooks
     from caliban_images import MediaLimits
 
 
@@ -65,8 +67,8 @@ PLANNING = Notice(
 class App(Struct, frozen=True, kw_only=True):
     """What a face works with. `reporter` is the road of every notice, also of what a session reports.
 
-    `hooks` are asked in every session, by its sub-agents too; nothing configures any yet. `tools` are those
-    of the run itself: a session adds the one that starts `agents`, and the one that finds deferred tools.
+    `hooks` are asked in every session, by its sub-agents too. `tools` are those of the run itself: a session
+    adds the one that starts `agents`, and the one that finds deferred tools.
     """
 
     options: Options
@@ -201,9 +203,10 @@ async def open_app(
     permissions = _permissions(options, project, workspace, sessions.saved, kinds, reporter)
     permissions.log = build_log(settings, host.masker, reporter) if wiring.logs else None
     costs = _costs(options, settings, host)
+    found = find_hooks(options, settings) if wiring.hooks else None
     classifies = permissions.mode == "auto" and not options.permissions.disable_auto_mode
     asked = _model_inputs(options, project, host, workspace, sessions.saved)
-    asked = replace(asked, classifies=classifies)
+    asked = replace(asked, classifies=classifies or ask_models(found))
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
     model = _wired(plain, host, tasks, wiring)
     tools = ToolInputs(
@@ -217,7 +220,8 @@ async def open_app(
         report=reporter,
         media=lambda: limits_of(model, settings),
     )
-    async with _closing(model, permissions, host, reporter):
+    hooks = make_hooks(found, tools, plain)
+    async with _closing(model, permissions, hooks, host, reporter):
         await make_ready(model.provider)
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
@@ -228,6 +232,7 @@ async def open_app(
             tools=wiring.tools(_usable(_offered(tools, kinds), model, reporter)),
             agents=_agents(kinds, plain, tools, wiring),
             board=tools.board,
+            hooks=hooks,
             permissions=permissions,
             costs=costs,
             sessions=sessions,
@@ -253,7 +258,7 @@ def _auto(options: Options, workspace: Path, model: ResolvedModel, host: Host, r
 
 @asynccontextmanager
 async def _closing(
-    model: ResolvedModel, permissions: Permissions, host: Host, report: Report
+    model: ResolvedModel, permissions: Permissions, hooks: ConfiguredHooks | None, host: Host, report: Report
 ) -> AsyncIterator[None]:
     """Close what a run has opened; no error that leaves it holds a secret."""
     try:
@@ -262,6 +267,8 @@ async def _closing(
         mask_error(error, host.masker)
         raise
     finally:
+        if hooks is not None:
+            await hooks.aclose()
         await close_provider(model.provider, report)
         await permissions.close()
 

@@ -1,0 +1,36 @@
+"""The `if` of a hook: a permission pattern, met as widely as a deny rule would be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from caliban_agent_core.toolsearch.spec import search_spec
+from caliban_common.tool import ToolSpec
+from caliban_hooks import BadHook, HookSpec
+from caliban_permissions import Engine, RuleSet, parse_rules
+from caliban_tools_builtin import builtin_specs
+
+
+class Conditions:
+    """Says whether calls in `workspace` may fit the patterns of `specs`. Raises `BadHook` for a bad one."""
+
+    def __init__(self, specs: Sequence[HookSpec], workspace: Path, vouched: Sequence[ToolSpec]) -> None:
+        own = (*builtin_specs(), search_spec(), *vouched)
+        self._specs = {spec.name: spec for spec in own}
+        self._engines: dict[str, Engine] = {}
+        for spec in specs:
+            if not spec.condition or spec.condition in self._engines:
+                continue
+            (rule,) = parse_rules({"deny": [spec.condition]}, source="user")
+            if rule.problem is not None:
+                raise BadHook(spec.place, f"`if`: {rule.problem}")
+            self._engines[spec.condition] = Engine(
+                RuleSet(user=(rule,)), mode="default", workspace=workspace, interactive=True, vouched=own
+            )
+
+    def __call__(self, pattern: str, tool: str, args: Mapping[str, Any]) -> bool:
+        """Whether a call may fit `pattern`: where nobody can say, it does."""
+        spec = self._specs.get(tool) or ToolSpec(name=tool, description="", input_schema={"type": "object"})
+        return self._engines[pattern].decide(spec, args).match is not None
