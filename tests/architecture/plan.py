@@ -133,6 +133,8 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.faces.encoders": "only the encoder of the format that was asked for is loaded",
     "caliban.faces.headless": "schemas and recordings are loaded where a flag asks for them",
     "caliban.compose.app": "what holds tools back, and what a model takes of images, where there are any",
+    "caliban.compose.hooks": "hooks are loaded where settings have some",
+    "caliban.compose.hooking.build": "models and addresses are asked where a hook wants it",
     "caliban.compose.host": "what hides the process is loaded with the first program that it starts",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
     "caliban.compose.project": "trust is looked at where a project asks for something",
@@ -282,6 +284,7 @@ TOOL_CATALOG = "caliban_tools_builtin.specs"
 """Where the built-in tools have their names."""
 
 TOOL_NAMES: Mapping[str, str] = {
+    "caliban.compose.hooking.dialect": "what hook programs, written for another harness, call the tools",
     "caliban.cli.foreign": "what other harnesses call the tools, and ours",
     "caliban_permissions.auto.lists": "patterns of the auto mode, which are rules as people write them",
     "caliban_permissions.names": "rules of people name tools, and families of tools by one of them",

@@ -59,7 +59,18 @@ def logged(cli) -> list[dict[str, Any]]:
 
 def test_each_event_is_told_to_a_shell_script_in_order(cli):
     (cli.work / "a.txt").write_text("x\n")
-    names = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreTurn", "PostTurn", "PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied", "Notification", "PreCompact", "PostCompact", "Stop", "StopFailure", "SubagentStart", "SubagentStop"]
+    names = (
+        *("SessionStart", "SessionEnd", "UserPromptSubmit", "PreTurn", "PostTurn", "PreToolUse"),
+        *(
+            "PostToolUse",
+            "PostToolUseFailure",
+            "PermissionRequest",
+            "PermissionDenied",
+            "Notification",
+            "PreCompact",
+        ),
+        *("PostCompact", "Stop", "StopFailure", "SubagentStart", "SubagentStop"),
+    )
     log = f"{cli.work.parent}/log"
     hooked(cli, {name: one(f"tr -d '\\n' >> '{log}'; echo >> '{log}'") for name in names})
     cli.script(
@@ -356,7 +367,7 @@ def test_programs_of_hooks_get_no_key_and_what_settings_say(cli):
         ({"PreToolUse": one("true", "(a")}, "the matcher '(a'"),
         ({"PreToolUse": one("true", tiemout=3)}, "did you mean timeout?"),
         ({"PreToolUse": one("true", timeout=-1)}, "timeout must be"),
-        ({"PreToolUse": one("true", **{"if": "Bash(("})}, "`if`"),
+        ({"PreToolUse": one("true", **{"if": "Bash(("})}, "its condition is no permission pattern"),
         ({"PreToolUse": [{"hooks": [{"type": "mcp", "mcp": "a", "tool": "b"}]}]}, "MCP servers are not part"),
         ({"PreToolUse": [{"hooks": [{"type": "agent", "prompt": "x"}]}]}, "not part of this version"),
         (

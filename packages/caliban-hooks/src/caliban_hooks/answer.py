@@ -13,9 +13,10 @@ from typing import Any, Final
 from msgspec import Struct
 
 from caliban_common.hook import HookDecision
-from caliban_common.text import clean, one_line
+from caliban_common.text import one_line
 from caliban_hooks.errors import HookFailed
 from caliban_hooks.events import EVENTS, TEXT_IS_CONTEXT
+from caliban_hooks.plain import plain
 
 MAX_OUTPUT_BYTES: Final = 64 * 1024
 """So much of what a hook prints is read; an answer that is longer is none."""
@@ -110,7 +111,7 @@ def text_answer(event: str, raw: bytes) -> HookAnswer:
         return json_answer(event, text)
     if any(word in raw for word in _TELLTALES):
         raise HookFailed("what it printed holds an answer, and more than that: only the answer may be there")
-    context = clean(text)[:MAX_CONTEXT_CHARS] if event in TEXT_IS_CONTEXT else ""
+    context = plain(text, max_chars=MAX_CONTEXT_CHARS) if event in TEXT_IS_CONTEXT else ""
     return HookAnswer(context=context)
 
 
@@ -144,12 +145,12 @@ def _read(event: str, data: dict[str, Any]) -> HookAnswer:
         remarks.append("it allows what the rules leave to a person: no hook can")
     return HookAnswer(
         decision=decision,
-        reason=clean(reason)[:MAX_REASON_CHARS],
+        reason=plain(reason, max_chars=MAX_REASON_CHARS),
         updated_input=_input(event, both, remarks),
         updated_output=_output(event, both, remarks),
-        context=clean(_text(both, "additionalContext"))[:MAX_CONTEXT_CHARS],
+        context=plain(_text(both, "additionalContext"), max_chars=MAX_CONTEXT_CHARS),
         stop=not going,
-        message=clean(_text(data, "systemMessage"))[:MAX_REASON_CHARS],
+        message=plain(_text(data, "systemMessage"), max_chars=MAX_REASON_CHARS),
         remarks=tuple(remarks),
         allows=allows,
     )
@@ -158,11 +159,11 @@ def _read(event: str, data: dict[str, Any]) -> HookAnswer:
 def _decided(event: str, both: dict[str, Any], inside: dict[str, Any]) -> tuple[HookDecision, str, bool]:
     """The strictest of all decisions in an answer, its reason, and whether one of them allows."""
     said: list[tuple[HookDecision, str]] = []
-    plain = both.get("decision")
-    if plain is not None:
-        if plain not in ("block", "approve"):
-            raise HookFailed(f"the decision {_shown(plain)} is none of block, approve")
-        said.append(("deny" if plain == "block" else "continue", _text(both, "reason")))
+    old = both.get("decision")
+    if old is not None:
+        if old not in ("block", "approve"):
+            raise HookFailed(f"the decision {_shown(old)} is none of block, approve")
+        said.append(("deny" if old == "block" else "continue", _text(both, "reason")))
     permission = both.get("permissionDecision")
     if permission is not None:
         if not isinstance(permission, str) or permission not in _DECISIONS:
@@ -211,7 +212,7 @@ def _output(event: str, both: dict[str, Any], remarks: list[str]) -> Any:
 
 def _objection(event: str, end: ProgramEnd) -> HookAnswer:
     """What a program says that ended with code 2: its standard error, or the reason in its JSON."""
-    reason = clean(end.stderr).strip()[:MAX_REASON_CHARS]
+    reason = plain(end.stderr, max_chars=MAX_REASON_CHARS).strip()
     try:
         answer = text_answer(event, end.stdout or b"")
     except HookFailed:

@@ -31,7 +31,7 @@ LAST_S: Final = 5.0
 NO_OBJECTION: Final = HookVerdict()
 
 
-class Asker(Protocol):
+class HookAsker(Protocol):
     """Asks one kind of hook."""
 
     async def ask(self, spec: HookSpec, event: bytes) -> HookAnswer:
@@ -42,7 +42,7 @@ class Asker(Protocol):
 class HookParts(Struct, frozen=True, kw_only=True):
     """What configured hooks work with. `fits_call` judges their `if`; `tasks` holds the background."""
 
-    askers: Mapping[HookKind, Asker]
+    askers: Mapping[HookKind, HookAsker]
     around: Surroundings
     tell: Tell
     fits_call: FitsCall

@@ -3,6 +3,7 @@
 CalibanError
 └── HooksError           the root of this package
     ├── BadHook          what is configured cannot be run as it stands
+    ├── PatternRefused   what is no regular expression, or one that is not taken
     └── HookFailed       a hook was asked and gave no answer that counts
 """
 
@@ -21,6 +22,10 @@ class BadHook(HooksError):
     def __init__(self, place: str, message: str) -> None:
         super().__init__(f"{place}: {message}")
         self.place = place
+
+
+class PatternRefused(HooksError):
+    """What is no regular expression, or one that is not taken."""
 
 
 class HookFailed(HooksError):

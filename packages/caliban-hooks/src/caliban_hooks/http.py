@@ -22,8 +22,9 @@ _PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 
 
 class UrlPattern(Struct, frozen=True, kw_only=True):
-    """Where hooks may go: scheme, host and port are whole, `*` stands for a label or more at the front of the
-    host only, or in the path. Without a path every path is meant.
+    """Where hooks may go: scheme, host and port are whole.
+
+    A `*` stands for the first labels of the host, or for text in the path; without a path any is meant.
     """
 
     scheme: str

@@ -5,25 +5,26 @@ What needs going back (look-around, back references) is refused by name. Written
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from msgspec import Struct
+
+from caliban_hooks.errors import PatternRefused
 
 MAX_CHARS: Final = 1_000
 MAX_STEPS: Final = 5_000
 MAX_REPEATS: Final = 100
 MAX_DEPTH: Final = 50
 
-_CLASSES: Final[dict[str, Callable[[str], bool]]] = {
-    "d": lambda char: char.isdecimal(),
-    "w": lambda char: char.isalnum() or char == "_",
-    "s": lambda char: char.isspace(),
-}
-
-
-class PatternRefused(ValueError):
-    """What is no regular expression, or one that this module does not take."""
+_CLASSES: Final[Mapping[str, Callable[[str], bool]]] = MappingProxyType(
+    {
+        "d": lambda char: char.isdecimal(),
+        "w": lambda char: char.isalnum() or char == "_",
+        "s": lambda char: char.isspace(),
+    }
+)
 
 
 class Step(Struct, frozen=True, kw_only=True):

@@ -14,10 +14,9 @@ from typing import Any, Final
 from caliban_common.lazy import lazy_pattern
 from caliban_common.near import did_you_mean
 from caliban_common.text import one_line
-from caliban_hooks.errors import BadHook
+from caliban_hooks.errors import BadHook, PatternRefused
 from caliban_hooks.events import EVENTS
 from caliban_hooks.matcher import Matcher
-from caliban_hooks.pattern import PatternRefused
 from caliban_hooks.spec import FailurePolicy, HookKind, HookSpec
 
 DEFAULT_TIMEOUT_S: Final = 30.0
@@ -33,6 +32,7 @@ UNBUILT: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Kinds of hooks that cannot run -> why. One that was asked for is refused: it may be a guard."""
 
+_POLICY: Final = frozenset({"on_failure", "onFailure"})
 _GROUP: Final = frozenset({"matcher", "if", "handlers", "hooks", "on_failure", "onFailure", "description"})
 _SHARED: Final = frozenset(
     {
@@ -80,7 +80,7 @@ def _of_group(event: str, group: object, place: str) -> Iterator[HookSpec]:
     try:
         Matcher(matcher)
     except PatternRefused as error:
-        raise BadHook(place, f"the matcher {one_line(matcher, max_chars=80)!r}: {error}") from None
+        raise BadHook(place, f"the matcher {one_line(matcher, max_chars=80)!r}: {error.message}") from None
     both = [name for name in ("handlers", "hooks") if name in group]
     if len(both) != 1:
         raise BadHook(place, "has no `handlers`" if not both else "has `handlers` and `hooks`: one of them")
@@ -88,9 +88,12 @@ def _of_group(event: str, group: object, place: str) -> Iterator[HookSpec]:
     if not isinstance(handlers, list | tuple) or not handlers:
         raise BadHook(place, f"`{both[0]}` must be a list with at least one hook")
     condition = _text(group, "if", place)
+    policy = {name: group[name] for name in _POLICY & group.keys()}
     for number, handler in enumerate(handlers):
         own = f"{place.removesuffix('`')}.{both[0]}[{number}]`"
-        yield _of_handler(event, matcher, condition, {**_policy_of(group), **_table(handler, own)}, own)
+        given = _table(handler, own)
+        given = given if _POLICY & given.keys() else {**policy, **given}
+        yield _of_handler(event, matcher, condition, given, own)
 
 
 def _grouped(group: dict[str, Any]) -> dict[str, Any]:
@@ -99,10 +102,6 @@ def _grouped(group: dict[str, Any]) -> dict[str, Any]:
         return group
     own = {name: value for name, value in group.items() if name not in _GROUP or name == "description"}
     return {**{name: value for name, value in group.items() if name not in own}, "handlers": [own]}
-
-
-def _policy_of(group: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: group[name] for name in ("on_failure", "onFailure") if name in group}
 
 
 def _of_handler(event: str, matcher: str, condition: str, given: dict[str, Any], place: str) -> HookSpec:

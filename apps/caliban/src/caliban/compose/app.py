@@ -189,8 +189,7 @@ async def open_app(
 ) -> AsyncIterator[App]:
     """The app that `options` ask for, its provider ready to be asked; `report` hears of it meanwhile.
 
-    The runner of `host`, usually this process, starts every program; what goes on beside the run lives in
-    `tasks`. Raises the errors of flags, settings, sessions, rules and keys, before anything is sent.
+    `tasks` holds what goes on beside the run. Raises the errors of all that was asked for, before it is sent.
     """
     host = host or this_host()
     reporter = wiring.reporter(lambda notice: report(masked_notice(notice, host.masker)))
@@ -205,8 +204,7 @@ async def open_app(
     costs = _costs(options, settings, host)
     found = find_hooks(options, settings) if wiring.hooks else None
     classifies = permissions.mode == "auto" and not options.permissions.disable_auto_mode
-    asked = _model_inputs(options, project, host, workspace, sessions.saved)
-    asked = replace(asked, classifies=classifies or ask_models(found))
+    asked = _model_inputs(options, project, host, workspace, sessions.saved, classifies or ask_models(found))
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
     model = _wired(plain, host, tasks, wiring)
     tools = ToolInputs(
@@ -221,8 +219,7 @@ async def open_app(
         media=lambda: limits_of(model, settings),
     )
     hooks = make_hooks(found, tools, plain)
-    async with _closing(model, permissions, hooks, host, reporter):
-        await make_ready(model.provider)
+    async with _running(model, permissions, hooks, host, reporter):
         _say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
@@ -257,11 +254,12 @@ def _auto(options: Options, workspace: Path, model: ResolvedModel, host: Host, r
 
 
 @asynccontextmanager
-async def _closing(
+async def _running(
     model: ResolvedModel, permissions: Permissions, hooks: ConfiguredHooks | None, host: Host, report: Report
 ) -> AsyncIterator[None]:
-    """Close what a run has opened; no error that leaves it holds a secret."""
+    """Make the provider ready, and close what a run has opened; no error that leaves holds a secret."""
     try:
+        await make_ready(model.provider)
         yield
     except Exception as error:
         mask_error(error, host.masker)
@@ -315,7 +313,7 @@ def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:
 
 
 def _model_inputs(
-    options: Options, project: Project, host: Host, workspace: Path, saved: SavedSession
+    options: Options, project: Project, host: Host, workspace: Path, saved: SavedSession, classifies: bool
 ) -> ModelInputs:
     return ModelInputs(
         options=options.model,
@@ -325,6 +323,7 @@ def _model_inputs(
         sources=options.settings,
         project=project,
         session=saved.model_before,
+        classifies=classifies,
     )
 
 

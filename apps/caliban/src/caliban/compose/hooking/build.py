@@ -28,7 +28,7 @@ from caliban_hooks import (
     read_patterns,
 )
 from caliban_hooks.command import DEPTH_VARIABLE, PROJECT_VARIABLES
-from caliban_hooks.configured import Asker
+from caliban_hooks.configured import HookAsker
 from caliban_hooks.spec import HookKind
 from caliban_process.environ import program_environment
 from caliban_settings import Settings
@@ -85,10 +85,10 @@ def _parts(inputs: HookInputs) -> HookParts:
     )
 
 
-def _askers(inputs: HookInputs) -> Mapping[HookKind, Asker]:
+def _askers(inputs: HookInputs) -> Mapping[HookKind, HookAsker]:
     """Who asks each kind of hook that there is; addresses are looked at before anything is sent."""
     kinds = {spec.kind for spec in inputs.chosen.specs}
-    askers: dict[HookKind, Asker] = {}
+    askers: dict[HookKind, HookAsker] = {}
     if "command" in kinds:
         askers["command"] = Programs(
             runner=inputs.host.runner, env=_environment(inputs), cwd=str(inputs.workspace)

@@ -25,7 +25,7 @@ class Conditions:
                 continue
             (rule,) = parse_rules({"deny": [spec.condition]}, source="user")
             if rule.problem is not None:
-                raise BadHook(spec.place, f"`if`: {rule.problem}")
+                raise BadHook(spec.place, f"its condition is no permission pattern: {rule.problem}")
             self._engines[spec.condition] = Engine(
                 RuleSet(user=(rule,)), mode="default", workspace=workspace, interactive=True, vouched=own
             )

@@ -31,6 +31,12 @@ PATHS: Final = ("file_path", "notebook_path")
 """Members that are absolute for hook programs."""
 
 
+_STDOUT: Final = "\n→ Stdout:\n"
+_STDERR: Final = "\n→ Stderr:\n"
+_EMPTY: Final = "(empty)"
+"""How a shell command's result is laid out for the model."""
+
+
 class ClaudeDialect:
     """The names of Claude's tools, in a `workspace` that relative paths start from. A `Dialect`."""
 
@@ -69,7 +75,8 @@ class ClaudeDialect:
         told = self.told(tool, args)
         path = next((told[name] for name in PATHS if name in told), None)
         if "command" in told:
-            return {"stdout": text, "stderr": "", "interrupted": False, "isImage": False}
+            out, err = _streams(text)
+            return {"stdout": out, "stderr": err, "interrupted": False, "isImage": False}
         if path is not None:
             return {"filePath": path, "success": True, "content": text}
         return {"content": text}
@@ -79,3 +86,12 @@ class ClaudeDialect:
             return str(self._workspace / expand_user(path))
         except (OSError, RuntimeError, ValueError):
             return path
+
+
+def _streams(text: str) -> tuple[str, str]:
+    """The two streams in the result of a shell command; a text of another layout is the first one."""
+    _, mark, rest = text.partition(_STDOUT)
+    if not mark:
+        return text, ""
+    out, _, err = rest.rpartition(_STDERR)
+    return out.removesuffix(_EMPTY) if out == _EMPTY else out, "" if err == _EMPTY else err
