@@ -147,6 +147,18 @@ def test_no_hook_allows_what_the_rules_do_not(cli, answer, event, flags):
     assert not (cli.work / "made").exists()
 
 
+@pytest.mark.parametrize(
+    "flags", [("--permission-mode", "auto"), ("--permission-mode", "dontAsk"), ("--auto-allow",)]
+)
+def test_s732_what_a_hook_leaves_to_a_person_no_model_and_no_mode_answers(cli, flags):
+    own(cli, {"PreToolUse": command(said({"hookSpecificOutput": {"permissionDecision": "ask"}}))})
+    cli.script(wire.exchange(wire.tool_use("Bash", {"command": "npm publish > made"}, id="t1")), DONE)
+    done = cli.run("-p", "go", *flags)
+    assert (done.code, done.out) == (0, "done\n")
+    assert len(cli.bodies()) == 2  # the model at work, twice: nobody was asked to judge
+    assert not (cli.work / "made").exists()
+
+
 def test_s733_rules_judge_what_a_hook_made_of_the_input(cli):
     changed = {
         "hookSpecificOutput": {"permissionDecision": "allow", "updatedInput": {"command": "rm -rf kept"}}

@@ -136,6 +136,108 @@ def test_a_run_that_fails_tells_stop_failure(cli):
     assert [(one["hook_event_name"], one["error"]) for one in logged(cli)] == [("StopFailure", "max_turns")]
 
 
+def test_a_compaction_is_told_and_may_be_refused(cli):
+    folder = cli.home / "kept"
+    folder.mkdir()
+    roles = ("user", "assistant") * 7
+    messages = [
+        {"id": f"m{n}", "role": role, "content": f"{n}. " + "words " * 200} for n, role in enumerate(roles)
+    ]
+    (folder / "s.json").write_text(json.dumps({"messages": messages}))
+    lines = b'{"type": "control", "subtype": "compact"}\n{"type": "user", "content": "go on"}\n'
+    flags = ("-p", "--input-format", "stream-json", *STREAM, "-r", "s", "--sessions-dir", str(folder))
+    log = f"{cli.work.parent}/log"
+    told = one(f"tr -d '\\n' >> '{log}'; echo >> '{log}'")
+    hooked(cli, {"PreCompact": [*told, *one("exit 2", "auto")], "PostCompact": told})
+    cli.script(wire.exchange(wire.text("What was: much.")), DONE)
+    assert cli.run(*flags, stdin=lines).code == 0
+    events = [(one["hook_event_name"], one["trigger"]) for one in logged(cli)]
+    assert events == [("PreCompact", "manual"), ("PostCompact", "manual")]
+    hooked(cli, {"PreCompact": one("exit 2", "manual")})
+    cli.script(DONE)
+    done = cli.run(*flags, stdin=lines)
+    assert "from being summarised" in done.out
+    assert [frame["subtype"] for frame in done.of("result")][-1] == "success"
+    assert len(cli.bodies()) == 3
+
+
+def test_a_person_who_is_asked_is_told_of_by_a_notification(cli):
+    log = f"{cli.work.parent}/log"
+    told = one(f"tr -d '\\n' >> '{log}'; echo >> '{log}'")
+    hooked(cli, {"Notification": told, "PermissionRequest": told})
+    cli.script(wire.exchange(wire.tool_use("Bash", {"command": "touch made"}, id="t1")))
+    assert cli.run("-p", "go", "--session", "s", "--defer-approvals").code == 1
+    assert [(one["hook_event_name"], one.get("notification_type")) for one in logged(cli)] == [
+        ("PermissionRequest", None),
+        ("Notification", "permission_prompt"),
+    ]
+    hooked(
+        cli,
+        {"PermissionRequest": one("""echo '{"hookSpecificOutput": {"decision": {"behavior": "deny"}}}'""")},
+    )
+    cli.script(wire.exchange(wire.tool_use("Bash", {"command": "touch made"}, id="t1")), DONE)
+    assert cli.run("-p", "go", "--session", "other", "--defer-approvals").code == 0
+    assert not (cli.work / "made").exists()
+
+
+B110 = [
+    "echo no >&2; exit 2",
+    """echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}'""",
+    """echo '{"permissionDecision": "deny"}'; exit 2""",
+    """echo '{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "no"}}'""",
+]
+
+
+@pytest.mark.parametrize("answer", B110)
+def test_b110_an_objection_stops_its_call_and_no_other(cli, answer):
+    hooked(cli, {"PreToolUse": one(f"grep -q two || exit 0; {answer}")})
+    uses = [wire.tool_use("Bash", {"command": f"touch {name}"}, id=name) for name in ("one", "two", "three")]
+    cli.script(wire.exchange(*uses), DONE)
+    bypass = ("--permission-mode", "bypassPermissions", "--allow-dangerously-skip-permissions")
+    assert cli.run("-p", "go", *bypass).code == 0
+    assert sorted(path.name for path in cli.work.iterdir()) == ["one", "three"]
+    assert "denied" in results(cli)[1]
+
+
+def test_b110_an_agent_that_a_hook_denies_is_never_started(cli):
+    hooked(cli, {"PreToolUse": one("exit 2", "Task")})
+    cli.script(wire.exchange(wire.tool_use("Agent", {"description": "go", "prompt": "go"})), DONE)
+    assert cli.run("-p", "go").code == 0
+    assert len(cli.bodies()) == 2
+
+
+def test_a_hook_that_does_nothing_disturbs_no_edit(cli):
+    (cli.work / "f").write_text("x = 1\n")
+    hooked(cli, {"PreToolUse": one("true", "*")})
+    cli.script(
+        wire.exchange(wire.tool_use("Read", {"path": "f"})),
+        wire.exchange(wire.tool_use("Edit", {"path": "f", "old_string": "1", "new_string": "2"})),
+        DONE,
+    )
+    assert cli.run("-p", "go", "--permission-mode", "acceptEdits").code == 0
+    assert (cli.work / "f").read_text() == "x = 2\n"
+
+
+def test_what_a_command_printed_is_told_by_stream(cli):
+    log = f"{cli.work.parent}/log"
+    hooked(cli, {"PostToolUse": one(f"cat >> '{log}'", "Bash")})
+    bash(cli, "echo out; echo err >&2")
+    (told,) = logged(cli)
+    response = told["tool_response"]
+    assert (response["stdout"], response["stderr"], response["interrupted"]) == ("out", "err", False)
+
+
+def test_a_hook_sees_the_input_as_it_ran_and_no_secret(cli):
+    log = f"{cli.work.parent}/log"
+    answer = json.dumps({"hookSpecificOutput": {"updatedInput": {"command": "echo k-0123456789abcdef"}}})
+    hooked(cli, {"PreToolUse": one(f"echo '{answer}'"), "PostToolUse": one(f"cat >> '{log}'")})
+    cli.extra["ANTHROPIC_API_KEY"] = "k-0123456789abcdef"
+    bash(cli, "ls")
+    text = (cli.work.parent / "log").read_text()
+    assert "echo" in json.loads(text)["tool_input"]["command"]
+    assert "k-0123456789abcdef" not in text
+
+
 # Programs as they stand in the documentation of Claude's hooks, in our words: each runs unchanged.
 
 GUARD = """

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_agent_core.hooks import HookCaller
-from caliban_agent_core.ports import ApprovalRequest, Approver, DecisionLog, Rules
+from caliban_agent_core.ports import ApprovalRequest, Approver, DecisionLog, Rules, RulesWithModel
 from caliban_common.canonical import canonical_arguments
 from caliban_common.hook import HookVerdict
 from caliban_common.message import ToolUseBlock
@@ -111,6 +111,8 @@ async def _judge_changed(
 
 
 async def _decide(gate: Gate, answer: HookVerdict, call: ToolUseBlock, tool: Tool) -> Decision:
+    if answer.decision == "ask" and isinstance(gate.rules, RulesWithModel):
+        gate = replace(gate, rules=gate.rules.without_model())
     decision = await _ruled(gate, call, tool.spec)
     if answer.decision == "ask" and decision.action == "allow":
         reason = answer.reason or "a hook wants a person to decide"
