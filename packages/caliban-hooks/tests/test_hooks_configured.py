@@ -199,6 +199,14 @@ async def test_a_hook_in_the_background_is_waited_for_only_at_the_end() -> None:
         assert asker.asked == ["a"]
 
 
+async def test_what_fails_in_the_background_is_told_and_ends_nothing() -> None:
+    told: list[tuple[str, str]] = []
+    async with anyio.create_task_group() as group:
+        chain = hooks(Saying({"a": ValueError("x")}), spec("a", background=True), told=told, tasks=group)
+        assert await chain.fire(BEFORE) == HookVerdict()
+    assert told == [("hook_failed", "hooks a: ValueError: x")]
+
+
 async def test_a_kind_that_nobody_asks_is_refused() -> None:
     with pytest.raises(BadHook, match="nothing here can run"):
         hooks(Saying({}), HookSpec(event="Stop", kind="http", place="x", url="https://a.example/"))

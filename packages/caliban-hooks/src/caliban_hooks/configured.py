@@ -11,10 +11,11 @@ from anyio.abc import TaskGroup
 from msgspec import Struct
 from msgspec.structs import replace
 
+from caliban_common.errors import CalibanError
 from caliban_common.hook import HookEvent, HookVerdict
 from caliban_common.text import one_line
 from caliban_hooks.answer import HookAnswer
-from caliban_hooks.errors import BadHook, HookFailed
+from caliban_hooks.errors import BadHook
 from caliban_hooks.events import EVENTS
 from caliban_hooks.matcher import Matcher
 from caliban_hooks.payload import Payload, Surroundings, payload_of
@@ -123,10 +124,16 @@ class ConfiguredHooks:
         tasks.start_soon(self._tell_only, spec, data)
 
     async def _tell_only(self, spec: HookSpec, data: bytes) -> None:
-        """Ask one hook whose answer changes nothing; what it has to say to a person is said."""
+        """Ask one hook whose answer changes nothing; what it has to say to a person is said.
+
+        The wall: it lives beside the run, which one that fails must not end.
+        """
         try:
             async with self._limiter:
                 await self._ask(0, replace(spec, background=True), data, {})
+        except Exception as error:
+            words = f"{spec.place}: {type(error).__name__}: {one_line(str(error))}"
+            self._parts.tell("hook_failed", words)
         finally:
             self._running -= 1
             if not self._running:
@@ -136,7 +143,7 @@ class ConfiguredHooks:
         """Put the answer of one hook into `answers`, that of one in the background nowhere."""
         try:
             answer = await self._parts.askers[spec.kind].ask(spec, data)
-        except HookFailed as error:
+        except CalibanError as error:
             answer = self._failure(spec, error)
         for remark in answer.remarks:
             self._tell_once(spec, remark)
@@ -148,7 +155,7 @@ class ConfiguredHooks:
             self._parts.tell("hook_message", f"{spec.place}: {one_line(answer.reason) or 'it objects'}")
         answers[number] = answer
 
-    def _failure(self, spec: HookSpec, error: HookFailed) -> HookAnswer:
+    def _failure(self, spec: HookSpec, error: CalibanError) -> HookAnswer:
         """What a hook that cannot answer means."""
         words = f"{spec.place}: {error.message}"
         blocks = EVENTS[spec.event].role == "guard" and spec.on_failure != "allow" and not spec.background
