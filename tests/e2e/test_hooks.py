@@ -402,6 +402,22 @@ def test_a_hook_in_the_background_decides_nothing_and_is_waited_for_at_the_end(c
     assert (cli.work / "seen").exists()
 
 
+def test_a_hook_that_holds_up_the_end_is_left_and_named(cli):
+    hooked(cli, {"SessionEnd": one("sleep 60")})
+    cli.script(DONE)
+    done = cli.run("-p", "go")
+    assert (done.code, done.out) == (0, "done\n")
+    assert "hooks at the end of a session have 1.5 s" in done.err
+
+
+def test_a_replay_asks_no_hook(cli):
+    cli.script(wire.exchange(wire.tool_use("Bash", {"command": "true"})), DONE)
+    assert cli.run("-p", "go", "--allow", "Bash", "--record", "tape.jsonl").code == 0
+    hooked(cli, {"PreToolUse": one("touch ran; exit 2")})
+    assert cli.run("replay", "tape.jsonl").code == 0
+    assert not (cli.work / "ran").exists()
+
+
 def test_once_and_the_same_hook_twice(cli):
     count = "echo x >> count"
     group = one(count)[0]
