@@ -6,6 +6,7 @@ word, a path with variables for its beginning, needs none and is run as it is, w
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -24,7 +25,10 @@ PROJECT_VARIABLES: Final = ("CALIBAN_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
 DEPTH_VARIABLE: Final = "CALIBAN_HOOK_DEPTH"
 """How many hooks a program is inside of: a hook that starts a session whose hooks start one would not end."""
 
-_ONE_WORD: Final = lazy_pattern(r'"?(?:[\w./@%+:,=-]|\$\{\w+\}|\$\w+)+"?(?:[\w./@%+:,=-])*', re.ASCII)
+_STARTS: Final = ("/bin/sh", "-c", 'exec "$0"')
+"""Starts the program that follows: a script without a first line is one for sh, as it would be on a line."""
+
+_ONE_WORD: Final = lazy_pattern(r'"?(?:[\w./@%+:,=-]|\$\{\w+\}|\$\w+(?!\w))+"?(?:[\w./@%+:,=-])*', re.ASCII)
 _VARIABLE: Final = lazy_pattern(r"\$\{(\w+)\}|\$(\w+)", re.ASCII)
 
 
@@ -66,7 +70,8 @@ def argv_of(spec: HookSpec, env: Mapping[str, str]) -> tuple[str, ...]:
     if spec.args is not None:
         return tuple(_expanded(word, env) for word in (spec.command, *spec.args))
     if not spec.shell and is_one_word(line):
-        return (_expanded(line.replace('"', ""), env),)
+        path = _expanded(line.replace('"', ""), env)
+        return (*_STARTS, path) if os.name == "posix" else (path,)
     return ("bash" if spec.shell == "bash" else "/bin/sh", "-c", spec.command)
 
 
