@@ -142,6 +142,8 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.commands.doctor": "styles are looked at where one was chosen",
     "caliban.compose.extensions": "commands and styles are read where a prompt, or a setting, names one",
     "caliban.compose.skills": "files of skills are read where there are some",
+    "caliban.compose.hooks": "hooks are loaded where settings have some",
+    "caliban.compose.hooking.build": "models and addresses are asked where a hook wants it",
     "caliban.compose.host": "what hides the process is loaded with the first program that it starts",
     "caliban.compose.memory": "memory is loaded where a quick look finds some",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
@@ -221,6 +223,7 @@ WALLS: Mapping[str, str] = {
     "caliban_agent_core.gate:ask_approver": "the call of an approver: one that fails allows nothing",
     "caliban_agent_core.background:Background._run": "the work of a task: its error is handed to who waits",
     "caliban_agent_core.hooks:ask_hooks": "the call of hooks: those that fail object",
+    "caliban_hooks.configured:ConfiguredHooks._tell_only": "a hook beside the run: its fault is only told",
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.walled:walled": "the work of a tool: its fault is a result that the model reads",
     "caliban_agent_core.registry:_load": "the load of a plugin: its fault is named and the tool left out",
@@ -301,6 +304,7 @@ TOOL_CATALOG = "caliban_tools_builtin.specs"
 """Where the built-in tools have their names."""
 
 TOOL_NAMES: Mapping[str, str] = {
+    "caliban.compose.hooking.dialect": "what hook programs, written for another harness, call the tools",
     "caliban.cli.foreign": "what other harnesses call the tools, and ours",
     "caliban_permissions.auto.lists": "patterns of the auto mode, which are rules as people write them",
     "caliban_permissions.names": "rules of people name tools, and families of tools by one of them",

@@ -48,8 +48,6 @@ def test_a_word_that_is_a_command_is_never_sent(cli, flags, code):
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ('[[hooks.PreToolUse]]\nmatcher = "*"\n', "hooks.PreToolUse"),
-        ("allow_managed_hooks_only = true\n", "allow_managed_hooks_only"),
         ('[audit]\npath = "x"\n', "audit.path"),
     ],
 )

@@ -77,7 +77,7 @@ async def test_hooks_are_told_of_everything_in_order_and_readers_what_they_decid
         ("UserPromptSubmit", {"decision": "allow"}),
         ("PreTurn", {"turn_index": 0, "decision": "allow"}),
         ("PreToolUse", {"turn_index": 0, **call, "decision": "deny"}),
-        ("PostToolUse", {"turn_index": 0, "is_error": True, **call, "decision": "allow"}),
+        ("PermissionDenied", {"turn_index": 0, **call, "decision": "allow"}),
         ("PostTurn", {"turn_index": 0, "decision": "allow"}),
         ("PreTurn", {"turn_index": 1, "decision": "allow"}),
         ("PostTurn", {"turn_index": 1, "decision": "allow"}),

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from caliban_agent_core.gate import Gate, ask_approver, judge
-from caliban_agent_core.hooks import HookCaller
+from caliban_agent_core.hooks import NO_OBJECTION, HookCaller
 from caliban_agent_core.options import AgentOptions
 from caliban_agent_core.overflow import cap_output
 from caliban_agent_core.ports import ApprovalRequest, JudgedCall
@@ -29,6 +29,7 @@ from caliban_common.arguments import ArgumentError
 from caliban_common.canonical import canonical_arguments
 from caliban_common.event import ApprovalAsked, ApprovalGiven, ToolCallEnd, ToolCallReady
 from caliban_common.history import INTERRUPTED, interrupted
+from caliban_common.hook import HookVerdict
 from caliban_common.masked import masked_output
 from caliban_common.message import ResultPart, TextBlock, ToolResultBlock, ToolUseBlock
 from caliban_common.permission import Decision
@@ -54,12 +55,16 @@ class Passed(Struct, frozen=True, kw_only=True):
 
 
 class CallEnding(Struct, frozen=True, kw_only=True):
-    """How a call came to its result; `context` is what hooks want the model to read beside it."""
+    """How a call came to its result; `context` is what hooks want the model to read beside it.
+
+    `ran` is the call as it ran, where that is another than the model's.
+    """
 
     outcome: Outcome = "ran"
     reason: str = ""
     duration_ms: float = 0.0
     context: str = ""
+    ran: ToolUseBlock | None = None
 
 
 INVALID = CallEnding(outcome="invalid")
@@ -255,6 +260,7 @@ class Dispatcher:
         reason = item.decision.reason
         asked = ApprovalAsked(turn=work.turn, call=item.call, reason=reason)
         await self._state.emit(asked)
+        await self._hooks.notify(f"a person has to decide on a call of {item.call.name}")
         verdict = await ask_approver(
             self._gate,
             ApprovalRequest(
@@ -312,14 +318,14 @@ class Dispatcher:
         if not output.is_error:
             work.edited = work.edited or item.tool.spec.kind == "edit"
             work.changed = work.changed or item.tool.spec.kind != "read"
-        ending = CallEnding(outcome=outcome, duration_ms=elapsed_ms, context=item.context)
+        ending = CallEnding(outcome=outcome, duration_ms=elapsed_ms, context=item.context, ran=item.call)
         await self._finish(item.place, output, work, ending)
 
     async def _finish(self, place: int, output: ToolOutput, work: ToolBatch, ending: CallEnding) -> None:
         call = work.calls[place]
         output = self._masked(output)
         result = work.results[place] = self._result(call, output, ending.context)
-        verdict, more = await self._hooks.after_tool(call, result, work.turn)
+        verdict, more = await self._told(call, result, work.turn, ending)
         if verdict.updated_output is not None:
             output = self._masked(replace(output, content=verdict.updated_output))
         if verdict.updated_output is not None or more:
@@ -335,6 +341,21 @@ class Dispatcher:
                 duration_ms=ending.duration_ms,
                 details=output.details,
             )
+        )
+
+    async def _told(
+        self, call: ToolUseBlock, result: ToolResultBlock, turn: int, ending: CallEnding
+    ) -> tuple[HookVerdict, str]:
+        """Tell the hooks how a call ended; what they say to that."""
+        if ending.outcome == "denied":
+            await self._hooks.after_denial(call, turn, ending.reason)
+            return NO_OBJECTION, ""
+        return await self._hooks.after_tool(
+            ending.ran or call,
+            result,
+            turn,
+            duration_ms=ending.duration_ms,
+            interrupted=ending.outcome == INTERRUPTED_CALL,
         )
 
     def _result(self, call: ToolUseBlock, output: ToolOutput, context: str) -> ToolResultBlock:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban_agent_core.hooks import HookCaller
-from caliban_agent_core.ports import ApprovalRequest, Approver, DecisionLog, Rules
+from caliban_agent_core.ports import ApprovalRequest, Approver, DecisionLog, Rules, RulesWithModel
 from caliban_common.canonical import canonical_arguments
 from caliban_common.hook import HookVerdict
 from caliban_common.message import ToolUseBlock
@@ -58,8 +58,18 @@ async def judge(gate: Gate, hooks: HookCaller, call: ToolUseBlock, tool: Tool, t
         decision = Decision(action="deny", reason=answer.reason or "a hook objected", by="hook")
         return GateVerdict(decision=decision, call=call, context=context)
     if answer.updated_input is not None:
-        call = replace(call, input=answer.updated_input)
+        changed = canonical_arguments(tool.spec, answer.updated_input)
+        wrong = _misfit(tool.spec, changed)
+        if wrong is not None:
+            decision = Decision(action="deny", reason=f"the input that a hook brought {wrong}", by="hook")
+            return GateVerdict(decision=decision, call=call, context=context)
+        call = replace(call, input=changed)
     decision = await _decide(gate, answer, call, tool)
+    if decision.action == "ask" or decision.by == "headless":
+        asked = await hooks.before_asking(call, turn, decision.reason)
+        if asked.denies or hooks.stop is not None:
+            reason = asked.reason or "a hook objected"
+            decision = Decision(action="deny", reason=reason, by="hook", match=decision.match)
     if decision.action == "allow" and decision.updated_input is not None:
         call = replace(call, input=decision.updated_input)
     return GateVerdict(decision=decision, call=call, context=context)
@@ -101,6 +111,8 @@ async def _judge_changed(
 
 
 async def _decide(gate: Gate, answer: HookVerdict, call: ToolUseBlock, tool: Tool) -> Decision:
+    if answer.decision == "ask" and isinstance(gate.rules, RulesWithModel):
+        gate = replace(gate, rules=gate.rules.without_model())
     decision = await _ruled(gate, call, tool.spec)
     if answer.decision == "ask" and decision.action == "allow":
         reason = answer.reason or "a hook wants a person to decide"
@@ -124,6 +136,18 @@ async def _ruled(gate: Gate, call: ToolUseBlock, tool: ToolSpec) -> Decision:
     except Exception as error:
         return _failed("the rules could not judge this call", error)
     return decision
+
+
+def _misfit(spec: ToolSpec, args: Mapping[str, Any]) -> str | None:
+    """Why `args` cannot be what the tool takes: a member too many, or one missing."""
+    schema = spec.input_schema
+    properties = schema.get("properties")
+    names = properties.keys() if isinstance(properties, Mapping) else args.keys()
+    more = [name for name in args if name not in names]
+    if more and schema.get("additionalProperties") is not True:
+        return f"has {one_line(more[0], max_chars=60)!r}, which {spec.name} does not take"
+    less = [name for name in schema.get("required") or () if name not in args]
+    return f"has no {less[0]!r}, which {spec.name} needs" if less else None
 
 
 def _failed(what: str, error: Exception) -> Decision:

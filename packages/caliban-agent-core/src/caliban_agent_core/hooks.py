@@ -14,8 +14,12 @@ from caliban_common.hook import (
     HookEvent,
     Hooks,
     HookVerdict,
+    Notification,
+    PermissionDenied,
+    PermissionRequest,
     PostCompact,
     PostToolUse,
+    PostToolUseFailure,
     PostTurn,
     PreCompact,
     PreToolUse,
@@ -23,6 +27,7 @@ from caliban_common.hook import (
     RunStop,
     SessionEnd,
     SessionStart,
+    StopFailure,
     SubagentStart,
     SubagentStop,
     UserPromptSubmit,
@@ -116,15 +121,49 @@ class HookCaller:
         verdict = await self._ask(event)
         return verdict, context_text(event, verdict)
 
+    async def before_asking(self, call: ToolUseBlock, turn: int, reason: str) -> HookVerdict:
+        """Ask about a call that the rules leave to a person."""
+        if self._hooks is None:
+            return NO_OBJECTION
+        return await self._ask(
+            PermissionRequest(
+                session_id=self._session_id, turn=turn, call=call, reason=reason, agent=self._agent
+            )
+        )
+
+    async def notify(self, message: str) -> None:
+        """Tell that a person is asked."""
+        if self._hooks is not None:
+            await self._ask(Notification(session_id=self._session_id, message=message, agent=self._agent))
+
+    async def after_denial(self, call: ToolUseBlock, turn: int, reason: str) -> None:
+        """Tell of a call that was denied."""
+        if self._hooks is not None:
+            await self._ask(
+                PermissionDenied(
+                    session_id=self._session_id, turn=turn, call=call, reason=reason, agent=self._agent
+                )
+            )
+
     async def after_tool(
-        self, call: ToolUseBlock, result: ToolResultBlock, turn: int
+        self, call: ToolUseBlock, result: ToolResultBlock, turn: int, *, duration_ms: float, interrupted: bool
     ) -> tuple[HookVerdict, str]:
-        """Tell of a tool call that has its result; likewise."""
+        """Tell of a tool call that has its result; the verdict, and what the model is to read beside it."""
         if self._hooks is None:
             return NO_OBJECTION, ""
-        event = PostToolUse(
-            session_id=self._session_id, turn=turn, call=call, result=result, agent=self._agent
-        )
+        facts: dict[str, Any] = {
+            "session_id": self._session_id,
+            "turn": turn,
+            "call": call,
+            "result": result,
+            "duration_ms": duration_ms,
+            "agent": self._agent,
+        }
+        event: PostToolUse | PostToolUseFailure
+        if result.is_error:
+            event = PostToolUseFailure(interrupted=interrupted, **facts)
+        else:
+            event = PostToolUse(**facts)
         verdict = await self._ask(event)
         return verdict, context_text(event, verdict)
 
@@ -141,6 +180,14 @@ class HookCaller:
         """Ask about the end of the run; `again` says that hooks have put it off before."""
         facts: dict[str, Any] = {"session_id": self._session_id, "last_text": last_text, "again": again}
         return await self._ask(SubagentStop(agent=self._agent, **facts) if self._agent else RunStop(**facts))
+
+    async def after_failure(self, stop: Stop) -> None:
+        """Tell of a run that ends before the model was done, unless somebody wanted it to."""
+        if self._hooks is None or stop.ok or stop.kind in ("cancelled", "hook_denied"):
+            return
+        await self._ask(
+            StopFailure(session_id=self._session_id, kind=stop.kind, message=stop.message, agent=self._agent)
+        )
 
     async def _ask_and_tell(self, event: HookEvent) -> HookVerdict:
         verdict = await self._ask(event)
@@ -173,13 +220,22 @@ def _shown(event: HookEvent) -> dict[str, Any]:
             return {"turn_index": event.turn}
         case PreToolUse(turn=turn, call=call):
             return {"turn_index": turn, "tool_use_id": call.id, "matcher": call.name}
-        case PostToolUse(turn=turn, call=call, result=result):
+        case PermissionRequest(turn=turn, call=call) | PermissionDenied(turn=turn, call=call):
+            return {"turn_index": turn, "tool_use_id": call.id, "matcher": call.name}
+        case (
+            PostToolUse(turn=turn, call=call, result=result)
+            | PostToolUseFailure(turn=turn, call=call, result=result)
+        ):
             shown = {"tool_use_id": call.id, "matcher": call.name}
             return {"turn_index": turn, "is_error": result.is_error, **shown}
         case PreCompact() | PostCompact():
             return {"trigger": event.trigger}
         case RunStop() | SubagentStop():
             return {"again": event.again}
+        case Notification():
+            return {"matcher": event.kind}
+        case StopFailure():
+            return {"matcher": event.kind}
         case SubagentStart():
             return {"tool_use_id": event.tool_use_id, "matcher": event.agent}
         case _:

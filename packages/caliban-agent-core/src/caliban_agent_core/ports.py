@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
@@ -21,6 +21,15 @@ class Rules(Protocol):
 
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision | Awaitable[Decision]:
         """The verdict; `ask` goes on to the approver. What it raises counts as `deny`."""
+        ...
+
+
+@runtime_checkable
+class RulesWithModel(Rules, Protocol):
+    """Rules that ask a model about what they leave open."""
+
+    def without_model(self) -> Rules:
+        """The same rules, for a call that a hook leaves to a person: no model is asked about that."""
         ...
 
 

@@ -97,6 +97,7 @@ class Run(Generic[OutputT]):
         try:
             with self._scope:
                 stop = await self._admit(state) or await self._loop.run()
+                await self._hooks.after_failure(stop)
         finally:
             unread = await self._loop.tasks.close()
             self._settle(state)

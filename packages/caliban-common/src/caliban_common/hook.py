@@ -66,13 +66,55 @@ class PreToolUse(Tagged, frozen=True, kw_only=True, tag="PreToolUse"):
     agent: str = ""
 
 
+class PermissionRequest(Tagged, frozen=True, kw_only=True, tag="PermissionRequest"):
+    """The rules leave a tool call to a person, for `reason`; denied, nobody is asked."""
+
+    session_id: str
+    turn: int
+    call: ToolUseBlock
+    reason: str = ""
+    agent: str = ""
+
+
+class PermissionDenied(Tagged, frozen=True, kw_only=True, tag="PermissionDenied"):
+    """A tool call was denied, by whomever, for `reason`: it does not run."""
+
+    session_id: str
+    turn: int
+    call: ToolUseBlock
+    reason: str = ""
+    agent: str = ""
+
+
 class PostToolUse(Tagged, frozen=True, kw_only=True, tag="PostToolUse"):
-    """A tool call has its result, of whatever outcome."""
+    """A tool call has run and has its result, which is no error."""
 
     session_id: str
     turn: int
     call: ToolUseBlock
     result: ToolResultBlock
+    duration_ms: float = 0.0
+    agent: str = ""
+
+
+class PostToolUseFailure(Tagged, frozen=True, kw_only=True, tag="PostToolUseFailure"):
+    """A tool call has come to nothing but an error: its tool failed, was stopped, or could not take it."""
+
+    session_id: str
+    turn: int
+    call: ToolUseBlock
+    result: ToolResultBlock
+    interrupted: bool = False
+    duration_ms: float = 0.0
+    agent: str = ""
+
+
+class Notification(Tagged, frozen=True, kw_only=True, tag="Notification"):
+    """A person is wanted, for what `kind` says."""
+
+    session_id: str
+    message: str
+    kind: Literal["permission_prompt"] = "permission_prompt"
     agent: str = ""
 
 
@@ -100,6 +142,15 @@ class RunStop(Tagged, frozen=True, kw_only=True, tag="Stop"):
     again: bool = False
 
 
+class StopFailure(Tagged, frozen=True, kw_only=True, tag="StopFailure"):
+    """A run has ended before the model was done; `kind` is that of the end, `message` says why."""
+
+    session_id: str
+    kind: str
+    message: str
+    agent: str = ""
+
+
 class SubagentStart(Tagged, frozen=True, kw_only=True, tag="SubagentStart"):
     """The call `tool_use_id` is about to start the agent `agent` on `prompt`; denied, it does not run."""
 
@@ -125,10 +176,15 @@ HookEvent: TypeAlias = (
     | PreTurn
     | PostTurn
     | PreToolUse
+    | PermissionRequest
+    | PermissionDenied
     | PostToolUse
+    | PostToolUseFailure
+    | Notification
     | PreCompact
     | PostCompact
     | RunStop
+    | StopFailure
     | SubagentStart
     | SubagentStop
 )
@@ -141,7 +197,7 @@ class HookVerdict(Struct, frozen=True, kw_only=True):
     of `RunStop` and `SubagentStop` keeps the run going, with `reason` as the next prompt. `ask` leaves a tool
     call to a person, also one that the rules allow; no hook can allow what the rules do not. `updated_input`
     replaces the input of a `PreToolUse` before the rules judge it, `updated_output` what the model reads of a
-    `PostToolUse`.
+    `PostToolUse` or a `PostToolUseFailure`.
     `added_context` is told to the model; `stop` ends the run, for `reason`.
     """
 

@@ -142,9 +142,12 @@ class Conversation:
         try:
             if self._is_open and self.agent.hooks is not None:
                 self._is_open = False
-                with anyio.move_on_after(END_HOOK_S, shield=True):
+                with anyio.move_on_after(END_HOOK_S, shield=True) as waiting:
                     event = SessionEnd(session_id=self._start.session_id, reason=reason)
                     await ask_hooks(self.agent.hooks, event)
+                if waiting.cancelled_caught:
+                    words = f"hooks at the end of a session have {END_HOOK_S:g} s, and these were not done"
+                    self.report(Notice(subtype="hook_failed", message=words))
         finally:
             for failure in (*self.take_failures(), self.recorder.close()):
                 self.report(failure)

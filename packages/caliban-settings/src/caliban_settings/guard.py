@@ -27,6 +27,9 @@ _WEAKER: Final = "no effect: a project may only make this stricter"
 _OUTSIDE: Final = "no effect: outside of the workspace, which a project may not leave"
 _STEERS: Final = "no effect: a project may set harmless variables only; your own [env] may set any"
 _DEFINED: Final = "no effect: it would change a server that you defined, which a project may not"
+_GUARDS: Final = ("hooks", "allowed_http_hook_urls", "http_hook_allowed_env_vars")
+"""The administrator's hooks guard, and stay with what they need."""
+
 _PERMISSION_RULES: Final = ("allow", "ask", "deny", "rules")
 
 
@@ -105,7 +108,7 @@ def floor(managed: Leaves) -> dict[LeafPath, SettingValue]:
             kept[path] = leaf
         elif path == ("permissions", "rules"):
             kept[path] = replace(leaf, value=[rule for rule in leaf.value if rule["action"] != "allow"])
-        elif leaf.key is not None and leaf.key.merge == "strictest" and leaf.value:
+        elif path[0] in _GUARDS or (leaf.key is not None and leaf.key.merge == "strictest" and leaf.value):
             kept[path] = leaf
     return kept
 

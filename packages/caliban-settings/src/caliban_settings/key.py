@@ -56,7 +56,6 @@ class Key(Struct, frozen=True, kw_only=True):
 
 
 TEXT: Final[Form] = {"type": "string"}
-HOOKS: Final = "hooks are"
 SERVERS: Final = "MCP servers are"
 TERMINAL: Final = "the terminal interface is"
 FLAG: Final[Form] = {"type": "boolean"}

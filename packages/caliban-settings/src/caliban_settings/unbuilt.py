@@ -38,7 +38,7 @@ def unbuilt(leaves: Leaves) -> tuple[Unbuilt, ...]:
             continue
         if _is_off(path, leaves):
             continue
-        unit = path[:2] if path[0] in ("hooks", "mcp_servers") else path
+        unit = path[:2] if path[0] == "mcp_servers" else path
         item = Unbuilt(
             key=dotted(unit),
             feature=leaf.key.later,
@@ -64,5 +64,3 @@ def _switches(path: LeafPath) -> Iterator[tuple[LeafPath, bool]]:
     match path[0]:
         case "mcp_servers":
             yield (*path[:2], "disabled"), True
-        case "hooks" | "allow_managed_hooks_only" | "allowed_http_hook_urls" | "http_hook_allowed_env_vars":
-            yield ("disable_all_hooks",), True

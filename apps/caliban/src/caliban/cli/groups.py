@@ -91,7 +91,7 @@ GROUPS: Final = (
                 help="the answer must fit this JSON Schema",
             ),
             switch("--include-partial-messages", help="stream-json: text and thinking as they come"),
-            switch("--include-hook-events", help="stream-json: a frame per hook event (not yet)"),
+            switch("--include-hook-events", help="stream-json: a frame per hook event"),
             switch("--include-dispatch-events", help="stream-json: t_ms in tool results"),
             switch("--replay-user-messages", help="stream-json: echo each prompt"),
             switch("--quiet", help="write nothing but warnings and errors to standard error"),

@@ -220,11 +220,14 @@ def _check_asked(name: str, options: Options) -> None:
 
 def _check_output(options: OutputOptions) -> None:
     """Refuse what would do nothing: frames that the format has not, or that nothing can cause."""
-    if options.include_hook_events:
-        raise UsageError("--include-hook-events is not available yet: hooks are not part of this version")
     if output_format(options.output_format).holds_notices:
         return
-    for name in ("include_partial_messages", "include_dispatch_events", "replay_user_messages"):
+    for name in (
+        "include_partial_messages",
+        "include_dispatch_events",
+        "include_hook_events",
+        "replay_user_messages",
+    ):
         if getattr(options, name):
             written = f"--{name.replace('_', '-')}"
             raise UsageError(

@@ -57,6 +57,7 @@ INNER_VARIABLES: Final = frozenset(
         "CHECKPOINT_MAX_FILE_BYTES",
         "CHECKPOINT_ROOT",
         "GCP_AUTH_REFRESH",
+        "HOOK_DEPTH",
         "LOCAL_CONTEXT_TOKENS",
         "LOCAL_THREADS",
         "MEMORY_BUDGET_TOKENS",

@@ -22,6 +22,7 @@ from caliban.commands.scope import report
 from caliban.compose.catalog import ProviderEntry, SettingsTable, find_provider, provider_tables
 from caliban.compose.choice import ModelInputs
 from caliban.compose.extensions import DEFAULT_STYLE
+from caliban.compose.hooks import find_hooks
 from caliban.compose.host import Host, this_host
 from caliban.compose.keys import find_key
 from caliban.compose.project import STATE_WORDS, Project, open_project
@@ -102,6 +103,7 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
         unknown = (_row(name, "warn", "not checked: the settings do not load") for name in PROVIDERS)
         return (_row("run", "fail", "would not start: the settings do not load"), *rows, *unknown)
     rows.append(_trust(project))
+    rows += _hooks(options, project.settings)
     host, settings = this_host(), project.settings
     rows += [_skills(options, project), *_style(options, project, host)]
     inputs = ModelInputs(
@@ -125,6 +127,23 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
     place = workspace or Path.cwd()
     rows.append(_row("sandbox", *await sandbox_row(options.workspace, settings, place, host)))
     return (_run(ready, checks), *rows, *(checks[name] for name in names), *_installed())
+
+
+def _hooks(options: Options, settings: Settings) -> Iterator[Check]:
+    """The hooks that count, where there are some."""
+    try:
+        chosen = find_hooks(options, settings)
+    except ConfigError as error:
+        yield _row("hooks", "fail", error.message)
+        return
+    if chosen is None:
+        return
+    counts = ", ".join(f"{name} {count}" for name, count in chosen.counts.items()) or "none counts"
+    if chosen.unfired:
+        names = ", ".join(dict.fromkeys(spec.event for spec in chosen.unfired))
+        yield _row("hooks", "warn", f"{counts}; not fired by this version: {names}")
+    else:
+        yield _row("hooks", "pass", counts)
 
 
 def _installed() -> Iterator[Check]:

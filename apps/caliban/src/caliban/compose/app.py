@@ -21,6 +21,7 @@ from caliban.compose.choice import is_strict
 from caliban.compose.context import ContextInputs, ContextPiece, context_pieces
 from caliban.compose.costs import RunCosts
 from caliban.compose.extensions import Extensions
+from caliban.compose.hooks import make_hooks
 from caliban.compose.host import Host, this_host
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error
 from caliban.compose.memory import NoteRules, RunMemory, WatchedTools
@@ -51,14 +52,15 @@ if TYPE_CHECKING:
     from caliban_agent_core.ports import Approver, Rules
     from caliban_agent_core.toolsearch.active import ActiveTools
     from caliban_drive.structured import AnswerSchema
+    from caliban_hooks import ConfiguredHooks
     from caliban_images import MediaLimits
 
 
 class App(Struct, frozen=True, kw_only=True):
     """What a face works with. `reporter` is the road of every notice, also of what a session reports.
 
-    `hooks` are asked in every session, by its sub-agents too; nothing configures any yet. `tools` are those
-    of the run itself: a session adds the one that starts `agents`, and the one that finds deferred tools.
+    `hooks` are asked in every session, by its sub-agents too. `tools` are those of the run itself: a session
+    adds the one that starts `agents`, and the one that finds deferred tools.
     """
 
     options: Options
@@ -202,8 +204,7 @@ async def open_app(
 ) -> AsyncIterator[App]:
     """The app that `options` ask for, its provider ready to be asked; `report` hears of it meanwhile.
 
-    The runner of `host`, usually this process, starts every program; what goes on beside the run lives in
-    `tasks`. Raises the errors of flags, settings, sessions, rules and keys, before anything is sent.
+    `tasks` holds what goes on beside the run. Raises the errors of all that was asked for, before it is sent.
     """
     opening = open_run(options, report, host or this_host(), wiring)
     options, reporter, settings = opening.options, opening.reporter, opening.settings
@@ -211,7 +212,8 @@ async def open_app(
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
     model = _wired(plain, opening.host, tasks, wiring)
     tools = _tool_inputs(opening, model, tasks)
-    async with _ready(model, opening), opening.box.opened(reporter, tasks):
+    hooks = make_hooks(opening.hooks, tools, plain)
+    async with _running(model, hooks, opening), opening.box.opened(reporter, tasks):
         say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
@@ -221,6 +223,7 @@ async def open_app(
             tools=wiring.tools(with_checkpoints(_usable(_offered(tools, opening), model, reporter), tools)),
             agents=_agents(opening, plain, wiring),
             board=tools.board,
+            hooks=hooks,
             permissions=opening.permissions,
             costs=costs,
             sessions=opening.sessions,
@@ -258,8 +261,10 @@ def _auto(opening: Opening, model: ResolvedModel) -> AutoMode:
 
 
 @asynccontextmanager
-async def _ready(model: ResolvedModel, opening: Opening) -> AsyncIterator[None]:
-    """The model ready to be asked; what a run has opened is closed, and no error holds a secret."""
+async def _running(
+    model: ResolvedModel, hooks: ConfiguredHooks | None, opening: Opening
+) -> AsyncIterator[None]:
+    """Make the provider ready, and close what a run has opened; no error that leaves holds a secret."""
     try:
         await make_ready(model.provider)
         yield
@@ -267,6 +272,8 @@ async def _ready(model: ResolvedModel, opening: Opening) -> AsyncIterator[None]:
         mask_error(error, opening.host.masker)
         raise
     finally:
+        if hooks is not None:
+            await hooks.aclose()
         await close_provider(model.provider, opening.reporter)
         await opening.permissions.close()
 

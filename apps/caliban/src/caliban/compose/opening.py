@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from caliban.compose.boxing import boxed
 from caliban.compose.choice import ModelInputs
 from caliban.compose.costs import RunCosts, build_costs
 from caliban.compose.extensions import Extensions, build_extensions
+from caliban.compose.hooks import ask_models, find_hooks
 from caliban.compose.host import Host
 from caliban.compose.masked import masked_notice
 from caliban.compose.memory import RunMemory
@@ -29,9 +31,12 @@ from caliban_common.tool import ToolSpec
 from caliban_drive.notice import Report, Reporter
 from caliban_settings import Settings
 
+if TYPE_CHECKING:
+    from caliban.compose.hooking.chosen import ChosenHooks
+
 
 class Opening(Struct, frozen=True, kw_only=True):
-    """The run so far. `project` is what the workspace supplies, `extensions` what files add.
+    """The run so far. `project` is what the workspace supplies, `extensions` and `hooks` what files add.
 
     `host` starts programs in the sandbox of `box`, where there is one.
     """
@@ -41,6 +46,7 @@ class Opening(Struct, frozen=True, kw_only=True):
     project: Project
     sessions: Sessions
     extensions: Extensions
+    hooks: ChosenHooks | None
     box: Box
     host: Host
     permissions: Permissions
@@ -68,7 +74,7 @@ class Opening(Struct, frozen=True, kw_only=True):
             sources=self.options.settings,
             project=self.project,
             session=self.sessions.saved.model_before,
-            classifies=self.classifies,
+            classifies=self.classifies or ask_models(self.hooks),
         )
 
 
@@ -100,6 +106,7 @@ def open_run(options: Options, report: Report, whole: Host, wiring: Wiring) -> O
         project=project,
         sessions=sessions,
         extensions=more,
+        hooks=find_hooks(options, settings) if wiring.hooks else None,
         box=box,
         host=host,
         permissions=permissions,

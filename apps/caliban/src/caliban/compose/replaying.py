@@ -158,6 +158,7 @@ def replay_wiring(replay: Replay) -> Wiring:
         options=lambda options: replace(options, timing=replay.timing, keeps_overflow=False),
         new_id=replay.new_id,
         logs=False,
+        hooks=False,
     )
 
 

@@ -52,27 +52,19 @@ def check_unbuilt(settings: Settings, options: ExtensionOptions) -> tuple[str, .
 
     Raises `ConfigError` for those that somebody relies on for safety: to go on would fail open.
     """
-    asked = [item for item in settings.unbuilt if item.key.split(".")[0] not in set(_left_out(item, options))]
+    left_out = set(_left_out(options))
+    asked = [item for item in settings.unbuilt if item.key.split(".")[0] not in left_out]
     safeguards = [item for item in asked if item.is_safeguard]
     if not safeguards:
         return tuple(unbuilt_words(item) for item in asked)
     item = safeguards[0]
     more = f" (and {len(safeguards) - 1} more of this kind)" if len(safeguards) > 1 else ""
-    ways = "take it out"
-    if item.key.startswith(("hooks", "allow_managed_hooks_only")) and item.origin.scope != "managed":
-        ways = "take it out, or run without hooks: --no-hooks"
-    raise ConfigError(f"{unbuilt_words(item)}, and nothing runs without what guards it{more}", hint=ways)
+    words = f"{unbuilt_words(item)}, and nothing runs without what guards it{more}"
+    raise ConfigError(words, hint="take it out")
 
 
-def _left_out(item: Unbuilt, options: ExtensionOptions) -> Iterator[str]:
-    """The first names of the settings that flags say to do without; the administrator's hooks stay."""
-    if options.no_hooks and item.origin.scope != "managed":
-        yield from (
-            "hooks",
-            "allow_managed_hooks_only",
-            "allowed_http_hook_urls",
-            "http_hook_allowed_env_vars",
-        )
+def _left_out(options: ExtensionOptions) -> Iterator[str]:
+    """The first names of the settings that flags say to do without."""
     if options.no_mcp:
         yield "mcp_servers"
     if options.no_plugins:

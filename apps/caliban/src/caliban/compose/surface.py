@@ -27,6 +27,9 @@ MAX_PROGRAM_BYTES: Final = 64 << 20
 MAX_WORDS: Final = 1_000
 """Words of commands that are looked up as files."""
 
+PROJECT_VARIABLES: Final = ("CALIBAN_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
+"""Variables that stand for the workspace in the commands of hooks."""
+
 MAX_NAMED: Final = 8
 CHUNK_BYTES: Final = 1 << 20
 
@@ -146,6 +149,8 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _words(text: str) -> Iterator[str]:
+    for name in PROJECT_VARIABLES:  # as a shell puts them in: commands of a project name its files by them
+        text = text.replace(f"${{{name}}}", ".").replace(f"${name}", ".")
     yield text
     try:
         words = shlex.split(text)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from caliban.compose.asking.classifier import Classifier
 from caliban.compose.permissions import Permissions
+from caliban_agent_core.ports import Rules
 from caliban_common.errors import CalibanError
 from caliban_common.permission import Decision
 from caliban_common.text import one_line
@@ -57,6 +58,10 @@ class AutoRules:
         if decision.action != "deny" and tool.kind not in HARMLESS:
             self._auto.generation += 1
         return decision
+
+    def without_model(self) -> Rules:
+        """See `RulesWithModel`."""
+        return self._permissions.asking() if self._interactive else self._permissions
 
     async def _decided(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
         engine = self._permissions.engine

@@ -1,0 +1,1 @@
+"""The hooks of a run, from settings: which count, and what they are given of the program around them."""

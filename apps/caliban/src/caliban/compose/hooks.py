@@ -1,0 +1,55 @@
+"""The hooks of a run, where settings have some: without any, nothing of them is loaded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from caliban.cli.options import Options
+from caliban.errors import ConfigError
+from caliban_settings import Settings
+
+if TYPE_CHECKING:
+    from caliban.compose.hooking.chosen import ChosenHooks
+    from caliban.compose.resolved import ResolvedModel
+    from caliban.compose.tools import ToolInputs
+    from caliban_hooks import ConfiguredHooks
+
+
+def find_hooks(options: Options, settings: Settings) -> ChosenHooks | None:
+    """The hooks that count, if there are any. Raises `ConfigError` for one that cannot run as written."""
+    if not settings.get("hooks"):
+        return None
+    from caliban.compose.hooking.chosen import OFF, choose_hooks
+
+    chosen = choose_hooks(settings, no_hooks=options.extensions.no_hooks)
+    if chosen.specs and options.session.record is not None:
+        raise ConfigError("--record cannot keep what hooks answer: leave it out", hint=f"or {OFF}")
+    return chosen
+
+
+def ask_models(chosen: ChosenHooks | None) -> bool:
+    """Whether a model is asked for any of the hooks."""
+    return chosen is not None and any(spec.kind == "prompt" for spec in chosen.specs)
+
+
+def make_hooks(
+    chosen: ChosenHooks | None, inputs: ToolInputs, model: ResolvedModel
+) -> ConfiguredHooks | None:
+    """The hooks of a run, or none. Raises `ConfigError` for one that could not run when it is to."""
+    if chosen is None:
+        return None
+    from caliban.compose.hooking.build import HookInputs, build_hooks
+
+    permissions = inputs.permissions
+    return build_hooks(
+        HookInputs(
+            chosen=chosen,
+            settings=inputs.settings,
+            host=inputs.host,
+            workspace=inputs.workspace,
+            model=model,
+            mode=lambda: permissions.mode,
+            report=inputs.report,
+            tasks=inputs.tasks,
+        )
+    )

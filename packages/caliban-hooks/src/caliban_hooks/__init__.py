@@ -1,0 +1,32 @@
+"""Hooks from settings: programs, addresses and models that are asked or told at the events of a session."""
+
+from caliban_hooks.command import Programs
+from caliban_hooks.configured import ConfiguredHooks, HookParts
+from caliban_hooks.errors import BadHook, HookFailed, HooksError
+from caliban_hooks.events import EVENTS, EventKind
+from caliban_hooks.http import Addresses, read_patterns
+from caliban_hooks.payload import Surroundings
+from caliban_hooks.ports import Dialect, PostAnswer, PostRequest
+from caliban_hooks.prompt import Questions
+from caliban_hooks.read import read_hooks
+from caliban_hooks.spec import HookSpec
+
+__all__ = [
+    "EVENTS",
+    "Addresses",
+    "BadHook",
+    "ConfiguredHooks",
+    "Dialect",
+    "EventKind",
+    "HookFailed",
+    "HookParts",
+    "HookSpec",
+    "HooksError",
+    "PostAnswer",
+    "PostRequest",
+    "Programs",
+    "Questions",
+    "Surroundings",
+    "read_hooks",
+    "read_patterns",
+]
