@@ -27,7 +27,7 @@ _CLASSES: Final[Mapping[str, Callable[[str], bool]]] = MappingProxyType(
 )
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class PatternStep(Struct, frozen=True, kw_only=True):
     """One step of a program: take a character, begin or end of the text, or go on at other places."""
 
     takes: Callable[[str], bool] | None = None
@@ -44,7 +44,7 @@ class LinearPattern:
     def __init__(self, text: str) -> None:
         if len(text) > MAX_CHARS:
             raise PatternRefused(f"it has more than {MAX_CHARS:,} characters")
-        self._steps: list[Step] = []
+        self._steps: list[PatternStep] = []
         _emit(_Parser(text).whole(), self._steps)
 
     def search(self, text: str) -> bool:
@@ -81,15 +81,15 @@ class LinearPattern:
         return False
 
 
-def _emit(node: Node, steps: list[Step]) -> None:
+def _emit(node: Node, steps: list[PatternStep]) -> None:
     """Write the program of `node` behind `steps`."""
     if len(steps) > MAX_STEPS:
         raise PatternRefused("it is too long once its repetitions are written out")
     kind, parts = node[0], node[1:]
     if kind == "char":
-        steps.append(Step(takes=parts[0]))  # type: ignore[arg-type]
+        steps.append(PatternStep(takes=parts[0]))  # type: ignore[arg-type]
     elif kind == "at":
-        steps.append(Step(at=str(parts[0])))
+        steps.append(PatternStep(at=str(parts[0])))
     elif kind == "all":
         for part in parts:
             _emit(part, steps)  # type: ignore[arg-type]
@@ -99,42 +99,42 @@ def _emit(node: Node, steps: list[Step]) -> None:
         _emit_repeat(parts, steps)
 
 
-def _emit_any(parts: tuple[object, ...], steps: list[Step]) -> None:
+def _emit_any(parts: tuple[object, ...], steps: list[PatternStep]) -> None:
     ends: list[int] = []
     for number, part in enumerate(parts):
         if number < len(parts) - 1:
             fork = len(steps)
-            steps.append(Step())
+            steps.append(PatternStep())
             _emit(part, steps)  # type: ignore[arg-type]
             ends.append(len(steps))
-            steps.append(Step())
-            steps[fork] = Step(to=(fork + 1, len(steps)))
+            steps.append(PatternStep())
+            steps[fork] = PatternStep(to=(fork + 1, len(steps)))
         else:
             _emit(part, steps)  # type: ignore[arg-type]
     for end in ends:
-        steps[end] = Step(to=(len(steps),))
+        steps[end] = PatternStep(to=(len(steps),))
 
 
-def _emit_repeat(parts: tuple[object, ...], steps: list[Step]) -> None:
+def _emit_repeat(parts: tuple[object, ...], steps: list[PatternStep]) -> None:
     inner, low, high = parts
     assert isinstance(low, int) and isinstance(inner, tuple)
     for _ in range(low):
         _emit(inner, steps)
     if high is None:
         fork = len(steps)
-        steps.append(Step())
+        steps.append(PatternStep())
         _emit(inner, steps)
-        steps.append(Step(to=(fork,)))
-        steps[fork] = Step(to=(fork + 1, len(steps)))
+        steps.append(PatternStep(to=(fork,)))
+        steps[fork] = PatternStep(to=(fork + 1, len(steps)))
         return
     assert isinstance(high, int)
     forks: list[int] = []
     for _ in range(high - low):
         forks.append(len(steps))
-        steps.append(Step())
+        steps.append(PatternStep())
         _emit(inner, steps)
     for fork in forks:
-        steps[fork] = Step(to=(fork + 1, len(steps)))
+        steps[fork] = PatternStep(to=(fork + 1, len(steps)))
 
 
 class _Parser:
