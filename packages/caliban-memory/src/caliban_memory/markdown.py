@@ -107,7 +107,7 @@ def _is_path(target: str) -> bool:
     """Whether it looks like a file and not like somebody's name: a slash, a dot, or a `~`."""
     if not 0 < len(target) <= MAX_TARGET_CHARS or not target.isprintable() or "@" in target:
         return False
-    return "/" in target or "\\" in target or "." in target.strip(".") or target.startswith("~")
+    return "/" in target or "\\" in target.strip("\\") or "." in target.strip(".") or target.startswith("~")
 
 
 def is_url(target: str) -> bool:
