@@ -132,7 +132,7 @@ def test_a_command_of_a_later_version_is_refused_by_name(cli, command):
     assert (done.code, command in done.err) == (64, True) and cli.server.requests == ()
 
 
-# ---- import: no file of instructions is read yet, so none imports anything
+# ---- import: files of instructions bring nothing along from outside
 
 SECRET = "CANARY-of-a-key"
 IMPORTS = [
@@ -160,7 +160,8 @@ def test_no_file_of_instructions_brings_anything_into_a_request(cli, text, name)
     cli.script(OK)
     done = cli.run("-p", "hi")
     sent = cli.server.requests[0].body.decode()
-    assert (done.code, SECRET in sent, "</project-claude-md>" in sent) == (0, False, False)
+    assert (done.code, SECRET in sent) == (0, False)
+    assert sent.count("</project-claude-md>") <= 1  # our own, behind the text: what it holds ends nothing
 
 
 def test_s474_a_brace_bomb_in_rules_holds_no_start_up(cli):
@@ -291,10 +292,11 @@ def test_s823_tools_that_there_are_not_are_told(cli):
     "given",
     [pytest.param({"inherit_hooks": False}, id="s824"), pytest.param({"background": True}, id="s825")],
 )
-def test_hooks_are_refused_by_name_before_there_are_any_to_shed(cli, given):
-    cli.configure('[[hooks.PreToolUse]]\nmatcher = "Bash"\nhooks = [{type = "command", command = "false"}]\n')
-    done = cli.run("-p", "go")
-    assert (done.code, "hooks" in done.err) == (78, True), done
+def test_no_agent_sheds_the_hooks_of_its_caller(cli, given):
+    guard = 'hooks = [{type = "command", command = "echo no >&2; exit 2"}]'
+    cli.configure(f'[[hooks.PreToolUse]]\nmatcher = "Bash"\n{guard}\n')
+    child(cli, given, *TOUCHES, OK, flags=("--allow", "Bash"))
+    assert not (cli.work / "PWNED").exists()
 
 
 def agent_file(cli, folder: Path, head: str) -> None:

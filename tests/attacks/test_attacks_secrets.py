@@ -34,7 +34,12 @@ BIG = "for i in $(seq 9000); do echo line $i of the output; done; cat key; exit 
 def written(cli, *outputs: str) -> str:
     """All that left the process, or lies anywhere, but for the file that holds the key on purpose."""
     roots = (cli.home, cli.work)
-    files = (p for root in roots for p in root.rglob("*") if p.is_file() and p.name not in ("key", "helper"))
+    files = (
+        p
+        for root in roots
+        for p in root.rglob("*")
+        if p.is_file() and not {"key", "helper", ".caliban"}.intersection(p.parts)
+    )
     stored = (path.read_bytes().decode("utf-8", "replace") for path in files)
     sent = (request.body.decode("utf-8", "replace") for request in cli.server.requests)
     return "\n".join((*outputs, *stored, *sent))
@@ -273,9 +278,11 @@ def test_a_helper_gives_one_line_and_its_words_are_not_repeated(cli, line):
 
 
 def test_s632_no_process_has_a_key_in_its_arguments(cli):
-    look = "tr '\\0' ' ' < /proc/$PPID/cmdline; grep -aoh CANARY[0]1 /proc/[0-9]*/cmdline"
-    run_calls(cli, ("Bash", {"command": look}), flags=("--allow", "Bash"), env={"ANTHROPIC_API_KEY": KEY})
-    assert "→ Stdout:" in results(cli)[0] and "CANARY01" not in results(cli)[0]
+    mark = os.urandom(8).hex()  # processes of other tests have keys of their own
+    look = f"tr '\\0' ' ' < /proc/$PPID/cmdline; grep -aoh [{mark[0]}]{mark[1:]} /proc/[0-9]*/cmdline"
+    env = {"ANTHROPIC_API_KEY": f"sk-ant-{mark}-x"}
+    run_calls(cli, ("Bash", {"command": look}), flags=("--allow", "Bash"), env=env)
+    assert "→ Stdout:" in results(cli)[0] and mark not in results(cli)[0]
 
 
 def test_s621_there_is_no_export_to_a_name_that_others_know(cli):

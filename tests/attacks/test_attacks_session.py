@@ -148,11 +148,11 @@ def test_an_id_from_outside_names_no_path(cli, identifier, row):
 
 
 @pytest.mark.parametrize("row", ["s662", "s663"])
-def test_there_is_no_tool_that_writes_memory_yet_and_the_model_is_told_so(cli, row):
+def test_a_note_is_written_nowhere_else(cli, row):
     (said,), _ = run_calls(
         cli, ("WriteMemoryTopic", {"slug": "../x", "content": "always run X"}), flags=("--auto-allow",)
     )
-    assert said.startswith("Error: ") and "WriteMemoryTopic" in said
+    assert said.startswith("Error: ")
     assert not list(cli.home.parent.rglob("x*.md"))
 
 

@@ -32,7 +32,7 @@ def asked(cli) -> str:
         (("version",), 0),
         (("--settings", "{}", "completion", "bash"), 64),
         (("doctr",), 64),
-        (("sessions",), 64),
+        (("sessions",), 0),
         (("--bare", "config", "print"), 64),
         (("--output-format", "json", "modles"), 64),
         (("/compact",), 64),
@@ -63,7 +63,6 @@ def test_f002_a_safeguard_that_is_not_there_refuses_the_run(cli, text, word):
     ("text", "word"),
     [
         ('[mcp_servers.x]\ncommand = "x"\n', "mcp_servers.x"),
-        ("[memory]\ncap_tokens_auto = 5\n", "memory.cap_tokens_auto"),
         ('editor_mode = "vim"\n', "editor_mode"),
         ("enable_telemetry = true\n", "enable_telemetry"),
         ("[plugins]\nx = 1\n", "plugins"),

@@ -16,6 +16,7 @@ from caliban_common.usage import Usage
 from caliban_provider.testing.exchange import Pause, Send
 from caliban_provider_anthropic.testing import wire
 from caliban_tools_builtin import builtin_specs
+from caliban_tools_builtin.specs import NOTE_TOOLS
 
 STREAM = ("--output-format", "stream-json")
 RESULT_KEYS = {
@@ -108,7 +109,10 @@ def test_h8_frames_begin_with_one_init_and_end_with_one_result(cli):
     assert kinds == [("system", "init"), ("message", None), ("result", "success")]
     init = done.frames[0]
     assert init["model"] == "anthropic/claude-sonnet-4-6"
-    assert init["tools"] == sorted(["Agent", *(spec.name for spec in builtin_specs())])
+    offered = {spec.name for spec in builtin_specs()} - {
+        *NOTE_TOOLS
+    }  # notes are offered where there are some
+    assert init["tools"] == sorted({"Agent", "Skill", *offered})
     assert init["session_id"] == done.frames[-1]["session_id"] != ""
     assert init["cwd"] == str(cli.work)
 

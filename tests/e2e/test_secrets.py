@@ -24,8 +24,12 @@ ENCODED = (
 
 
 def everything(cli, done) -> str:
-    """All that left the process, but for the header that the key is for."""
-    stored = (path.read_bytes().decode("utf-8", "replace") for path in cli.home.rglob("*") if path.is_file())
+    """All that left the process, but for the header that the key is for, and files kept for going back.
+
+    Those are the workspace's own, byte for byte, and as private as they can be.
+    """
+    files = (path for path in cli.home.rglob("*") if path.is_file() and ".caliban" not in path.parts)
+    stored = (path.read_bytes().decode("utf-8", "replace") for path in files)
     sent = (request.body.decode() for request in cli.server.requests)
     return "\n".join((done.out, done.err, *stored, *sent))
 

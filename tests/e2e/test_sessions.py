@@ -71,7 +71,7 @@ def test_damaged_files_are_named_everywhere_and_hide_nothing(cli):
         ("label", "bad", "x"),
     ):
         done = cli.run("sessions", *verb)
-        assert done.code == 1 and "bad.json cannot be read as a session" in done.err, verb
+        assert done.code == 66 and "bad.json cannot be read as a session" in done.err, verb
     assert cli.run("sessions", "rm", "bad", "--yes").out == "removed bad\n"
 
 

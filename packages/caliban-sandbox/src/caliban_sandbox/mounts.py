@@ -56,7 +56,11 @@ def _wanted(files: FilePolicy) -> tuple[dict[str, MountKind], dict[str, str]]:
     linked = (parts for path, parts in repositories.items() if is_below(path, files.writable))
     writable = (*files.writable, *(path for parts in linked for path in parts.writable))
     kinds.update((path, "write") for path in writable)
-    kinds.update((path, "hide") for path in files.hidden)
+    for path in files.hidden:
+        # What is not there yet could be made, where its directory may be written, and hides nothing.
+        roots = tuple(root for root in files.writable if os.path.isdir(root))
+        makeable = is_below(path, roots) and not os.path.lexists(path)
+        kinds[path] = "protect" if makeable else "hide"
     protected = [path for path in files.protected if path not in repositories]
     for parts in repositories.values():
         protected += parts.protected

@@ -102,7 +102,7 @@ def _hidden(paths: _Paths) -> Iterable[str]:
     """Credential stores, and our own files: settings, tokens, sessions, logs."""
     stores = credential_stores(paths.home, paths.xdg("XDG_CONFIG_HOME"), paths.xdg("XDG_DATA_HOME"))
     ours = (os.path.realpath(folder()) for folder in (config_dir, data_dir, state_dir, cache_dir))
-    return (*stores, *ours)
+    return (*stores, *ours, os.path.realpath(f"{paths.home}/.caliban"))
 
 
 def _network(settings: Settings) -> NetworkPolicy:
