@@ -56,7 +56,7 @@ def loaded(cli, *args: str, name: str = "own", said: str = "", more: tuple[str, 
 def test_the_first_request_names_the_built_in_skills_and_stays_small(cli):
     _, found = asked(cli)
     assert found["description"] == f"Load a skill before you begin such a task: {', '.join(BUILT_IN)}"
-    assert len(cli.server.requests[-1].body) - len(str(cli.work)) <= 10_300
+    assert len(cli.server.requests[-1].body) - len(str(cli.work)) <= 10_000
     text, _ = loaded(cli, name="review", said="the last commit")
     assert text.startswith('<skill name="review">\n# Review')
     assert "What to review: the last commit" in text

@@ -18,7 +18,7 @@ Give a task to an agent with a history of its own; only its last message comes b
 this conversation: the prompt must say all that it needs, and what to report. Types:"""
 PROPERTIES: Final[Mapping[str, Any]] = {
     "description": {"type": "string", "description": "the task in 3 to 5 words"},
-    "prompt": {"type": "string", "description": "the whole task"},
+    "prompt": {"type": "string"},
     "subagent_type": {"type": "string", "description": "default: the first"},
     "tools": {"type": "array", "items": {"type": "string"}, "description": "all it may use (default: yours)"},
     "model": {"type": "string", "description": "default: yours"},

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from caliban_tools_builtin.facts import SAID, ToolFacts, text, whole
+from caliban_tools_builtin.facts import SAID, ToolFacts, plain, text, whole
 
 _FOLDER: Final[Mapping[str, str]] = {"directory": "path", "dir_path": "path", "dir": "path", "folder": "path"}
 
 FACTS: Final[Mapping[str, ToolFacts]] = {
     "Glob": ToolFacts(
         kind="read",
-        properties={"pattern": text("path glob"), "path": text("directory to start from")},
+        properties={"pattern": plain("string"), "path": plain("string")},
         required=("pattern",),
         roles={"path": "searches"},
         repeat_key="all",
@@ -21,8 +21,8 @@ FACTS: Final[Mapping[str, ToolFacts]] = {
     "Grep": ToolFacts(
         kind="read",
         properties={
-            "pattern": text("regular expression"),
-            "path": text("file or directory"),
+            "pattern": plain("string"),
+            "path": plain("string"),
             "include": text("glob of the files to search"),
             "max_matches": whole("default 100", low=1, high=500),
         },

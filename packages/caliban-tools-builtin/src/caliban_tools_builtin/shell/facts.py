@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from caliban_tools_builtin.facts import SAID, ToolFacts, flag, plain, text, whole
+from caliban_tools_builtin.facts import SAID, ToolFacts, flag, plain, whole
 
 _SHELL_ID: Final[Mapping[str, str]] = {"bash_id": "shell_id", "task_id": "shell_id", "id": "shell_id"}
 
@@ -13,9 +13,9 @@ FACTS: Final[Mapping[str, ToolFacts]] = {
     "Bash": ToolFacts(  # no repeat key: the same command asks something else each time
         kind="execute",
         properties={
-            "command": text("shell command"),
+            "command": plain("string"),
             "timeout_seconds": whole("limit (default 60)", low=1, high=600),
-            "cwd": text("directory to run in (default: the workspace)"),
+            "cwd": plain("string"),
             "background": flag("return a shell_id at once; no limit unless given"),
         },
         required=("command",),
