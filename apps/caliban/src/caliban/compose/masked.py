@@ -29,17 +29,23 @@ from caliban_provider.wrapped import WrappedCall, WrappedProvider
 
 
 def mask_error(error: BaseException, masker: Masker) -> None:
-    """Take the secrets out of the words of `error`, and of those that it came from."""
+    """Take the secrets out of the words of `error`, of those it came from, and of those it is a group of."""
     seen: set[int] = set()
-    current: BaseException | None = error
-    while current is not None and id(current) not in seen:
+    left: list[BaseException | None] = [error]
+    while left:
+        current = left.pop()
+        if current is None or id(current) in seen:
+            continue
         seen.add(id(current))
+        left += (current.__cause__, current.__context__)
+        if isinstance(current, BaseExceptionGroup):
+            left += current.exceptions  # its own words are those of whoever made it, and cannot be changed
+            continue
         current.args = tuple(masker.text(arg) if isinstance(arg, str) else arg for arg in current.args)
         for name in ("message", "hint"):
             words = getattr(current, name, None)
             if isinstance(words, str):
                 setattr(current, name, masker.text(words))
-        current = current.__cause__ or current.__context__
 
 
 def masked_notice(notice: Notice, masker: Masker) -> Notice:
