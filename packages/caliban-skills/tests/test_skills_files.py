@@ -22,7 +22,7 @@ from caliban_skills import (
 )
 from caliban_skills.arguments import fill, with_arguments
 from caliban_skills.builtins import builtin_body
-from caliban_skills.command import CommandLine, CommandText, command_name, command_pieces, read_command
+from caliban_skills.command import CommandLine, CommandText, command_pieces, read_command
 from caliban_skills.read import read_skill
 from caliban_skills.tool import MANY, MAX_LISTED_CHARS
 
@@ -156,10 +156,6 @@ def test_a_command_is_cut_into_words_and_lines():
     ]
     assert isinstance(pieces[-1], CommandText)
     assert not read_command(Path("c.md"), b"say !`` and wow!`x`", "user", "c").steers
-
-
-def test_the_folders_of_a_command_are_in_its_name():
-    assert command_name(Path("a/b/c.md"), Path("a")) == "b:c"
 
 
 @given(st.binary(max_size=400), st.text(max_size=40))

@@ -63,9 +63,3 @@ def updated_index(text: str, lines: Mapping[str, str]) -> str:
     if rest and kept and kept[-1].strip() and _ENTRY.match(kept[-1]) is None:
         kept.append("")
     return "\n".join((*kept, *rest.values())) + "\n"
-
-
-def indexed_slugs(text: str) -> frozenset[str]:
-    """The notes that the index has a line for."""
-    matches = (_ENTRY.match(line) for line in text.split("\n"))
-    return frozenset(match[1] for match in matches if match is not None and match[2] == f"{match[1]}.md")

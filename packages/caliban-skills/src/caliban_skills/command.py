@@ -62,11 +62,6 @@ class CommandLine(Struct, frozen=True, kw_only=True):
 CommandPiece: TypeAlias = CommandText | CommandLine
 
 
-def command_name(path: Path, folder: Path) -> str:
-    """What is typed behind the `/`: folders become parts before a colon."""
-    return ":".join(path.relative_to(folder).with_suffix("").parts)
-
-
 def read_command(path: Path, data: bytes, scope: SkillScope, name: str) -> CommandFile:
     """The command in `data`, the content of the file at `path`. Front matter is not needed.
 
