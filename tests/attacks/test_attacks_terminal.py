@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
-import threading
 
 import pytest
-from hang_guard import HANG_S
+from terminal_kit import on_terminal
 
 from caliban_common.terminal import TerminalText, visible
 from caliban_provider_anthropic.testing import wire
@@ -37,28 +35,6 @@ EVIL = [
     pytest.param("a\u2028b\u2029c\u061cd\u180ee\xadf", id="own-separators"),
     pytest.param("x" + "\u20dd\u0489\u1ab0\ufe20" * 3_000, id="own-marks"),
 ]
-
-
-def on_terminal(cli, *args: str) -> str:
-    """What a terminal is sent, standard output and standard error together."""
-    ours, theirs = os.openpty()
-    process = cli.start(*args, stdin=theirs, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    chunks: list[bytes] = []
-
-    def read() -> None:
-        try:
-            while chunk := os.read(ours, 1 << 16):
-                chunks.append(chunk)
-        except OSError:
-            pass
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    process.wait(HANG_S)
-    reader.join(HANG_S)
-    os.close(ours)
-    return b"".join(chunks).decode().replace("\r\n", "\n")
 
 
 def assert_harmless(text: str) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import threading
 
 import pytest
-from hang_guard import HANG_S
+from terminal_kit import on_terminal
 
 from caliban_provider_anthropic.testing import wire
 
@@ -19,26 +17,9 @@ SHOWN = r"a\x1b]52;c;ZXZpbA==\x07b\x1b]0;t\x07\x1b[21t\u009b5n\u202ec\x0dd"
 HARMLESS = "\n\r\t"
 
 
-def on_terminal(cli, *args: str) -> str:
-    """What a terminal is sent, standard output and standard error together."""
-    ours, theirs = os.openpty()
-    process = cli.start(*args, stdin=theirs, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    chunks: list[bytes] = []
-
-    def read() -> None:
-        try:
-            while chunk := os.read(ours, 1 << 16):
-                chunks.append(chunk)
-        except OSError:
-            pass
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    process.wait(HANG_S)
-    reader.join(HANG_S)
-    os.close(ours)
-    text = b"".join(chunks).decode().replace("\r\n", "\n")
+def shown_on_terminal(cli, *args: str) -> str:
+    """What a terminal is sent; nothing in it is a control character that does something."""
+    text = on_terminal(cli, *args)
     assert not [char for char in text if (char < " " and char not in "\n\t") or "\x7f" <= char <= "\x9f"], (
         text
     )
@@ -49,20 +30,20 @@ def on_terminal(cli, *args: str) -> str:
 @pytest.mark.parametrize("pieces", [(EVIL,), tuple(EVIL)], ids=["whole", "split"])
 def test_a_terminal_is_shown_what_would_steer_it_and_a_pipe_is_not(cli, pieces):
     cli.script(wire.exchange(wire.text(*pieces)), wire.exchange(wire.text(*pieces)))
-    assert SHOWN in on_terminal(cli, "-p", "hi")
+    assert SHOWN in shown_on_terminal(cli, "-p", "hi")
     assert cli.run("-p", "hi").out == EVIL + "\n"
 
 
 @pytest.mark.parametrize("output", ["json", "stream-json"])
 def test_frames_on_a_terminal_are_harmless_as_well(cli, output):
     cli.script(wire.exchange(wire.text(EVIL)))
-    assert r"\u009b5n\u202ec" in on_terminal(cli, "-p", "hi", "--output-format", output)
+    assert r"\u009b5n\u202ec" in shown_on_terminal(cli, "-p", "hi", "--output-format", output)
 
 
 def test_the_name_of_a_tool_is_short_and_harmless(cli):
     call = wire.tool_use("x" * 1_000_000 + EVIL, {})
     cli.script(wire.exchange(call), wire.exchange(wire.text("ok")))
-    assert len(on_terminal(cli, "-p", "hi")) < 2000
+    assert len(shown_on_terminal(cli, "-p", "hi")) < 2000
 
 
 @pytest.mark.parametrize(
@@ -77,4 +58,4 @@ def test_the_name_of_a_tool_is_short_and_harmless(cli):
     ids=["workspace", "settings", "flag", "explain", "tool"],
 )
 def test_errors_and_explanations_are_harmless(cli, args):
-    assert on_terminal(cli, *args)
+    assert shown_on_terminal(cli, *args)
