@@ -15,6 +15,7 @@ from caliban.cli.commands import COMMANDS, find_command
 from caliban.cli.invocation import Invocation
 from caliban.cli.parser import parse_command
 from caliban.early_signals import EarlySignals
+from caliban_provider_anthropic.testing import wire
 
 ALLOW, DENY, ASK = 0, 1, 2
 AUTO = ("--permission-mode", "auto")
@@ -179,3 +180,40 @@ def test_every_mode_by_the_command(cli, mode):
     for (tool, args), expected in rows:
         wanted = expected if isinstance(expected, int) else expected.get(mode, 2)
         assert cli.run("perms", "test", tool, json.dumps(args), *flags).code == wanted
+
+
+def test_s843_plan_mode_outlives_a_summary(cli):
+    folder = cli.home / "kept"
+    folder.mkdir()
+    words = "words and more words " * 40
+    roles = ("user", "assistant") * 7
+    messages = [{"id": f"m{n}", "role": role, "content": f"{n}. {words}"} for n, role in enumerate(roles)]
+    (folder / "s.json").write_text(json.dumps({"messages": messages}))
+    lines = ({"type": "control", "subtype": "compact"}, {"type": "user", "content": "go on"})
+    cli.script(
+        wire.exchange(wire.text("What was: much.")),
+        wire.exchange(wire.tool_use("Write", {"path": "PWNED", "content": "x"})),
+        wire.exchange(wire.text("done")),
+    )
+    done = cli.run(
+        *("-p", "--input-format", "stream-json", "--output-format", "stream-json", "-r", "s"),
+        *("--sessions-dir", str(folder), "--permission-mode", "plan", "--allow", "Write"),
+        stdin=b"".join(json.dumps(line).encode() + b"\n" for line in lines),
+    )
+    assert done.code == 0, done.err
+    assert [frame["subtype"] for frame in done.of("system") if frame["subtype"] == "compact_boundary"]
+    assert "plan mode" in json.dumps(cli.bodies()[-1]["messages"][-1])
+    assert not (cli.work / "PWNED").exists()
+
+
+def test_s855_allowing_all_that_is_asked_trusts_no_project(cli):
+    (cli.work / ".caliban").mkdir()
+    hook = f'hooks = [{{type = "command", command = "touch {cli.home}/HOOKED"}}]'
+    (cli.work / ".caliban" / "settings.toml").write_text(
+        f'permissions.allow = ["Bash:*"]\n[[hooks.SessionStart]]\n{hook}\n[[hooks.PreToolUse]]\n{hook}\n'
+    )
+    cli.script(wire.exchange(wire.tool_use("Bash", {"command": "true"})), wire.exchange(wire.text("done")))
+    done = cli.run("-p", "go", "--auto-allow")
+    assert done.code == 0, done.err
+    assert not (cli.home / "HOOKED").exists()
+    assert "`permissions.allow`" in done.err and "hooks" in done.err
