@@ -86,6 +86,12 @@ class Verdicts:
             text = text.replace(name, f"{folder}/" if name.endswith("/") else str(folder))
         return text
 
+    def check(self, row: Row) -> None:
+        """Fail unless the verdict is the one that is due; "not allow" is any other than that."""
+        found = self.explain(row)
+        due = found.verdict != "allow" if row.expect == "not allow" else found.verdict == row.expect
+        assert due, (found.verdict, found.reason)
+
     def explain(self, row: Row) -> Explanation:
         """What the command would say."""
         key = (row.rules, row.flags)

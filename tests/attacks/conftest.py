@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_kit import Cli, give_signals_back, opened
+from verdict_kit import Verdicts, usual
 
 from caliban_provider_anthropic.testing.strict import StrictValidator
 
@@ -20,3 +21,9 @@ def signals_as_at_a_terminal() -> None:
 def cli(tmp_path: Path) -> Iterator[Cli]:
     with opened(tmp_path, StrictValidator()) as command:
         yield command
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Verdicts:
+    """A workspace with what rows usually find there."""
+    return usual(tmp_path_factory.mktemp("rows"))

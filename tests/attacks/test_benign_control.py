@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from verdict_kit import Row, Verdicts, lines, rows, usual
+from verdict_kit import Row, Verdicts, lines, rows
 
 GIT = ("allow Bash:git *",)
 MANY = (
@@ -127,11 +125,6 @@ SIBLINGS = [
     ),
     *lines((), "allow", ("pwd", "ls", "cat a.txt", "wc -l a.txt", "grep -n x a.txt")),
 ]
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Verdicts:
-    return usual(Path(tmp_path_factory.mktemp("rows")))
 
 
 @pytest.mark.parametrize("row", rows(ROWS))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from verdict_kit import Row, Verdicts, usual
+from verdict_kit import Row, Verdicts
 
 from caliban_permissions import Rule
 from caliban_permissions.lint import lint
@@ -99,11 +97,6 @@ Edit:src/**
 WebFetch:https://docs.rs/*
 mcp__gh__create_issue
 """
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Verdicts:
-    return usual(Path(tmp_path_factory.mktemp("rows")))
 
 
 def kinds(pattern: str) -> list[str]:

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from verdict_kit import Row, Verdicts, usual
+from verdict_kit import Row, Verdicts
 
 LATCHED = ("--permission-mode", "bypassPermissions", "--allow-dangerously-skip-permissions")
 MODES = {
@@ -52,11 +50,6 @@ PARTS = (
     "find . -name '*.pyc' -delete",
     "rm a.txt",
 )
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Verdicts:
-    return usual(Path(tmp_path_factory.mktemp("rows")))
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
-from verdict_kit import Row, Verdicts, lines, rows, usual
+from verdict_kit import Row, Verdicts, lines, rows
 
 ROWS = {
     "s331": Row(("allow Bash:*", "deny Bash:~rm *"), {"command": "rm -rf build"}, "allow"),
@@ -125,11 +124,6 @@ SIBLINGS = [
     *calls(("allow mcp__gh__x:value",), "ask", "mcp__gh__x", {"a": "value"}),
     *calls(("allow mcp__gh__x:~value",), "ask", "mcp__gh__x", {"a": "value"}),
 ]
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Verdicts:
-    return usual(Path(tmp_path_factory.mktemp("rows")))
 
 
 @pytest.mark.parametrize("row", rows(ROWS))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from verdict_kit import UNASKED, Row, Verdicts, rows, usual
+from verdict_kit import UNASKED, Row, Verdicts, rows
 
 RULES_1 = ("allow Bash:git *", "deny Bash:~rm *")
 RULES_2 = ("allow Bash:git *", "allow Bash:bash *", "allow Bash:env *", "allow Bash:cat *")
@@ -297,11 +295,6 @@ sh -c --
 """
 """What may stand before a command that runs all the same, one a line."""
 SPELLINGS = ("rm -rf build", "'rm -rf build'", "/bin/rm -rf build", "r\\m -rf build")
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Verdicts:
-    return usual(Path(tmp_path_factory.mktemp("rows")))
 
 
 @pytest.mark.parametrize("row", rows(ROWS))
