@@ -128,3 +128,22 @@ def test_who_writes_summaries_is_told_no_key_either(cli):
     assert [body["model"] for body in cli.bodies()] == ["claude-haiku-4-5"], done.err
     assert [f["subtype"] for f in done.of("system")][-1] == "compact_boundary"
     assert_kept(cli, done)
+
+
+def test_what_an_account_is_reached_by_stays_in_commands_and_answers(cli):
+    env = {
+        "ANTHROPIC_BASE_URL": cli.server.url,
+        "AWS_REGION": "eu-central-1",
+        "OPENAI_MODEL": "gpt-5-mini-2025-08-07",
+        "DATABASE_URL": "postgres://app:app@localhost:5432/app",
+    }
+    words = " ".join(env.values())
+    cli.script(
+        wire.exchange(wire.tool_use("Bash", {"command": "true"})),
+        wire.exchange(wire.tool_use("Bash", {"command": f"echo {words} > said; cat said"})),
+        wire.exchange(wire.text(f"It said {words}.")),
+    )
+    done = cli.run("-p", "go", "--allow", "Bash", env=env)
+    assert (done.code, done.out) == (0, f"It said {words}.\n")
+    assert (cli.work / "said").read_text() == f"{words}\n"
+    assert words in json.dumps(cli.bodies()[-1]["messages"][-1])

@@ -7,7 +7,12 @@ import re
 
 import pytest
 
-from caliban_process.environ import program_environment, secret_variables, shell_environment
+from caliban_process.environ import (
+    private_variables,
+    program_environment,
+    secret_variables,
+    shell_environment,
+)
 
 REFUSED = re.findall(
     r"\w+",
@@ -95,11 +100,33 @@ def test_a_command_gets_the_environment_of_a_person_without_secrets():
     assert made == {**ORDINARY, "TERM": "dumb", "SSH_AUTH_SOCK": "listed"}
 
 
+ACCOUNTS = {
+    "ANTHROPIC_BASE_URL": "http://127.0.0.1:8080/v1",
+    "ANTHROPIC_MODEL": "claude-sonnet-4-5-20250929",
+    "AWS_REGION": "us-east-1",
+    "AZURE_OPENAI_ENDPOINT": "https://one.openai.azure.com/",
+    "CALIBAN_WEBHOOK": "https://example.com/x",
+    "OPENAI_ORG_ID": "org-1234567890",
+}
+
+
 def test_the_variables_with_secrets_are_named():
     host = {
-        name: value for name, value in SECRETS.items() if name not in ("HELD", "DBUS_SESSION_BUS_ADDRESS")
+        name: value
+        for name, value in SECRETS.items()
+        if name not in ("HELD", "DBUS_SESSION_BUS_ADDRESS", "AWS_PROFILE")
     }
-    assert secret_variables({**host, **ORDINARY}) == {**host, "DATABASE_URL": ORDINARY["DATABASE_URL"]}
+    headers = {"ANTHROPIC_CUSTOM_HEADERS": "X-Team: 12345678"}
+    assert secret_variables({**host, **headers, **ACCOUNTS, **ORDINARY}) == {**host, **headers}
+
+
+def test_no_child_gets_what_an_account_is_reached_by():
+    assert shell_environment({**ACCOUNTS, "HOME": "/h", "PATH": "/usr/bin"}, {}) == {
+        "HOME": "/h",
+        "PATH": "/usr/bin",
+        "TERM": "dumb",
+    }
+    assert private_variables({**ACCOUNTS, **ORDINARY}) == set(ACCOUNTS)
 
 
 def test_a_program_gets_what_leads_to_a_keyring_and_no_tool_chain():

@@ -84,3 +84,21 @@ async def test_a_monitor_that_fails_by_itself_has_started_nothing(sh):
         await Runner().run(sh("echo 'guard: no room' >&2; exit 1", monitor="guard: "))
     done = await Runner().run(sh("echo 'guard: no room' >&2; exit 2", monitor="guard: "))
     assert done.exit_code == 2
+
+
+async def test_nothing_starts_unprepared(sh, tmp_path):
+    trials: list[str] = []
+
+    def prepare() -> None:
+        trials.append("tried")
+        if len(trials) < 3:
+            raise ProcessError("not ready")
+
+    runner = Runner(prepare=prepare)
+    for _ in range(2):
+        with pytest.raises(ProcessError, match="not ready"):
+            await runner.run(sh("touch ran"))
+        assert not (tmp_path / "ran").exists()
+    for _ in range(2):
+        assert (await runner.run(sh("echo ran"))).stdout.kept == b"ran\n"
+    assert len(trials) == 3

@@ -27,9 +27,13 @@ SECRET_NAMES: Final = (
     r"COOKIE",
     r"(?<![A-Z])(AUTH|PASS|CREDS?|SESSION_ID)(?![A-Z])",
     r"_PWD$",
-    r"^(AWS|ANTHROPIC|OPENAI|AZURE|GEMINI|CALIBAN)_",
+    r"^(AWS|ANTHROPIC|OPENAI|AZURE|GEMINI|CALIBAN)_\w*HEADERS?$",
 )
-"""What the names of variables hold that are credentials, or accounts of model providers, in whatever case."""
+"""What the names of variables hold that are credentials, in whatever case."""
+
+ACCOUNT_NAMES: Final = (r"^(AWS|ANTHROPIC|OPENAI|AZURE|GEMINI|CALIBAN)_",)
+"""The variables of accounts with model providers: no child gets them, and most (addresses, regions, names of
+models) are no secret."""
 
 SECRET_VALUES: Final = (
     r"://[^/\s:@]*:[^/\s@]+@",  # a password in a URL
@@ -91,12 +95,12 @@ def shell_environment(
     With `strict` only names that are known to be harmless pass. `is_held` says of a value whether it holds a
     key of ours.
     """
-    is_secret = _name_is_secret()
+    is_secret = _named(*SECRET_NAMES, *ACCOUNT_NAMES)
     if strict:
         passed = _passed(host, _SHELL_NAMES)
     else:
         is_kept_back = re.compile(_NOT_FOR_COMMANDS).fullmatch
-        is_token = re.compile("|".join((SECRET_VALUES[0] + _THIS_MACHINE, *SECRET_VALUES[1:]))).search
+        is_token = _value_is_secret()
         passed = {
             name: value for name, value in host.items() if not is_kept_back(name) and not is_token(value)
         }
@@ -110,13 +114,27 @@ def shell_environment(
 
 
 def secret_variables(host: Mapping[str, str]) -> dict[str, str]:
-    """The variables that hold a credential, as far as names and values say."""
-    is_secret, is_token = _name_is_secret(), re.compile("|".join(SECRET_VALUES)).search
+    """The variables that hold a credential, as far as names and values say.
+
+    What an account is reached by (an address, a region, the name of a model) is none: whoever masks these
+    values would take plain words out of commands and answers.
+    """
+    is_secret, is_token = _named(*SECRET_NAMES), _value_is_secret()
     return {name: value for name, value in host.items() if is_secret(name) or is_token(value)}
 
 
-def _name_is_secret() -> Callable[[str], object]:
-    return re.compile("|".join(SECRET_NAMES), re.IGNORECASE).search
+def private_variables(host: Mapping[str, str]) -> frozenset[str]:
+    """The names of the variables that no child gets for their names or their values."""
+    is_private, is_token = _named(*SECRET_NAMES, *ACCOUNT_NAMES), _value_is_secret()
+    return frozenset(name for name, value in host.items() if is_private(name) or is_token(value))
+
+
+def _named(*names: str) -> Callable[[str], object]:
+    return re.compile("|".join(names), re.IGNORECASE).search
+
+
+def _value_is_secret() -> Callable[[str], object]:
+    return re.compile("|".join((SECRET_VALUES[0] + _THIS_MACHINE, *SECRET_VALUES[1:]))).search
 
 
 def program_environment(host: Mapping[str, str], added: Mapping[str, str]) -> dict[str, str]:

@@ -108,7 +108,8 @@ class Runner:
 
             self._watchdog.orphans = Orphans()
         while self._prepare:
-            self._prepare.pop()()
+            self._prepare[-1]()  # taken away only once it is done: nothing starts unprepared
+            self._prepare.pop()
         if command.marker is not None:
             text = f"{self._id}-{next(self._numbers)}."
             command = replace(command, env={**command.env, command.marker: text})

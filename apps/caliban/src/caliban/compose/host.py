@@ -35,15 +35,14 @@ def this_host() -> Host:
 
 def _hide(environ: Mapping[str, str], masker: Masker) -> None:
     """What was read of the environment by now need not stay in it: `environ` has a copy."""
-    from caliban_process.environ import secret_variables
+    from caliban_process.environ import private_variables, secret_variables
     from caliban_process.shield import shield_process
 
     for name, value in environ.items():
         if masker.knows(value):
             os.environ.pop(name, None)
-    secrets = secret_variables(environ)
-    shield_process(secrets)
-    learn(masker, secrets)
+    shield_process(private_variables(environ))
+    learn(masker, secret_variables(environ))
 
 
 def learn(masker: Masker, secrets: Mapping[str, str]) -> None:
