@@ -42,6 +42,11 @@ class Memory:
     def append(self, message: Message, usage: Usage | None = None) -> None:
         self.messages.append(message)
 
+    unsynced = False
+
+    def sync(self) -> None:
+        raise AssertionError("nothing to wait for")
+
     def keep_result(self, result: ToolResultBlock) -> None:
         self.results.append(result)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import anyio
 import pytest
 from hang_guard import HANG_S
@@ -14,6 +16,7 @@ from caliban_common.testing import CountedIds
 from caliban_common.usage import Usage
 from caliban_drive import Notice, Reporter, Session, SessionParts
 from caliban_provider.errors import StreamInterrupted
+from caliban_provider.request import CompletionRequest
 from caliban_provider.retry import NO_RETRIES
 from caliban_provider.testing.scripted import ScriptedProvider, reply, tool_call
 
@@ -34,6 +37,11 @@ class Memory:
         if len(self.messages) >= self.room:
             raise CalibanError("the disk is full", hint="free some space")
         self.messages.append(message)
+
+    unsynced = False
+
+    def sync(self) -> None:
+        raise AssertionError("nothing to wait for")
 
     def keep_result(self, result: ToolResultBlock) -> None:
         self.results.append(result)
@@ -78,6 +86,66 @@ async def test_every_message_is_stored_before_its_event_is_seen():
                 assert store.results == [event.result]
     assert tuple(store.messages) == session.messages
     assert store.usage == submission.result.usage
+
+
+class SlowDisk(Memory):
+    """A store whose disk has what it was told once somebody has waited until `may_end`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_end = threading.Event()
+        self.synced = 0
+
+    @property
+    def written(self) -> int:
+        return len(self.messages) + len(self.results)
+
+    @property
+    def unsynced(self) -> bool:
+        return self.synced < self.written
+
+    def sync(self) -> None:
+        written = self.written
+        if not self.may_end.wait(HANG_S):
+            raise CalibanError("the run waits for the disk")
+        self.synced = written
+
+
+async def test_a_run_goes_on_while_the_disk_is_waited_for_and_no_event_is_seen_before():
+    store = SlowDisk()
+
+    def answer(request: CompletionRequest):
+        if len(request.messages) > 1:
+            store.may_end.set()
+            return reply("done")
+        return reply(tool_call("nope", id="t1"))
+
+    session = Session(Agent(ScriptedProvider(answer), "m"), id="s", store=store)
+    seen = 0
+    with anyio.fail_after(2 * HANG_S):
+        async with session.submit(user("go")) as submission:
+            async for event in submission.events:
+                assert store.may_end.is_set()
+                if isinstance(event, MessageAdded | ToolCallEnd):
+                    assert not store.unsynced
+                    seen += 1
+    assert seen == 4
+    assert submission.result.text == "done"
+    assert session.store_error is None
+
+
+async def test_a_disk_that_fails_when_it_is_waited_for_is_told_once():
+    class Failing(SlowDisk):
+        def sync(self) -> None:
+            raise CalibanError("the disk is gone", hint="look at it")
+
+    session = session_of([reply("one"), reply("two")], Failing())
+    events = await submit(session, "first") + await submit(session, "second")
+    told = [event for event in events if isinstance(event, Warned)]
+    assert [(warned.subtype, warned.details) for warned in told] == [
+        ("session_write_failed", {"hint": "look at it"})
+    ]
+    assert session.messages[-1].text == "two"
 
 
 async def test_the_conversation_goes_on():

@@ -23,7 +23,7 @@ from caliban_common.message import (
     user,
 )
 from caliban_common.usage import Usage
-from caliban_sessions import SessionState, SessionStore, SessionWriter, journal
+from caliban_sessions import SessionState, SessionStore, SessionWriteError, SessionWriter, journal
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 PLAIN = st.recursive(
@@ -308,3 +308,51 @@ def test_a_session_file_is_what_the_standard_library_would_write(blocks: list[An
             session.append(Message(role="assistant", content=tuple(blocks)))
         written = session.path.read_text(encoding="utf-8")
     assert written == json.dumps(json.loads(written), ensure_ascii=False, indent=2) + "\n"
+
+
+class Disk:
+    """Counts how often it is waited for, and refuses where it is told to."""
+
+    def __init__(self, monkeypatch) -> None:
+        self.waits = 0
+        self.refuses = False
+        monkeypatch.setattr(journal, "_sync", self.wait)
+
+    def wait(self, descriptor: int) -> None:
+        self.waits += 1
+        if self.refuses:
+            raise OSError(5, "Input/output error")
+
+
+def test_a_store_that_defers_waits_for_the_disk_when_it_is_asked_to(tmp_path, monkeypatch):
+    disk = Disk(monkeypatch)
+    with SessionStore(tmp_path, defers_sync=True).open("s") as session:
+        assert not session.unsynced
+        session.append(user("one"))
+        session.append(user("two"))
+        # Another process has it at once: what is waited for is only the disk.
+        assert [message.text for message in SessionStore(tmp_path).load("s").messages] == ["one", "two"]
+        assert (session.unsynced, disk.waits) == (True, 0)
+        session.sync()
+        session.sync()
+        assert (session.unsynced, disk.waits) == (False, 1)
+        session.add_usage(Usage(input_tokens=1))  # goes to the disk with what follows
+        assert not session.unsynced
+    session.sync()
+    with SessionStore(tmp_path).open("s") as session:
+        before = disk.waits
+        session.append(user("three"))
+        assert (session.unsynced, disk.waits) == (False, before + 1)
+
+
+def test_a_disk_that_refuses_is_asked_again(tmp_path, monkeypatch):
+    disk = Disk(monkeypatch)
+    with SessionStore(tmp_path, defers_sync=True).open("s") as session:
+        session.append(user("one"))
+        disk.refuses = True
+        with pytest.raises(SessionWriteError, match="input/output error"):
+            session.sync()
+        assert session.unsynced
+        disk.refuses = False
+        session.sync()
+        assert not session.unsynced

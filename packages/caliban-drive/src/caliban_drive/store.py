@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, assert_never
 
+import anyio
+import anyio.to_thread
+
 from caliban_agent_core.prefix import PrefixWatch
 from caliban_common.errors import CalibanError
 from caliban_common.event import (
@@ -36,7 +39,19 @@ from caliban_drive.notice import Notice
 
 
 class Store(Protocol):
-    """What a session is remembered in. Each call is durable when it returns; it raises `CalibanError`."""
+    """What a session is remembered in; each call raises `CalibanError`.
+
+    What a call has written outlives this process when it returns, and the system with the next `sync`.
+    """
+
+    @property
+    def unsynced(self) -> bool:
+        """Whether `sync` has something to wait for."""
+        ...
+
+    def sync(self) -> None:
+        """Wait until the disk has everything. Called from a worker thread, beside the other calls."""
+        ...
 
     def append(self, message: Message, usage: Usage | None = None) -> None:
         """Remember that `message` follows; `usage` is what it cost."""
@@ -134,6 +149,20 @@ class Recorder:
             return None
         usage = event.usage
         return self._write(lambda store: store.add_usage(usage))
+
+    async def sync(self) -> Notice | None:
+        """Wait until the store has everything for good; what to tell a person when that failed.
+
+        Nothing but the caller waits: a run goes on meanwhile.
+        """
+        store = self._store
+        if store is None or self.error is not None or not store.unsynced:
+            return None
+        try:
+            await anyio.to_thread.run_sync(store.sync)
+        except CalibanError as error:
+            return self._failed(error)
+        return None
 
     def record_rest(
         self, messages: tuple[Message, ...], recorded: Sequence[Message], usage: Usage

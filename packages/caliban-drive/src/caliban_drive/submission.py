@@ -134,6 +134,7 @@ class Submission:
                 # folds would look at each for 1 µs.
                 if type(event) not in DELTAS:
                     self._fold(event)
+                    self._tell(await self._conversation.recorder.sync())
                 while pending:
                     yield pending.popleft()
                 yield event
@@ -257,6 +258,7 @@ class Submission:
         finally:
             self._run = None
             self._settle(run.outcome)
+        self._tell(await self._conversation.recorder.sync())
         return run.outcome.stop
 
     def _settle(self, outcome: RunEnd) -> None:

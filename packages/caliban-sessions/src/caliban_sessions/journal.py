@@ -1,4 +1,4 @@
-"""The journal: JSON lines that only grow, each durable before `append` returns.
+"""The journal: JSON lines that only grow, each durable before `append` returns, or `sync` after it.
 
 A reader takes every line that is a record and passes over what is not: the torn end of a killed process, what
 a power loss left as zero bytes, a line cut in the middle. It never needs a repair before it can be read.
@@ -26,16 +26,22 @@ _APART = b"\n\n"
 
 
 class Journal:
-    """One file of JSON lines. Opened by the first append, by one process at a time."""
+    """One file of JSON lines. Opened by the first append, by one process at a time.
 
-    def __init__(self, path: Path) -> None:
+    With `defers_sync` an append returns once the system has its lines, which outlive this process then, and
+    `sync` waits for the disk, in whatever thread: only that may be called beside the others.
+    """
+
+    def __init__(self, path: Path, *, defers_sync: bool = False) -> None:
         self.path = path
+        self.unsynced = False
+        self._defers = defers_sync
         self._descriptor: int | None = None
         self._named = False
         self._owed = b""
 
     def append(self, lines: bytes, *, durable: bool = True) -> None:
-        """Write `lines` (each ended) and wait for the disk. Raises `OSError`.
+        """Write `lines` (each ended) and wait for the disk, unless `sync` does. Raises `OSError`.
 
         What is not `durable` goes to the disk with what follows: it outlives its process, and may not outlive
         the system. What failed is owed: the next append writes it first. A part that got through is then in
@@ -51,17 +57,35 @@ class Journal:
         while view:
             view = view[os.write(self._descriptor, view) :]
         if durable:
-            _sync(self._descriptor)
-        if durable and not self._named:  # after the file: on most systems that has done it already
+            self.unsynced = True
+            if not self._defers:
+                self.sync()
+        self._owed = b""
+
+    def sync(self) -> None:
+        """Wait until the disk has what was to be durable. Raises `OSError`."""
+        descriptor = self._descriptor
+        if not self.unsynced or descriptor is None:
+            return
+        self.unsynced = False  # before: what is appended meanwhile may come too late for this one
+        try:
+            _sync(descriptor)
+        except OSError:
+            if (
+                self._descriptor is None
+            ):  # closed meanwhile: to wait for another file in its place hurts nobody
+                return
+            self.unsynced = True
+            raise
+        if not self._named:  # after the file: on most systems that has done it already
             sync_directory(self.path.parent)
             self._named = True
-        self._owed = b""
 
     def close(self) -> None:
         """Let go of the file."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def line_of(record: dict[str, Any]) -> bytes:

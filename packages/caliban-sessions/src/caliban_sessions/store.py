@@ -19,7 +19,7 @@ from caliban_sessions.log import SessionLog
 from caliban_sessions.name import check_name, dated_name, is_name
 from caliban_sessions.state import SessionHead, SessionState
 from caliban_sessions.transcript import whole_entries
-from caliban_sessions.writer import SessionWriter
+from caliban_sessions.writer import SessionWriter, WriterParts
 
 _LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 
@@ -37,7 +37,9 @@ class SessionStore:
     """Sessions as files in `directory`, which is made when the first one is opened.
 
     `clock` must give aware times; `new_id` gives the ids of sessions, and of messages whose own is
-    taken; a session's files may grow to `max_bytes` together.
+    taken; a session's files may grow to `max_bytes` together. With `defers_sync` the writers of `open` and
+    `fork` return once the system has what they wrote, which no end of this process takes back, and their
+    `sync` waits for the disk.
     """
 
     def __init__(
@@ -47,11 +49,12 @@ class SessionStore:
         clock: Callable[[], datetime] = stamp.now,
         new_id: Callable[[], str] = random_id,
         max_bytes: int = MAX_BYTES,
+        defers_sync: bool = False,
     ) -> None:
         self.directory = directory
         self._clock = clock
         self._new_id = new_id
-        self._max_bytes = max_bytes
+        self._parts = WriterParts(clock=clock, new_id=new_id, max_bytes=max_bytes, defers_sync=defers_sync)
 
     def open(
         self, name: str, *, create: bool = True, provider: str = "", model: str = "", workspace: str = ""
@@ -288,14 +291,7 @@ class SessionStore:
         return Lock.take(files.lock, name=files.name)
 
     def _session(self, files: SessionFiles, lock: Lock, ledger: SessionLog) -> SessionWriter:
-        return SessionWriter(
-            files=files,
-            lock=lock,
-            ledger=ledger,
-            clock=self._clock,
-            new_id=self._new_id,
-            max_bytes=self._max_bytes,
-        )
+        return SessionWriter(files=files, lock=lock, ledger=ledger, parts=self._parts)
 
     def _fresh(self, name: str) -> SessionLog:
         return SessionLog(

@@ -1,4 +1,4 @@
-"""An open session: one writer, every change durable when the call returns."""
+"""An open session: one writer, every change durable when the call returns, or the next `sync`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from msgspec import Struct
 
 from caliban_common.codec import block_to_json, dumps, usage_to_json
 from caliban_common.files import FileFailed
@@ -24,11 +26,21 @@ from caliban_sessions.state import SessionState
 from caliban_sessions.transcript import whole_transcript
 
 
+class WriterParts(Struct, frozen=True, kw_only=True):
+    """What all writers of a store share; see `SessionStore`."""
+
+    clock: Callable[[], datetime]
+    new_id: Callable[[], str]
+    max_bytes: int
+    defers_sync: bool
+
+
 class SessionWriter:
     """A session that this process writes to; made by `SessionStore.open`, ended by `close`.
 
-    Not for use by two threads at once. A method that raises `SessionWriteError` has changed the state in
-    memory all the same; what is owed to the disk goes out with the next call, at the latest with `close`.
+    Not for use by two threads at once, but for `sync`. A method that raises `SessionWriteError` has changed
+    the state in memory all the same; what is owed to the disk goes out with the next call, at the latest with
+    `close`.
     """
 
     def __init__(
@@ -37,17 +49,15 @@ class SessionWriter:
         files: SessionFiles,
         lock: Lock,
         ledger: SessionLog,
-        clock: Callable[[], datetime],
-        new_id: Callable[[], str],
-        max_bytes: int,
+        parts: WriterParts,
     ) -> None:
         self._files = files
         self._lock: Lock | None = lock
         self._ledger = ledger
-        self._clock = clock
-        self._new_id = new_id
-        self._max_bytes = max_bytes
-        self._journal = Journal(files.journal)
+        self._clock = parts.clock
+        self._new_id = parts.new_id
+        self._max_bytes = parts.max_bytes
+        self._journal = Journal(files.journal, defers_sync=parts.defers_sync)
         self._archive = Journal(files.archive)
         self._unfolded = files.journal.exists()
         self._headed = self._unfolded or files.document.exists()
@@ -173,6 +183,21 @@ class SessionWriter:
             self._ledger.note(SessionFacts(pending=ids))
             self._write("note", {"pending": ids})
 
+    @property
+    def unsynced(self) -> bool:
+        """Whether `sync` has something to wait for: never, unless the store was made with `defers_sync`."""
+        return self._journal.unsynced
+
+    def sync(self) -> None:
+        """Wait until the disk has all that was written; from a worker thread, if need be.
+
+        Raises `SessionWriteError`.
+        """
+        try:
+            self._journal.sync()
+        except OSError as error:
+            raise self._unsaved(self._journal, error) from error
+
     def close(self) -> None:
         """Fold the journal into the session file and let the next writer in. Does nothing the second time.
 
@@ -263,12 +288,15 @@ class SessionWriter:
         try:
             journal.append(lines, durable=durable)
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise SessionWriteError(
-                f"session {self.name!r} cannot be saved: writing {journal.path} failed: {reason}",
-                hint="free some space; nothing shown so far is lost while this process lives",
-            ) from error
+            raise self._unsaved(journal, error) from error
         self._size_bytes += len(lines)
+
+    def _unsaved(self, journal: Journal, error: OSError) -> SessionWriteError:
+        reason = (error.strerror or str(error)).lower()
+        return SessionWriteError(
+            f"session {self.name!r} cannot be saved: writing {journal.path} failed: {reason}",
+            hint="free some space; nothing shown so far is lost while this process lives",
+        )
 
     def _fold(self) -> None:
         files = self._files

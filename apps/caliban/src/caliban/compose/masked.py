@@ -147,6 +147,15 @@ class MaskedStore:
         self._inner = inner
         self._masker = masker
 
+    @property
+    def unsynced(self) -> bool:
+        """See `Store`."""
+        return self._inner.unsynced
+
+    def sync(self) -> None:
+        """See `Store`."""
+        self._inner.sync()
+
     def append(self, message: Message, usage: Usage | None = None) -> None:
         """See `Store`."""
         self._inner.append(masked_message(message, self._masker), usage)

@@ -13,8 +13,8 @@ from caliban_settings import Settings
 def session_store(options: SessionOptions) -> SessionStore:
     """The store of the directory that is asked for."""
     if options.sessions_dir is not None:
-        return SessionStore(expand_user(options.sessions_dir).absolute())
-    return SessionStore(data_dir() / "sessions")
+        return SessionStore(expand_user(options.sessions_dir).absolute(), defers_sync=True)
+    return SessionStore(data_dir() / "sessions", defers_sync=True)
 
 
 def require_session(store: SessionStore, name: str, way: str = "caliban sessions list --all") -> None:
