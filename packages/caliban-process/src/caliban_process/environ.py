@@ -31,7 +31,7 @@ SECRET_NAMES: Final = (
 )
 """What the names of variables hold that are credentials, in whatever case."""
 
-ACCOUNT_NAMES: Final = (r"^(AWS|ANTHROPIC|OPENAI|AZURE|GEMINI|CALIBAN)_",)
+ACCOUNT_PREFIXES: Final = ("AWS_", "ANTHROPIC_", "OPENAI_", "AZURE_", "GEMINI_", "CALIBAN_")
 """The variables of accounts with model providers: no child gets them, and most (addresses, regions, names of
 models) are no secret."""
 
@@ -95,7 +95,7 @@ def shell_environment(
     With `strict` only names that are known to be harmless pass. `is_held` says of a value whether it holds a
     key of ours.
     """
-    is_secret = _named(*SECRET_NAMES, *ACCOUNT_NAMES)
+    is_private = _name_is_private()
     if strict:
         passed = _passed(host, _SHELL_NAMES)
     else:
@@ -107,7 +107,7 @@ def shell_environment(
     env = {
         name: value
         for name, value in passed.items()
-        if not is_secret(name) and (is_held is None or not is_held(value))
+        if not is_private(name) and (is_held is None or not is_held(value))
     }
     env["PATH"] = _absolute_entries(env.get("PATH", "")) or DEFAULT_PATH
     return {**env, "TERM": "dumb", **added}
@@ -119,18 +119,23 @@ def secret_variables(host: Mapping[str, str]) -> dict[str, str]:
     What an account is reached by (an address, a region, the name of a model) is none: whoever masks these
     values would take plain words out of commands and answers.
     """
-    is_secret, is_token = _named(*SECRET_NAMES), _value_is_secret()
+    is_secret, is_token = _name_is_secret(), _value_is_secret()
     return {name: value for name, value in host.items() if is_secret(name) or is_token(value)}
 
 
 def private_variables(host: Mapping[str, str]) -> frozenset[str]:
     """The names of the variables that no child gets for their names or their values."""
-    is_private, is_token = _named(*SECRET_NAMES, *ACCOUNT_NAMES), _value_is_secret()
+    is_private, is_token = _name_is_private(), _value_is_secret()
     return frozenset(name for name, value in host.items() if is_private(name) or is_token(value))
 
 
-def _named(*names: str) -> Callable[[str], object]:
-    return re.compile("|".join(names), re.IGNORECASE).search
+def _name_is_private() -> Callable[[str], object]:
+    is_secret = _name_is_secret()
+    return lambda name: name.upper().startswith(ACCOUNT_PREFIXES) or is_secret(name)
+
+
+def _name_is_secret() -> Callable[[str], object]:
+    return re.compile("|".join(SECRET_NAMES), re.IGNORECASE).search
 
 
 def _value_is_secret() -> Callable[[str], object]:
