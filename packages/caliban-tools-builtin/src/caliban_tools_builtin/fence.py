@@ -77,7 +77,7 @@ class Fence:
         joined = str(self.workspace / expand_user(text))
         special = _special(joined)
         canonical = canonical_name(joined)
-        if special or _PROCESS_FILE.match(canonical):
+        if special or (canonical.startswith("/proc/") and _PROCESS_FILE.match(canonical)):
             raise PathRefused(f"{text!r} is {special or 'a view of a process'}, not a regular file")
         path, shown = Path(canonical), self._shown(joined, canonical)
         for name, root, identity in self._tops:
@@ -146,7 +146,7 @@ def path_fault(text: str, *, windows: bool = os.name == "nt") -> str | None:
         text.encode("utf-8")
     except UnicodeEncodeError:
         return "the path is not valid Unicode text"
-    if _URI.match(text):
+    if ":" in text and _URI.match(text):  # in this order: the pattern takes 0.5 ms to make
         return f"{text!r} is a URI, not a path"
     if windows:
         return _windows_fault(text)
