@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from caliban.compose.tools import ToolInputs
 from caliban_common.tool import Tool, ToolContext, ToolOutput, ToolSource, ToolSpec
+from caliban_permissions import Engine, RuleSet
+from caliban_tools_builtin import builtin_specs
 
 if TYPE_CHECKING:
     from caliban.compose.recorder import RunCheckpoints
@@ -38,6 +41,7 @@ class CheckpointedTools:
         self._seen: tuple[Tool, ...] | None = None
         self._tools: tuple[Tool, ...] = ()
         self._checkpoints: RunCheckpoints | None = None
+        self._judge: Engine | None = None
 
     def tools(self) -> tuple[Tool, ...]:
         """Those of the source."""
@@ -56,6 +60,19 @@ class CheckpointedTools:
             self._checkpoints = RunCheckpoints(self._inputs)
         return self._checkpoints
 
+    def only_reads(self, spec: ToolSpec, args: Mapping[str, Any]) -> bool:
+        """Whether a command is known to change nothing: it would run where nobody has written a rule."""
+        if self._judge is None:
+            self._judge = Engine(
+                RuleSet(),
+                mode="default",
+                workspace=self._inputs.workspace,
+                interactive=False,
+                search_path=tuple(os.get_exec_path()),
+                vouched=builtin_specs(),
+            )
+        return self._judge.decide(spec, args).action == "allow"
+
     def _watched(self, tool: Tool) -> Tool:
         roles = tool.spec.roles.values()
         return WatchedTool(tool, self) if "writes" in roles or "command" in roles else tool
@@ -67,6 +84,8 @@ class WatchedTool:
     def __init__(self, inner: Tool, source: CheckpointedTools) -> None:
         self._inner = inner
         self._source = source
+        self._runs = "command" in inner.spec.roles.values()
+        self._writes = "writes" in inner.spec.roles.values()
 
     @property
     def spec(self) -> ToolSpec:
@@ -79,6 +98,9 @@ class WatchedTool:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """See `Tool`. What keeps a checkpoint from being kept never keeps the call from running."""
-        checkpoints = self._source.checkpoints
-        async with checkpoints.around(self._inner.spec, args, context):
+        spec = self._inner.spec
+        runs = self._runs and not self._source.only_reads(spec, args)
+        if not runs and not self._writes:
+            return await self._inner.invoke(args, context)
+        async with self._source.checkpoints.around(spec, args, context, runs=runs):
             return await self._inner.invoke(args, context)

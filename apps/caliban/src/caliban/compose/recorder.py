@@ -32,8 +32,6 @@ from caliban_common.paths import expand_user, home
 from caliban_common.text import one_line
 from caliban_common.tool import ToolContext, ToolSpec
 from caliban_drive.notice import Notice
-from caliban_permissions import Engine, RuleSet
-from caliban_tools_builtin import builtin_specs
 
 TITLE_CHARS = 80
 HOOK_MARK = "<hook event="
@@ -45,15 +43,14 @@ class RunCheckpoints:
     def __init__(self, inputs: ToolInputs) -> None:
         self._inputs = inputs
         self._recorder: CheckpointRecorder | None = None
-        self._judge: Engine | None = None
         self._messages: tuple[Message, ...] | None = None
         self._points: tuple[PromptPoint, ...] = ()
 
     @asynccontextmanager
     async def around(
-        self, spec: ToolSpec, args: Mapping[str, Any], context: ToolContext
+        self, spec: ToolSpec, args: Mapping[str, Any], context: ToolContext, *, runs: bool
     ) -> AsyncIterator[None]:
-        """Keep what was there before a call, and note what it has left."""
+        """Keep what was there before a call, and note what it left; `runs` a command that may change it."""
         recorder = self._recorder_now()
         if recorder is None:
             yield
@@ -63,7 +60,7 @@ class RunCheckpoints:
             for path in self._paths(spec, args):
                 if await recorder.before_edit(path, call):
                     after.push_async_callback(recorder.after_edit, path)
-            if "command" in spec.roles.values() and not self._only_reads(spec, args):
+            if runs:
                 await recorder.before_command(call)
                 after.push_async_callback(recorder.after_command, call)
             yield
@@ -77,20 +74,6 @@ class RunCheckpoints:
             for name in names
             if isinstance(name, str) and name and "\0" not in name
         )
-
-    def _only_reads(self, spec: ToolSpec, args: Mapping[str, Any]) -> bool:
-        """Whether a command is known to change nothing: it would run where nobody has written a rule."""
-        if self._judge is None:
-            workspace = self._inputs.workspace
-            self._judge = Engine(
-                RuleSet(),
-                mode="default",
-                workspace=workspace,
-                interactive=False,
-                search_path=tuple(os.get_exec_path()),
-                vouched=builtin_specs(),
-            )
-        return self._judge.decide(spec, args).action == "allow"
 
     def _recorder_now(self) -> CheckpointRecorder | None:
         inputs, session = self._inputs, self._inputs.board.session

