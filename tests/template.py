@@ -25,6 +25,7 @@ if __name__ == "__main__":
 import caliban.__main__ as program
 from caliban.import_cache import import_cache
 from caliban.stdio import hold_standard_descriptors
+from caliban_common.lazy import lazy_pattern
 
 MAX_FDS = 4
 """Standard input, output and error, and where to say how it ended."""
@@ -35,9 +36,15 @@ THEIRS = (
 )
 """What others wrote and most runs load. Never what reads the environment as it loads: `keyring` does."""
 
+LAZY = type(lazy_pattern(""))
+METHODS = ("match", "search", "fullmatch", "sub", "finditer", "findall", "split")
+
 
 def load() -> None:
-    """Import all of ours, and what most runs import of others, from where a true start has it."""
+    """Import all of ours, and what most runs import of others, from where a true start has it.
+
+    Patterns that wait for their first use are compiled: half of what a run would do.
+    """
     cache = import_cache()
     if cache is not None:
         cache.install()
@@ -46,6 +53,11 @@ def load() -> None:
     for package in pkgutil.iter_modules():
         if package.name == "caliban" or package.name.startswith("caliban_"):
             load_all(package.name)
+    for module in [module for name, module in sys.modules.items() if name.startswith("caliban")]:
+        for value in vars(module).values():
+            if isinstance(value, LAZY):
+                for method in METHODS:
+                    getattr(value, method)
 
 
 def load_all(name: str) -> None:
