@@ -32,7 +32,7 @@ MAX_FDS = 4
 
 THEIRS = (
     *("asyncio", "anyio._backends._asyncio", "anyio.streams.tls", "anyio.to_thread"),
-    *("csv", "ctypes", "email.message", "shutil", "ssl", "sysconfig", "tempfile", "unicodedata", "zipfile"),
+    *("csv", "ctypes", "email.message", "shutil", "ssl", "tempfile", "unicodedata", "zipfile"),
 )
 """What others wrote and most runs load. Never what reads the environment as it loads: `keyring` does."""
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import starts_kit
 from command_kit import needs_procfs, opened
-from starts_kit import CHOICE, can_fork, template
+from hang_guard import HANG_S
+from starts_kit import CHOICE, base_environment, can_fork, template
 
 from caliban_provider_anthropic.testing import wire
 
@@ -52,6 +56,18 @@ SAMPLE = {
     "providers": ("providers",),
     "doctor": ("doctor",),
 }
+
+
+READS = """
+import os, sys, tempfile, threading
+seen, get, walk = set(), os._Environ.__getitem__, os._Environ.__iter__
+os._Environ.__getitem__ = lambda self, name: seen.add(name) or get(self, name)
+os._Environ.__iter__ = lambda self: seen.add("all of it") or walk(self)
+sys.path[:0] = [sys.argv[1]]
+import template
+template.load()
+print(*seen, threading.active_count(), tempfile.tempdir, tempfile._name_sequence)
+"""
 
 
 def shown(folder, choice, words, monkeypatch, **options):
@@ -141,3 +157,13 @@ def test_a_fork_takes_no_thread_and_no_open_file_along(free_cli, monkeypatch):
         ["cache", "socket"],  # the import cache, which a true start has open too
         ["socket"],
     )
+
+
+def test_what_is_loaded_before_a_fork_remembers_nothing_of_its_environment(tmp_path):
+    """Only where modules are, which a true start reads as early."""
+    folder = str(Path(starts_kit.__file__).parent)
+    environ = base_environment(os.environ)
+    done = subprocess.run(
+        [sys.executable, "-c", READS, folder], env=environ, cwd=tmp_path, capture_output=True, timeout=HANG_S
+    )
+    assert done.stdout.decode().split() == ["PYTHONPATH", "1", "None", "None"], done
