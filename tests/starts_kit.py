@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -85,14 +86,16 @@ class Template:
         theirs = [given[0], out[1], err[1], told[1]]
         request = json.dumps({"words": list(words), "env": dict(environ), "cwd": os.fspath(folder)}).encode()
         try:
-            with self._lock:
+            with self._lock, suppress(BrokenPipeError):
                 socket.send_fds(self._control, [len(request).to_bytes(8, "big")], theirs)
                 self._control.sendall(request)
         finally:
             for number in theirs:
                 os.close(number)
         read = exchange([out[0], err[0], told[0]], given[1], stdin or b"")
-        status = int(read[told[0]].split()[1])
+        said = read[told[0]].split()
+        assert len(said) == 3, f"{PROGRAM.name} has ended: see standard error; {CHOICE}=true does without"
+        status = int(said[1])
         return Ended(os.waitstatus_to_exitcode(status), read[out[0]], read[err[0]])
 
     @property

@@ -177,3 +177,14 @@ def test_what_is_loaded_before_a_fork_remembers_nothing_of_its_environment(tmp_p
         [sys.executable, "-c", READS, folder], env=environ, cwd=tmp_path, capture_output=True, timeout=HANG_S
     )
     assert done.stdout.decode().split() == ["PYTHONPATH", "1", "None", "None"], done
+
+
+@forked_only
+def test_a_template_that_ends_is_told_as_such(free_cli, monkeypatch, tmp_path):
+    program = tmp_path / "ends.py"
+    program.write_text("")
+    monkeypatch.setattr(starts_kit, "PROGRAM", program)
+    ended = starts_kit.Template()
+    with pytest.raises(AssertionError, match=r"ends.py has ended"):
+        ended.run(["--version"], free_cli.env, free_cli.work, b"")
+    ended.close()
