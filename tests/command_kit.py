@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import Any
 
 import pytest
 from hang_guard import HANG_S
+from starts_kit import TRUE_START, base_environment, run_command
 
 from caliban_provider.testing.exchange import Exchange, Validator
 from caliban_provider.testing.loopback import LoopbackServer
@@ -60,9 +60,8 @@ class Cli:
 
     @property
     def env(self) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH") if name in os.environ}
         return {
-            **kept,
+            **base_environment(os.environ),
             "HOME": str(self.home),
             "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring",  # nobody's own keyring
             "ANTHROPIC_API_KEY": "test-key",
@@ -77,19 +76,17 @@ class Cli:
     def start(
         self, *args: str, env: Mapping[str, str] | None = None, **options: Any
     ) -> subprocess.Popen[bytes]:
-        """Start the command with pipes."""
+        """Start the command with pipes: always a process of its own from the first instruction."""
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        command = [sys.executable, "-m", "caliban", *args]
+        command = [*TRUE_START, *args]
         return subprocess.Popen(
             command, cwd=self.work, env={**self.env, **(env or {})}, **{**pipes, **options}
         )
 
     def run(self, *args: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> Finished:
-        """Run the command to its end."""
-        given = subprocess.PIPE if stdin is not None else subprocess.DEVNULL
-        process = self.start(*args, env=env, stdin=given)
-        out, err = process.communicate(stdin, timeout=HANG_S)
-        return Finished(code=process.returncode, out=out.decode(), err=err.decode())
+        """Run the command to its end, by a fork where that shows the same."""
+        ended = run_command(args, {**self.env, **(env or {})}, self.work, stdin)
+        return Finished(code=ended.code, out=ended.out.decode(), err=ended.err.decode())
 
     def configure(self, text: str) -> Path:
         """Write the user's settings; where they are."""

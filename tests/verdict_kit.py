@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hang_guard import HANG_S
+from starts_kit import run_command
 
 from caliban.cli.commands import COMMANDS, find_command
 from caliban.cli.invocation import Invocation
@@ -118,15 +117,9 @@ class Verdicts:
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run the command in the workspace."""
-        return subprocess.run(
-            [sys.executable, "-m", "caliban", *words],
-            cwd=self.work,
-            env={"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8"},
-            capture_output=True,
-            text=True,
-            timeout=HANG_S,
-            check=False,
-        )
+        environ = {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8"}
+        ended = run_command(words, environ, self.work)
+        return subprocess.CompletedProcess(words, ended.code, ended.out.decode(), ended.err.decode())
 
     def _placed_arguments(self, row: Row) -> Mapping[str, Any]:
         return {

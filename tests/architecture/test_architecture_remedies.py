@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import get_args
 
 import house
@@ -46,25 +47,30 @@ WORDS_AFTER = frozenset("logs is cannot does could says needs was never had asks
 """Verbs behind the name of the product, in a sentence about it."""
 
 
-def literals() -> Iterator[tuple[house.Module, int, str]]:
+@cache
+def literals() -> tuple[tuple[house.Module, int, str], ...]:
     """Every text of the product that is no docstring, with the fixed parts of f-strings put together."""
+    return tuple(_literals())
+
+
+def _literals() -> Iterator[tuple[house.Module, int, str]]:
     for module in house.modules():
         if module.name in TABLES_OF_OTHERS or ".testing" in module.name:
             continue
         inner: set[int] = set()
         documents = {
             id(node.body[0].value)
-            for node in ast.walk(module.tree)
+            for node in house.nodes(module)
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
             and node.body
             and isinstance(node.body[0], ast.Expr)
         }
         documents |= {
             id(node.value)
-            for node in ast.walk(module.tree)
+            for node in house.nodes(module)
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         }
-        for node in ast.walk(module.tree):
+        for node in house.nodes(module):
             if isinstance(node, ast.JoinedStr):
                 inner |= {id(part) for part in node.values}
                 parts = [part.value if isinstance(part, ast.Constant) else "{}" for part in node.values]

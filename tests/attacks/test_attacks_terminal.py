@@ -80,7 +80,10 @@ def test_errors_that_quote_others_are_harmless(cli, evil, row):
     assert_harmless(
         on_terminal(cli, "perms", "explain", "Bash", json.dumps({"command": f"echo {evil[:500]}"}))
     )
-    assert_harmless(on_terminal(cli, "-p", "hi", "--model", evil[:500].replace("\0", "")))
+    cli.script(wire.failure(404, "not_found_error", f"there is no {evil}"))
+    shown = on_terminal(cli, "-p", "hi", "--model", evil[:500].replace("\0", ""))
+    assert_harmless(shown)
+    assert "there is no" in shown
 
 
 def test_s591_a_status_line_is_not_part_of_this_version_and_is_named(cli):

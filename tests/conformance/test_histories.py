@@ -27,7 +27,9 @@ from msgspec import Struct
 
 from caliban.cli.options import Options, PermissionOptions, SessionOptions
 from caliban.compose.app import App, open_app
+from caliban_common.event import AgentEvent
 from caliban_common.message import user
+from caliban_drive.session import Session
 from caliban_provider.testing.exchange import Exchange, Request
 from caliban_provider.testing.loopback import LoopbackServer
 from caliban_provider_anthropic.testing import wire
@@ -44,6 +46,9 @@ def read(path: str = "note.txt") -> wire.WireBlock:
     return call("Read", path=path)
 
 
+SLOW = "sleep 1000"
+"""Never waited for: it is stopped, or the agent that made the call."""
+
 SIGNED = wire.thinking("hm", signature="U2ln")
 REPLIES = {
     "text": lambda: wire.exchange(wire.text("done")),
@@ -54,7 +59,7 @@ REPLIES = {
     "same id": lambda: wire.exchange(wire.tool_use("Read", {"path": "note.txt"}, id="toolu_same")),
     "long result": lambda: wire.exchange(read("long.txt")),
     "failing": lambda: wire.exchange(call("Bash", command="false")),
-    "slow": lambda: wire.exchange(call("Bash", command="sleep 30")),
+    "slow": lambda: wire.exchange(call("Bash", command=SLOW)),
     "denied": lambda: wire.exchange(call("Bash", command="touch made"), read()),
     "unknown": lambda: wire.exchange(call("Nope", x=1)),
     "garbled": lambda: wire.exchange(wire.tool_use("Read", '{"path": "no', id=f"toolu_{next(numbers)}")),
@@ -142,7 +147,10 @@ async def converse(world: World, folder: Path, script: list[Prompt]) -> None:
 async def submit(app: App, prompt: Prompt, number: int, kept: Path, snapshot: Path) -> None:
     session = app.session()
     calls: list[str] = []
-    async with session.submit(user(f"prompt {number}")) as submission:
+    async with (
+        anyio.create_task_group() as stopping,
+        session.submit(user(f"prompt {number}")) as submission,
+    ):
         at = 0
         async for event in submission.events:
             if event.type == "tool_call_ready":
@@ -156,10 +164,25 @@ async def submit(app: App, prompt: Prompt, number: int, kept: Path, snapshot: Pa
             if at == prompt.killed_at and kept.exists():
                 shutil.copytree(kept, snapshot, ignore=shutil.ignore_patterns("*.lock"))
             at += 1
-            # A command that sleeps is never waited for: a person would not, either.
-            if event.type == "tool_call_ready" and event.call.input.get("command") == "sleep 30":
-                session.stop_call(event.call.id)
+            slow = slow_call(event)
+            if slow is not None:
+                stopping.start_soon(stop_call, session, slow)
+        stopping.cancel_scope.cancel()
     await session.aclose()
+
+
+def slow_call(event: AgentEvent) -> str | None:
+    """The call to stop where the event is the beginning of one that takes too long, in whatever agent."""
+    inner = event.event if event.type == "child_event" else event
+    if inner.type != "tool_call_ready" or inner.call.input.get("command") != SLOW:
+        return None
+    return event.tool_use_id if event.type == "child_event" else inner.call.id
+
+
+async def stop_call(session: Session, tool_use_id: str) -> None:
+    """Stop a call as soon as it runs: it is shown before."""
+    while not session.stop_call(tool_use_id):
+        await anyio.sleep(0.01)
 
 
 @pytest.fixture(scope="module")

@@ -210,7 +210,8 @@ async def test_chunks_that_others_could_read_otherwise_end_the_request(body):
 
     received: list[bytes] = []
     head = b"POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nTransfer-Encoding: chunked\r\n\r\n"
-    async with proxied(POLICY, swallow, NAMES) as (egress, _):
+    brief = ProxyLimits(linger_s=0.01)  # this client would go on sending for ever
+    async with proxied(POLICY, swallow, NAMES, limits=brief) as (egress, _):
         assert await ask(egress, head + body) == b""
         await seen.wait()
         assert not b"".join(received).endswith(b"0\r\n\r\n")
