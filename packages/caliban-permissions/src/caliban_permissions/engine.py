@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from caliban_common.permission import Action, DecidedBy, Decision, PermissionMode
+from caliban_common.permission import Action, DecidedBy, Decision, JudgedPaths, PermissionMode
 from caliban_common.tool import ToolSpec
 from caliban_permissions.characters import refused_text
 from caliban_permissions.explanation import Explanation, parts_of
@@ -125,10 +125,13 @@ class Engine:
             by=_decided_by(judgement, verdict, self.mode),
             updated_input=printed,
             suggestions=self._lasting(judged, args, judgement) if verdict.action == "ask" else (),
+            paths=_paths(judged, args, judgement),
         )
 
-    def allowed(self, tool: ToolSpec, args: Mapping[str, Any], reason: str, *, by: DecidedBy) -> Decision:
-        """An allow of a call by somebody else than the rules, who let it be asked about; it runs as read."""
+    def allowed(
+        self, tool: ToolSpec, args: Mapping[str, Any], reason: str, *, by: DecidedBy, asked: Decision
+    ) -> Decision:
+        """An allow of a call by somebody else than the rules, who `asked` about it; it runs as read."""
         judged = self._judged(tool)
         judgement, _ = self._verdict(judged, args)
         printed = self._printed(judged, args, judgement)
@@ -139,6 +142,7 @@ class Engine:
             match=judgement.match,
             by=by,
             updated_input=printed,
+            paths=asked.paths,
         )
 
     def with_answers(self, rules: Iterable[Rule]) -> Engine:
@@ -319,6 +323,14 @@ class Engine:
         from caliban_permissions.commands.outside import runs_outside
 
         return runs_outside(command, self._unsandboxed)
+
+
+def _paths(tool: JudgedTool, args: Mapping[str, Any], judgement: Judgement) -> JudgedPaths | None:
+    """What the paths of the call were; the directory of a command is one."""
+    command, directory = judgement.command, args.get(tool.directory)
+    if command is None or not isinstance(directory, str):
+        return judgement.paths
+    return {directory: (command.cwd,)}
 
 
 def _decided_by(judgement: Judgement, verdict: ModeVerdict, mode: PermissionMode) -> DecidedBy:

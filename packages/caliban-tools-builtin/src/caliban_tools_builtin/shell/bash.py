@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from caliban_common.arguments import ArgumentError, Arguments
+from caliban_common.permission import JudgedPaths
 from caliban_common.text import clean, one_line
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_process import CapturedOutput, Command, Completed, NotStarted, OutputLimit, ProcessError, Runner
@@ -73,7 +74,7 @@ class Bash:
         given = Arguments(args, known=("command", "timeout_seconds", "cwd", "background"))
         command = checked_command(given.string("command"))
         timeout_s = given.integer("timeout_seconds", DEFAULT_TIMEOUT_S, low=1, high=MAX_TIMEOUT_S)
-        place, note = self._place(given.optional_string("cwd"))
+        place, note = self._place(given.optional_string("cwd"), context.paths)
         background = given.boolean("background", False)
         try:
             with handles.directory(place) as handle:
@@ -114,9 +115,9 @@ class Bash:
             clean("\n".join((*parts, *filter(None, (note,))))), details={"shell_id": started.id}
         )
 
-    def _place(self, cwd: str | None) -> tuple[AdmittedPath, str]:
+    def _place(self, cwd: str | None, judged: JudgedPaths | None) -> tuple[AdmittedPath, str]:
         """Where to run, and what to say of it: a workspace that is gone must not end all commands."""
-        place = self._fence.admit("." if cwd is None else cwd)
+        place = self._fence.admit("." if cwd is None else cwd, judged)
         if cwd is not None or place.path.is_dir():
             return place, ""
         there = next(path for path in place.path.parents if path.is_dir())
