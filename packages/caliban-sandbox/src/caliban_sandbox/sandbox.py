@@ -23,6 +23,7 @@ from caliban_sandbox.errors import SandboxError, SandboxUnavailable
 from caliban_sandbox.ghosts import Ghosts
 from caliban_sandbox.mounts import is_below
 from caliban_sandbox.policy import SandboxPolicy
+from caliban_sandbox.pool import GhostPool
 from caliban_sandbox.probe import ProbeGround, prepared_ground
 from caliban_sandbox.seccomp import seccomp_filter
 
@@ -69,8 +70,9 @@ class Sandbox:
 
     It is found out once, before the first of them, whether the sandbox holds here (`ready`); `runner` runs
     what that needs, outside of it. Where there is none, `is_required` has every command refused; else they
-    run as they are, and `warn` is told so once. `environ` is where bubblewrap is looked for. Close it at the
-    end.
+    run as they are, and `warn` is told so once. `environ` is where bubblewrap is looked for. `pool` is a
+    directory of our own, hidden by the policy and on the workspace's file system at best, where empty ones are
+    kept between calls. Close it at the end.
     """
 
     def __init__(
@@ -81,12 +83,14 @@ class Sandbox:
         environ: Mapping[str, str],
         is_required: bool = True,
         warn: Callable[[SandboxState], None] = lambda state: None,
+        pool: str | None = None,
     ) -> None:
         self.policy = policy
         self._runner = runner
         self._environ = environ
         self._is_required = is_required
         self._warn = warn
+        self._pool = GhostPool(pool)
         self._lock = anyio.Lock()
         self._state: SandboxState | None = None
         self._egress: Egress | None = None
@@ -119,7 +123,7 @@ class Sandbox:
                 raise ProcessError(f"nothing runs without the sandbox: {state.problem}")
             yield command
             return
-        ghosts = Ghosts()
+        ghosts = Ghosts(self._pool)
         try:
             try:
                 wrapped = self._wrapped(command, self.policy, self._cage(state, self._own_scratch()), ghosts)

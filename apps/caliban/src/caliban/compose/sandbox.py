@@ -48,6 +48,7 @@ def build_sandbox(
         environ=host.environ,
         is_required=required,
         warn=lambda state: report(state_notice(state)),
+        pool=f"{os.path.realpath(state_dir())}/ghosts",
     )
     return Box(
         sandbox=sandbox,
