@@ -21,6 +21,7 @@ from caliban_sandbox.egress.launcher import Launch, launch
 from caliban_sandbox.egress.values import Egress, RefusalLog
 from caliban_sandbox.errors import SandboxError, SandboxUnavailable
 from caliban_sandbox.ghosts import Ghosts
+from caliban_sandbox.limits import counts_by_namespace, limited
 from caliban_sandbox.mounts import is_below
 from caliban_sandbox.policy import SandboxPolicy
 from caliban_sandbox.pool import GhostPool
@@ -196,7 +197,7 @@ class Sandbox:
         outer = (*arguments(policy, cage, ghosts), *moved, "--chdir", place, "--")
         return replace(
             command,
-            argv=(*outer, *way.prefix, *command.argv),
+            argv=(*outer, *way.prefix, *_limited(command.argv, policy)),
             env={**env, **way.environment},
             data={**command.data, **data},
             monitor="bwrap: ",
@@ -278,6 +279,10 @@ class Sandbox:
             return await self._runner.run(self._wrapped(command, ground.policy(self.policy), cage, ghosts))
         finally:
             ghosts.close()
+
+
+def _limited(argv: tuple[str, ...], policy: SandboxPolicy) -> tuple[str, ...]:
+    return limited(argv, policy.limits, counts=counts_by_namespace(os.uname().release, nested=policy.nested))
 
 
 def _filter(*, unix_sockets: bool) -> bytes:
