@@ -26,7 +26,7 @@ _NOT_OURS: Final = frozenset(
 
 
 class NestedEntries(Struct, frozen=True, kw_only=True):
-    """The protected `paths` below `root`; `cut` says why there may be more, and is empty where all are there."""
+    """The protected `paths` below `root`; `cut` says why there may be more, and is else empty."""
 
     root: str
     paths: tuple[str, ...]
@@ -42,7 +42,7 @@ def nested_entries(root: str) -> NestedEntries:
     waiting: deque[tuple[str, int]] = deque([(root, 0)])
     looked = 0
     deeper = False
-    while waiting and looked < MAX_DIRECTORIES and len(paths) < MAX_PATHS:
+    while waiting and looked < MAX_DIRECTORIES and len(paths) <= MAX_PATHS:
         folder, depth = waiting.popleft()
         looked += 1
         for name, is_folder in _entries(folder):
@@ -54,13 +54,12 @@ def nested_entries(root: str) -> NestedEntries:
                 deeper = deeper or depth >= MAX_DEPTH
                 if depth < MAX_DEPTH:
                     waiting.append((f"{folder}/{name}", depth + 1))
-    return NestedEntries(
-        root=root, paths=tuple(paths)[:MAX_PATHS], cut=_cut(len(paths), bool(waiting) or deeper)
-    )
+    cut = _cut(len(paths), bool(waiting) or deeper)
+    return NestedEntries(root=root, paths=tuple(paths)[:MAX_PATHS], cut=cut)
 
 
 def _cut(found: int, is_left: bool) -> str:
-    if found >= MAX_PATHS:
+    if found > MAX_PATHS:
         return f"there are more than {MAX_PATHS}"
     return (
         f"more than {MAX_DIRECTORIES} directories, or more than {MAX_DEPTH} levels of them" if is_left else ""
@@ -71,10 +70,7 @@ def _entries(folder: str) -> list[tuple[str, bool]]:
     """The names in a directory that are no links, and whether each is a directory."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(
-                (entry.name, entry.is_dir(follow_symlinks=False))
-                for entry in entries
-                if not entry.is_symlink()
-            )
+            plain = [entry for entry in entries if not entry.is_symlink()]
+            return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in plain)
     except OSError:
         return []

@@ -3,7 +3,7 @@
 from caliban_sandbox.denied import SandboxDenial
 from caliban_sandbox.errors import SandboxError, SandboxUnavailable
 from caliban_sandbox.policy import FilePolicy, LimitPolicy, NetworkPolicy, SandboxPolicy
-from caliban_sandbox.sandbox import Sandbox, SandboxState
+from caliban_sandbox.sandbox import Sandbox, SandboxHost, SandboxState
 
 __all__ = [
     "FilePolicy",
@@ -12,6 +12,7 @@ __all__ = [
     "Sandbox",
     "SandboxDenial",
     "SandboxError",
+    "SandboxHost",
     "SandboxPolicy",
     "SandboxState",
     "SandboxUnavailable",

@@ -142,7 +142,7 @@ SANDBOX_KEYS: Final[tuple[Key, ...]] = (
         form=COUNT,
         scopes=PERSON,
         restart=True,
-        doc="What a process of a command may hold in memory, in MiB: all of the machine's unless set; 0 is no limit.",
+        doc="Memory of each process of a command, in MiB: what the machine has unless set; 0 is no limit.",
     ),
     Key(
         path="sandbox.limits.cpu_seconds",

@@ -21,7 +21,15 @@ from caliban_permissions.nested import NestedEntries, nested_entries
 from caliban_permissions.paths import PathContext
 from caliban_permissions.protected import protected_entries
 from caliban_permissions.rules.glob import GlobSyntaxError, compile_text
-from caliban_sandbox import FilePolicy, LimitPolicy, NetworkPolicy, Sandbox, SandboxError, SandboxPolicy
+from caliban_sandbox import (
+    FilePolicy,
+    LimitPolicy,
+    NetworkPolicy,
+    Sandbox,
+    SandboxError,
+    SandboxHost,
+    SandboxPolicy,
+)
 from caliban_sandbox.egress.hosts import host_list
 from caliban_sandbox.stores import credential_stores
 from caliban_settings import Settings
@@ -36,6 +44,9 @@ _XDG: Final[Mapping[str, str]] = {
 }
 _FILES: Final = "sandbox.filesystem"
 _MIB: Final = 1 << 20
+DEFAULT_PROCESSES: Final = 8192
+DEFAULT_FILE_MB: Final = 32 * 1024
+"""More than a build has ever needed: what runs away meets them before the machine is unusable."""
 
 
 def build_sandbox(
@@ -47,10 +58,11 @@ def build_sandbox(
     sandbox = Sandbox(
         policy,
         host.runner,
-        environ=host.environ,
+        host=SandboxHost(
+            environ=host.environ, pool=f"{os.path.realpath(state_dir())}/ghosts", platform=sys.platform
+        ),
         is_required=required,
         warn=lambda state: report(state_notice(state)),
-        pool=f"{os.path.realpath(state_dir())}/ghosts",
     )
     return Box(
         sandbox=sandbox,
@@ -110,7 +122,7 @@ def _report_cut(nested: Iterable[NestedEntries], report: Report) -> None:
     for entries in nested:
         if entries.cut:
             message = (
-                f"the sandbox protects names such as .git in {entries.root}, and not all below: {entries.cut}"
+                f"the sandbox does not protect each .git and the like below {entries.root}: {entries.cut}"
             )
             report(Notice(subtype="sandbox_cut", message=message))
 
@@ -138,19 +150,19 @@ def _network(settings: Settings) -> NetworkPolicy:
 
 
 def _limits(settings: Settings) -> LimitPolicy:
-    """The limits of a call. The most that a process may hold is what the machine has, unless somebody says."""
+    """The limits of a call. A process may hold what the machine has, unless somebody says."""
 
-    def count(key: str) -> int | None:
-        return settings.get(f"sandbox.limits.{key}") or None
+    def count(key: str, default: int = 0) -> int | None:
+        return settings.get(f"sandbox.limits.{key}", default) or None
 
     memory = settings.get("sandbox.limits.memory_mb")
     if memory is None and sys.platform == "linux":
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _MIB
-    file_mb = count("file_size_mb")
+    file_mb = count("file_size_mb", DEFAULT_FILE_MB)
     return LimitPolicy(
         memory_bytes=memory * _MIB if memory else None,
         cpu_s=count("cpu_seconds"),
-        processes=count("processes"),
+        processes=count("processes", DEFAULT_PROCESSES),
         file_bytes=None if file_mb is None else file_mb * _MIB,
     )
 
