@@ -225,11 +225,12 @@ class Engine:
         """Judge by `rules`. What a person allowed in the session is left out of `_written`."""
         known = self._vouched.values()
         self.rules = rules
-        self._chain = RuleChain(rules, self._place, known)
+        before: RuleChain | None = getattr(self, "_chain", None)
+        self._chain = RuleChain(rules, self._place, known, before)
         lasting = tuple(rule for rule in rules.runtime if rule.action != "allow")
         differs = len(lasting) != len(rules.runtime)
         written = replace(rules, runtime=lasting)
-        self._written = RuleChain(written, self._place, known) if differs else self._chain
+        self._written = RuleChain(written, self._place, known, self._chain) if differs else self._chain
 
     def _judged(self, spec: ToolSpec) -> JudgedTool:
         # By identity first: to compare two equal specs takes 2 µs, and a JudgedTool made anew as much again.

@@ -37,7 +37,7 @@ from caliban_permissions.shell import (
     SimpleCommand,
     loose_commands,
     names_a_loader,
-    parse_line,
+    read_line,
 )
 from caliban_permissions.side_effects import side_effects
 from caliban_permissions.side_effects.bundles import unbundled
@@ -188,7 +188,7 @@ class _Explorer:
         if depth > _MAX_DEPTH or self.scripts > _MAX_SCRIPTS or self.spent > _MAX_CHARS:
             self.unknown = True
         else:
-            self._line(parse_line(text), depth)
+            self._line(read_line(text), depth)
 
     def add_doubts(self, opacities: Iterable[Opacity], depth: int) -> None:
         for opacity in opacities:
