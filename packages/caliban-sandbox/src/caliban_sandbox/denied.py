@@ -18,7 +18,9 @@ _PATTERNS: Final[tuple[tuple[DenialKind, re.Pattern[str]], ...]] = (
     ("setup", lazy_pattern(r"(?m)^bwrap: ")),
     (
         "repository",
-        lazy_pattern(r"(?im)^fatal: (cannot (mkdir|copy)|could not create|unable to (create|access))[^\n]*\.git\b"),
+        lazy_pattern(
+            r"(?im)^fatal: (cannot (mkdir|copy)|could not create|unable to (create|access))[^\n]*\.git\b"
+        ),
     ),
     ("write", lazy_pattern(r"(?i)read-only file ?system|\bEROFS\b|os error 30\b")),
     ("socket", lazy_pattern(r"(?i)(unix|docker|/run/|\.sock\b|\bagent\b)[^\n]*operation not permitted")),

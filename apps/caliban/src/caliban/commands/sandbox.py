@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 import anyio
@@ -59,7 +60,7 @@ def _seatbelt(sandbox: Sandbox) -> Iterable[str]:
 
     profile = seatbelt_profile(sandbox.policy)
     yield f"; {NOT_RUN}"
-    yield from (f"; -D {name}={value}" for name, value in profile.parameters)
+    yield from (f"; -D {name}={json.dumps(value)}" for name, value in profile.parameters)
     yield profile.text.rstrip("\n")
 
 
