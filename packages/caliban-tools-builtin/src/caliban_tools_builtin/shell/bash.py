@@ -98,7 +98,7 @@ class Bash:
             raise _not_run(error) from error
         if prepared.sandboxed and completed.exit_code != 0:
             note = "\n".join(filter(None, (note, self._explained(completed))))
-        return _report(command, timeout_s, completed, note)
+        return report(command, timeout_s, completed, note)
 
     def _explained(self, completed: Completed) -> str:
         words = self._port.explained(f"{completed.stderr.text()}\n{completed.stdout.text()}")
@@ -157,12 +157,15 @@ def _not_run(error: ProcessError) -> ShellFailed:
     return ShellFailed(error.message, hint=error.hint)
 
 
-def _report(command: str, timeout_s: int, completed: Completed, note: str) -> ToolOutput:
+def report(
+    command: str, timeout_s: int, completed: Completed, note: str, *, tool: str = "Bash"
+) -> ToolOutput:
+    """What the model reads of a command that has ended."""
     code = completed.exit_code
     if code is not None and code < 0:
         code = 128 - code  # a signal, as shells count it
     ended = f"→ Exit code: {code}" if code is not None else f"→ command timed out after {timeout_s}s"
-    parts = [f"→ Bash command: {_excerpt(command)}", ended]
+    parts = [f"→ {tool} command: {_excerpt(command)}", ended]
     parts += ("→ Stdout:", _shown(completed.stdout), "→ Stderr:", _shown(completed.stderr))
     if completed.stopped and code is not None:
         left = "1 process" if completed.stopped == 1 else f"{completed.stopped} processes"
