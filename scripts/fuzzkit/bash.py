@@ -98,6 +98,7 @@ class Bash:
                 (self.bin / name).symlink_to(real)
         self.bash = shutil.which("bash", path="/bin:/usr/bin") or "bash"
         self.records = root / "records"
+        self._around = _contained(root)
         self._fresh()
 
     def batch(self, lines: Sequence[str]) -> list[Seen | None]:
@@ -136,7 +137,7 @@ class Bash:
 
     def _call(self, argv: list[str], env: dict[str, str], timeout_s: float) -> None:
         child = subprocess.Popen(
-            argv,
+            [*self._around, *argv],
             cwd=self.workspace,
             env=env,
             stdin=subprocess.DEVNULL,
@@ -188,3 +189,13 @@ class Bash:
 
 def _text(path: Path) -> str:
     return path.read_text(errors="replace")
+
+
+def _contained(root: Path) -> tuple[str, ...]:
+    """What keeps a line to `root`, where bubblewrap is installed: a generated one may write anywhere."""
+    program = shutil.which("bwrap")
+    if program is None:
+        return ()
+    place = str(root.resolve())
+    disk = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--bind", place, place)
+    return (program, "--die-with-parent", "--unshare-pid", "--unshare-net", *disk, "--")

@@ -54,7 +54,7 @@ def deeds(path: str, n: int = 0) -> list[tuple[str, dict[str, Any]]]:
         ("Edit", {"path": path, "old_string": "CANARY", "new_string": "PWNED"}),
         ("Edit", {"path": path, "old_string": "", "new_string": "PWNED"}),
         ("MultiEdit", {"path": path, "edits": [{"old_string": "CANARY", "new_string": "PWNED"}]}),
-        ("NotebookEdit", {"path": path, "cell_index": 0, "source": "PWNED", "action": "replace"}),
+        ("NotebookEdit", {"path": path, "index": 0, "source": "PWNED", "action": "replace"}),
         ("Grep", {"pattern": "CANARY|PWNED", "path": path}),
         ("Glob", {"pattern": "**", "path": path}),
         ("Bash", {"command": "cat marker; pwd -P", "cwd": path}),

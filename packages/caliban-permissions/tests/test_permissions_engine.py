@@ -53,7 +53,9 @@ class TestModes:
         for interactive in (True, False):
             decision = scene.decide("Write", {"path": "a.py"}, mode="acceptEdits", interactive=interactive)
             match = RuleMatch(pattern="Write", action="ask", source="default")
-            assert decision == Decision(action="allow", rule="Write", match=match, by="mode")
+            assert decision.paths is not None and list(decision.paths) == ["a.py"]
+            paths = decision.paths
+            assert decision == Decision(action="allow", rule="Write", match=match, by="mode", paths=paths)
 
     def test_a_redirect_is_not_an_edit_that_accept_edits_covers(self, scene: Any) -> None:
         assert scene.verdict("git log > a.txt", ("allow", "Bash:git *"), mode="acceptEdits") == "ask"

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from caliban_process import Command, ProcessError, Runner
-from caliban_sandbox import FilePolicy, Sandbox, SandboxError, SandboxPolicy, SandboxUnavailable
+from caliban_sandbox import FilePolicy, Sandbox, SandboxError, SandboxHost, SandboxPolicy, SandboxUnavailable
 from caliban_sandbox.backend import find_bubblewrap, version_of
 from caliban_sandbox.bubblewrap import inner_environment
 from caliban_sandbox.denied import find_denial
@@ -41,7 +41,7 @@ def place():
 async def said(policy: SandboxPolicy, script: str, cwd: str = "/", **how) -> tuple[int | None, str]:
     """The exit code and all output of a script in a sandbox of its own."""
     runner = Runner()
-    sandbox = Sandbox(policy, runner, environ=os.environ)
+    sandbox = Sandbox(policy, runner, host=SandboxHost(environ=os.environ))
     async with sandbox.opened():
         done = await runner.within(sandbox).run(
             Command(argv=("/bin/sh", "-c", script), env=ENV, cwd=cwd, marker="MARK", **how)
@@ -108,7 +108,7 @@ class TestWhatItHolds:
 
     async def test_the_temporary_directory_is_private_and_the_sessions(self, place):
         runner = Runner()
-        sandbox = Sandbox(SandboxPolicy(), runner, environ=os.environ)
+        sandbox = Sandbox(SandboxPolicy(), runner, host=SandboxHost(environ=os.environ))
         inside = runner.within(sandbox)
         name = f"caliban-{os.getpid()}-private"
         async with sandbox.opened():
@@ -127,7 +127,7 @@ class TestWhatItHolds:
 
     async def test_a_program_that_is_not_there_is_told_as_one(self):
         runner = Runner()
-        sandbox = Sandbox(SandboxPolicy(), runner, environ=os.environ)
+        sandbox = Sandbox(SandboxPolicy(), runner, host=SandboxHost(environ=os.environ))
         async with sandbox.opened():
             with pytest.raises(ProcessError, match="execvp nothing-like-it: No such file"):
                 await runner.within(sandbox).run(Command(argv=("nothing-like-it",), env=ENV, cwd="/"))
@@ -137,7 +137,9 @@ class TestWhatItHolds:
         Path(place, "w").mkdir()
         runner = Runner()
         sandbox = Sandbox(
-            SandboxPolicy(files=FilePolicy(writable=(f"{place}/w",))), runner, environ=os.environ
+            SandboxPolicy(files=FilePolicy(writable=(f"{place}/w",))),
+            runner,
+            host=SandboxHost(environ=os.environ),
         )
         command = Command(argv=("/bin/sh", "-c", script), env=ENV, cwd="/", marker="MARK", grace_s=60)
         async with sandbox.opened(), runner.within(sandbox).start(command) as process:
@@ -174,7 +176,7 @@ class TestWhatItHolds:
         uses = "echo x > d/planted; cat d/key s/key t/key; echo x > p/q"
         swap, use = (f"i=0; while [ $i -lt 60 ]; do {what}; i=$((i+1)); done" for what in (swaps, uses))
         runner = Runner()
-        sandbox = Sandbox(policy, runner, environ=os.environ)
+        sandbox = Sandbox(policy, runner, host=SandboxHost(environ=os.environ))
         inside, texts = runner.within(sandbox), []
 
         async def run(script: str) -> None:
@@ -374,11 +376,11 @@ def test_a_host_that_is_killed_leaves_nothing(place):
     program = (
         "import anyio, os, sys\n"
         "from caliban_process import Command, Runner\n"
-        "from caliban_sandbox import FilePolicy, Sandbox, SandboxPolicy\n"
+        "from caliban_sandbox import FilePolicy, Sandbox, SandboxHost, SandboxPolicy\n"
         "async def main():\n"
         "    runner = Runner()\n"
         f"    policy = SandboxPolicy(files=FilePolicy(writable=({place!r},)))\n"
-        "    sandbox = Sandbox(policy, runner, environ=os.environ)\n"
+        "    sandbox = Sandbox(policy, runner, host=SandboxHost(environ=os.environ))\n"
         "    script = 'setsid -f sleep 98765; (env -i setsid sleep 98765 &); echo ready; sleep 98765'\n"
         "    command = Command(argv=('/bin/sh', '-c', script), env={'PATH': '/usr/bin:/bin'}, cwd='/')\n"
         "    async with runner.within(sandbox).start(command) as process:\n"

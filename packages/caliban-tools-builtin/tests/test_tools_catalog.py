@@ -37,6 +37,7 @@ def test_the_tools_are_what_they_say(ws):
         web=lambda: cast(WebClient, object()),
         search=lambda: cast(SearchService, object()),
         topics=cast(TopicStore, object()),
+        powershell="pwsh",
     )
     tools: tuple[Tool, ...] = builtin_tools(options)
     assert [(tool.spec.name, tool.spec.kind, tool.spec.main_argument) for tool in tools] == [
@@ -50,6 +51,7 @@ def test_the_tools_are_what_they_say(ws):
         ("Bash", "execute", "command"),
         ("BashOutput", "session", "shell_id"),
         ("KillShell", "session", "shell_id"),
+        ("PowerShell", "execute", "command"),
         ("WebFetch", "network", "url"),
         ("WebSearch", "network", "query"),
         ("TodoWrite", "session", None),

@@ -244,7 +244,7 @@ class Dispatcher:
                 approved = await self._approved(item, work)
                 if approved is None:
                     return
-                running = replace(item, call=approved)
+                running = approved
             if item.after is not None:
                 await item.after.over.wait()
                 if item.after.place in work.deferred:
@@ -255,7 +255,7 @@ class Dispatcher:
         finally:
             item.over.set()
 
-    async def _approved(self, item: Passed, work: ToolBatch) -> ToolUseBlock | None:
+    async def _approved(self, item: Passed, work: ToolBatch) -> Passed | None:
         """The call as a person lets it run, or nothing."""
         reason = item.decision.reason
         asked = ApprovalAsked(turn=work.turn, call=item.call, reason=reason)
@@ -285,7 +285,10 @@ class Dispatcher:
             work.deferred.add(item.place)
         elif answer.action != "allow":
             await self._deny(item.place, answer.reason or "not permitted", work, item.context)
-        return verdict.call if answer.action == "allow" else None
+        if answer.action != "allow":
+            return None
+        judged = item.decision.paths if verdict.call is item.call else answer.paths
+        return replace(item, call=verdict.call, decision=replace(answer, paths=judged))
 
     async def _deny(self, place: int, reason: str, work: ToolBatch, context: str = "") -> None:
         output = ToolOutput.of(f"Tool call denied: {reason}", is_error=True)
@@ -301,6 +304,7 @@ class Dispatcher:
             emit=progress.emit,
             context=self._context,
             start_background=partial(self._tasks.start, item.call),
+            paths=item.decision.paths,
         )
         output, outcome = ToolOutput.of(STOPPED, is_error=True), INTERRUPTED_CALL
         clock = self._options.timing.clock

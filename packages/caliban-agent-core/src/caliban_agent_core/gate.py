@@ -107,7 +107,7 @@ async def _judge_changed(
         return GateVerdict(decision=replace(decision, reason=reason), call=request.call)
     if decision.action == "allow" and decision.updated_input is not None:
         call = replace(call, input=decision.updated_input)
-    return GateVerdict(decision=allowed, call=call)
+    return GateVerdict(decision=replace(allowed, paths=decision.paths), call=call)
 
 
 async def _decide(gate: Gate, answer: HookVerdict, call: ToolUseBlock, tool: Tool) -> Decision:

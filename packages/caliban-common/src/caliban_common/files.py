@@ -19,6 +19,7 @@ __all__ = [
     "TooLarge",
     "ensure_private_dir",
     "failed",
+    "read_canonical",
     "read_opened",
     "read_regular",
     "write_atomic",
@@ -39,6 +40,30 @@ def read_regular(path: Path, *, max_bytes: int) -> bytes:
     try:
         _refuse_special(path, path.stat())
         descriptor = os.open(path, os.O_RDONLY | NONBLOCK | BINARY | getattr(os, "O_CLOEXEC", 0))
+    except (OSError, ValueError) as error:
+        raise failed("read", path, error) from error
+    return read_opened(descriptor, path, max_bytes=max_bytes)
+
+
+def read_canonical(path: Path, *, max_bytes: int) -> bytes:
+    """As `read_regular`, of a path that was found to have no link in it and is meant as that.
+
+    It is walked by directory handles from the top: a link that was planted since is refused and not followed.
+    """
+    if not (NOFOLLOW and os.open in os.supports_dir_fd):
+        return read_regular(path, max_bytes=max_bytes)
+    walk = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW | os.O_CLOEXEC
+    try:
+        handle = os.open(path.anchor, walk)
+        try:
+            for part in path.parts[1:-1]:
+                above, handle = handle, os.open(part, walk, dir_fd=handle)
+                os.close(above)
+            _refuse_special(path, os.stat(path.name, dir_fd=handle, follow_symlinks=False))
+            flags = os.O_RDONLY | NONBLOCK | NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(path.name, flags, dir_fd=handle)
+        finally:
+            os.close(handle)
     except (OSError, ValueError) as error:
         raise failed("read", path, error) from error
     return read_opened(descriptor, path, max_bytes=max_bytes)

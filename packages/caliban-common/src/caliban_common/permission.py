@@ -25,6 +25,9 @@ refused what it was allowed to be asked."""
 AnswerScope: TypeAlias = Literal["once", "session", "local", "user"]
 """How far a person's answer reaches: this call, this process, the workspace's own settings, the person's."""
 
+JudgedPaths: TypeAlias = Mapping[str, tuple[str, ...]]
+"""What the paths of a call were when it was judged: the text of each, and the canonical names it may have."""
+
 ANSWER_SCOPES: Final[tuple[AnswerScope, ...]] = get_args(AnswerScope)
 """All of them, the narrowest first."""
 
@@ -44,7 +47,8 @@ class Decision(Struct, frozen=True, kw_only=True):
     `match` that rule with its action: an allow by a mode may stand on a rule that asks. `by` is for the log.
     `updated_input` belongs to an allow: the input as it was judged, which runs in the place of the one given.
     `suggestions` belong to an ask: the rules that "always allow" would write, one for each part of the call
-    that nothing allows yet; none where no rule should last.
+    that nothing allows yet; none where no rule should last. `paths` are those that file tools were judged by:
+    the text of an argument, and what it led to.
     """
 
     action: Action
@@ -54,3 +58,4 @@ class Decision(Struct, frozen=True, kw_only=True):
     by: DecidedBy | None = None
     updated_input: Mapping[str, Any] | None = None
     suggestions: tuple[str, ...] = ()
+    paths: JudgedPaths | None = None

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from caliban_common.event import ChildEvent, ToolProgress
 from caliban_common.message import ResultPart, TextBlock
+from caliban_common.permission import JudgedPaths
 
 ToolKind: TypeAlias = Literal["read", "edit", "execute", "network", "session", "other"]
 """What a call can do at most: `read` runs in plan mode, `edit` counts as progress on files, `session` changes
@@ -93,6 +94,9 @@ class ToolContext(Struct, frozen=True, kw_only=True):
 
     `start_background(title, work)` lets work go on after the call: the model reads its output between two
     later turns, and the run does not end before. It is `None` where nobody would wait for it.
+
+    `paths` are the paths of the call as it was judged: what a text among them leads to elsewhere by now is
+    not opened (ADR 0057). `None` where nobody judged any.
     """
 
     session_id: str
@@ -102,6 +106,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     emit: Emit = drop
     context: Any = None
     start_background: StartBackground | None = None
+    paths: JudgedPaths | None = None
 
 
 class ToolOutput(Struct, frozen=True, kw_only=True):

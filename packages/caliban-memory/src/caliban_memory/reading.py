@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from caliban_common.decoding import decode_text
 from caliban_common.errors import CalibanError
-from caliban_common.files import read_regular
+from caliban_common.files import read_canonical
 from caliban_common.text import clean
 from caliban_memory.errors import MemoryFileRefused
 from caliban_memory.values import MAX_FILE_BYTES
@@ -41,7 +41,7 @@ class MemoryReader:
         if not fence.admits(canonical):
             raise MemoryFileRefused(f"it is a link that leads out of the project, to {canonical}")
         try:
-            data = read_regular(canonical, max_bytes=min(MAX_FILE_BYTES, self._left_bytes))
+            data = read_canonical(canonical, max_bytes=min(MAX_FILE_BYTES, self._left_bytes))
             text = decode_text(data)
         except CalibanError as error:
             raise MemoryFileRefused(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from caliban_common.permission import Action, DecidedBy, Decision, PermissionMode
+from caliban_common.permission import Action, DecidedBy, Decision, JudgedPaths, PermissionMode
 from caliban_common.tool import ToolSpec
 from caliban_permissions.characters import refused_text
 from caliban_permissions.explanation import Explanation, parts_of
@@ -125,10 +125,13 @@ class Engine:
             by=_decided_by(judgement, verdict, self.mode),
             updated_input=printed,
             suggestions=self._lasting(judged, args, judgement) if verdict.action == "ask" else (),
+            paths=_paths(judged, args, judgement),
         )
 
-    def allowed(self, tool: ToolSpec, args: Mapping[str, Any], reason: str, *, by: DecidedBy) -> Decision:
-        """An allow of a call by somebody else than the rules, who let it be asked about; it runs as read."""
+    def allowed(
+        self, tool: ToolSpec, args: Mapping[str, Any], reason: str, *, by: DecidedBy, asked: Decision
+    ) -> Decision:
+        """An allow of a call by somebody else than the rules, who `asked` about it; it runs as read."""
         judged = self._judged(tool)
         judgement, _ = self._verdict(judged, args)
         printed = self._printed(judged, args, judgement)
@@ -139,6 +142,7 @@ class Engine:
             match=judgement.match,
             by=by,
             updated_input=printed,
+            paths=asked.paths,
         )
 
     def with_answers(self, rules: Iterable[Rule]) -> Engine:
@@ -221,11 +225,12 @@ class Engine:
         """Judge by `rules`. What a person allowed in the session is left out of `_written`."""
         known = self._vouched.values()
         self.rules = rules
-        self._chain = RuleChain(rules, self._place, known)
+        before: RuleChain | None = getattr(self, "_chain", None)
+        self._chain = RuleChain(rules, self._place, known, before)
         lasting = tuple(rule for rule in rules.runtime if rule.action != "allow")
         differs = len(lasting) != len(rules.runtime)
         written = replace(rules, runtime=lasting)
-        self._written = RuleChain(written, self._place, known) if differs else self._chain
+        self._written = RuleChain(written, self._place, known, self._chain) if differs else self._chain
 
     def _judged(self, spec: ToolSpec) -> JudgedTool:
         # By identity first: to compare two equal specs takes 2 µs, and a JudgedTool made anew as much again.
@@ -319,6 +324,14 @@ class Engine:
         from caliban_permissions.commands.outside import runs_outside
 
         return runs_outside(command, self._unsandboxed)
+
+
+def _paths(tool: JudgedTool, args: Mapping[str, Any], judgement: Judgement) -> JudgedPaths | None:
+    """What the paths of the call were; the directory of a command is one."""
+    command, directory = judgement.command, args.get(tool.directory)
+    if command is None or not isinstance(directory, str):
+        return judgement.paths
+    return {directory: (command.cwd,)}
 
 
 def _decided_by(judgement: Judgement, verdict: ModeVerdict, mode: PermissionMode) -> DecidedBy:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from caliban_common.permission import Action, RuleMatch
+from caliban_common.permission import Action, JudgedPaths, RuleMatch
 from caliban_permissions.rules.chain import STRICTNESS, Ruling, Subject
+from caliban_permissions.subjects import PathSubject
 
 if TYPE_CHECKING:
     from caliban_permissions.commands.command import ShellCommand
@@ -80,6 +81,13 @@ class Judgement(NamedTuple):
         """What only a person can approve, as the end of a sentence."""
         reasons = dict.fromkeys(only.text for only in self.human_only if only.kind != "outside")
         return f"only a person can approve it: {'; '.join(reasons)}"
+
+    @property
+    def paths(self) -> JudgedPaths | None:
+        """What the paths that the call itself names were; `None` where it names none."""
+        subjects = [part.subject for part in self.parts if part.kind == "call"]
+        paths = [subject.names for subject in subjects if isinstance(subject, PathSubject)]
+        return {names.given: names.canonicals for names in paths} or None
 
     @property
     def explicit(self) -> bool:

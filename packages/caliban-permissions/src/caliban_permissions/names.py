@@ -14,6 +14,9 @@ from types import MappingProxyType
 from caliban_common.tool import ArgumentRole, ToolKind, ToolSpec
 
 SHELL = "Bash"
+POWERSHELL = "PowerShell"
+"""Its language is not read: only a rule that is the whole command, or names the tool, allows a call."""
+
 READER = "Read"
 EDITORS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 """The file tools of the guide; a redirect of the shell counts as the first."""
@@ -42,6 +45,7 @@ FAMILIES: Mapping[ArgumentRole, tuple[str, ...]] = MappingProxyType(
 _GUIDE: Mapping[str, tuple[ToolKind, str | None, Mapping[str, ArgumentRole]]] = MappingProxyType(
     {
         SHELL: ("execute", "command", {"command": "command", "cwd": "directory"}),
+        POWERSHELL: ("execute", "command", {}),
         READER: ("read", "path", {"path": "reads"}),
         "Grep": ("read", "pattern", {"path": "searches"}),
         "Glob": ("read", "pattern", {"path": "searches"}),

@@ -77,7 +77,7 @@ _NAMES = frozenset(
     ".lessfilter "
     ".dir-locals.el".split()
 )
-_BEFORE_THEY_EXIST = (
+READ_BY_THEMSELVES = (
     ".git .caliban .claude .cursor .codex .gemini .continue .windsurf .roo .opencode .crush .goose .agents "
     ".vscode .idea .zed .fleet .husky .githooks .devcontainer .circleci .buildkite .github/workflows "
     ".github/actions .envrc .mcp.json .pre-commit-config.yaml lefthook.yml .gitlab-ci.yml .exrc "
@@ -169,7 +169,7 @@ def protected_entries(root: str, place: PathContext) -> tuple[str, ...]:
 
     Some are named before they exist. What lies deeper is not looked for, but for pairs such as `.venv/bin`.
     """
-    found = {f"{root}/{name}": None for name in _BEFORE_THEY_EXIST}
+    found = {f"{root}/{name}": None for name in READ_BY_THEMSELVES}
     for path in _entries(root):
         if protection(path, place) == "authority":
             found[path] = None

@@ -9,10 +9,10 @@ from typing import Any
 from caliban_common.lazy import cached_property, lazy_pattern
 from caliban_permissions.characters import fold
 from caliban_permissions.facts import JudgedTool
-from caliban_permissions.names import names_for
+from caliban_permissions.names import POWERSHELL, names_for
 from caliban_permissions.paths import PathNames, folded, split
 from caliban_permissions.rules.compiled import CompiledRule
-from caliban_permissions.rules.glob import PathGlob, TextGlob
+from caliban_permissions.rules.glob import PathGlob, TextGlob, compile_text
 from caliban_permissions.rules.pattern import ArgumentGlob, Bare, KeyPairs
 from caliban_permissions.rules.url import Url, parse_url
 
@@ -118,6 +118,8 @@ class CallSubject:
         if self.url is not None:
             return rule.url_glob.allows(self.url)
         glob = rule.text_glob
+        if self.tool.name == POWERSHELL and not glob.exact:
+            return False
         if self.tool.kind == "execute" and not glob.exact and not _PLAIN_TEXT.fullmatch(self.main):
             return False
         return glob.matches(self.main)
@@ -127,6 +129,9 @@ class CallSubject:
             return False
         if self.url is not None:
             return rule.url_glob.touches(self.url)
+        if self.tool.name == POWERSHELL:
+            # Its names have no case, and a command may stand anywhere in a line.
+            return compile_text(rule.spec.lower()).occurs_in(" ".join(self.main.lower().split()))
         return rule.text_glob.matches(self.main) or rule.text_glob.matches(" ".join(self.main.split()))
 
     def _field(self, path: tuple[str, ...], glob: TextGlob, *, wide: bool) -> bool:

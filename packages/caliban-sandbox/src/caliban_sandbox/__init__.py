@@ -2,15 +2,17 @@
 
 from caliban_sandbox.denied import SandboxDenial
 from caliban_sandbox.errors import SandboxError, SandboxUnavailable
-from caliban_sandbox.policy import FilePolicy, NetworkPolicy, SandboxPolicy
-from caliban_sandbox.sandbox import Sandbox, SandboxState
+from caliban_sandbox.policy import FilePolicy, LimitPolicy, NetworkPolicy, SandboxPolicy
+from caliban_sandbox.sandbox import Sandbox, SandboxHost, SandboxState
 
 __all__ = [
     "FilePolicy",
+    "LimitPolicy",
     "NetworkPolicy",
     "Sandbox",
     "SandboxDenial",
     "SandboxError",
+    "SandboxHost",
     "SandboxPolicy",
     "SandboxState",
     "SandboxUnavailable",

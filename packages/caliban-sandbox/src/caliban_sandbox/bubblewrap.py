@@ -128,7 +128,7 @@ def _file_arguments(policy: SandboxPolicy, cage: Cage, ghosts: Ghosts) -> Iterat
     if not policy.network.unix_sockets and _RUN not in paths:
         yield from ("--tmpfs", _RUN)
         if files.readable is None:
-            for path in _KEPT_OF_RUN:
+            for path in filter(os.path.exists, _KEPT_OF_RUN):
                 yield from ("--ro-bind-try", path, path)
     for mount in mounts:
         yield from _mount_arguments(mount, ghosts)

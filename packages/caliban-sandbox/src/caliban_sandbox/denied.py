@@ -12,10 +12,16 @@ from caliban_common.lazy import lazy_pattern
 from caliban_sandbox.mounts import is_below
 from caliban_sandbox.policy import SandboxPolicy
 
-DenialKind: TypeAlias = Literal["write", "read", "network", "socket", "right", "setup"]
+DenialKind: TypeAlias = Literal["write", "read", "network", "socket", "right", "setup", "repository"]
 
 _PATTERNS: Final[tuple[tuple[DenialKind, re.Pattern[str]], ...]] = (
     ("setup", lazy_pattern(r"(?m)^bwrap: ")),
+    (
+        "repository",
+        lazy_pattern(
+            r"(?im)^fatal: (cannot (mkdir|copy)|could not create|unable to (create|access))[^\n]*\.git\b"
+        ),
+    ),
     ("write", lazy_pattern(r"(?i)read-only file ?system|\bEROFS\b|os error 30\b")),
     ("socket", lazy_pattern(r"(?i)(unix|docker|/run/|\.sock\b|\bagent\b)[^\n]*operation not permitted")),
     (
@@ -38,6 +44,7 @@ _SETTINGS: Final[Mapping[DenialKind, str]] = {
     "socket": "sandbox.network.allow_unix_sockets",
     "right": "",
     "setup": "",
+    "repository": "sandbox.allow_unsandboxed_commands, with `git init*`",
 }
 _WHAT: Final[Mapping[DenialKind, str]] = {
     "write": "it may write in the workspace and in /tmp only, and not what decides what runs later",
@@ -45,6 +52,8 @@ _WHAT: Final[Mapping[DenialKind, str]] = {
     "network": "it reaches no host but those that the user has listed",
     "socket": "sockets with a path, and so the services behind them, are closed to it",
     "right": "it has no rights over the system, and may not rename what is protected",
+    "repository": "it may make no repository at the top of the workspace, as .git decides what runs later "
+    "(`git init` in a directory below works)",
     "setup": "the sandbox could not be made as the disk is now, and the command did not run",
 }
 

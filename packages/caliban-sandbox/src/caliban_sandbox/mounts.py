@@ -36,8 +36,7 @@ def planned_mounts(files: FilePolicy) -> tuple[Mount, ...]:
     mounts = []
     for path in sorted(kinds, key=lambda path: (path.count("/") if path != "/" else 0, path)):
         kind = kinds[path]
-        above = _above(path, kinds)
-        if kind == "protect" and above not in ("write", "passage"):
+        if kind == "protect" and _above(path, kinds) not in ("write", "passage"):
             continue  # nobody writes there
         mounts.append(Mount(path=path, kind=kind, content=contents.get(path)))
     for mount in mounts:
@@ -68,7 +67,10 @@ def _wanted(files: FilePolicy) -> tuple[dict[str, MountKind], dict[str, str]]:
     for path in (*protected, *contents):
         if kinds.get(path) != "hide":
             kinds[path] = "protect"
+    writes = tuple(path for path, kind in kinds.items() if kind == "write")
     for path in [path for path, kind in kinds.items() if kind in ("protect", "hide")]:
+        if not is_below(path, writes):
+            continue  # nearly all that is hidden: no use in going up from each
         for passage in _passages(path, kinds):
             kinds.setdefault(passage, "passage")
     return kinds, contents

@@ -43,6 +43,20 @@ class NetworkPolicy(Struct, frozen=True, kw_only=True):
     mach_services: tuple[str, ...] = ()
 
 
+class LimitPolicy(Struct, frozen=True, kw_only=True):
+    """What each process of a call may use at most, and how many of them a call may have; `None` is no bound.
+
+    `memory_bytes` are the private, writable pages of a process, `cpu_s` its seconds of processor time,
+    `file_bytes` the size of a file that it writes. `processes` counts threads too; it needs a user namespace
+    of its own, and a kernel that counts by namespaces (Linux 5.14).
+    """
+
+    memory_bytes: int | None = None
+    cpu_s: int | None = None
+    processes: int | None = None
+    file_bytes: int | None = None
+
+
 class SandboxPolicy(Struct, frozen=True, kw_only=True):
     """One policy for every child of a session.
 
@@ -52,5 +66,6 @@ class SandboxPolicy(Struct, frozen=True, kw_only=True):
 
     files: FilePolicy = FilePolicy()
     network: NetworkPolicy = NetworkPolicy()
+    limits: LimitPolicy = LimitPolicy()
     nested: bool = False
     backend: str | None = None

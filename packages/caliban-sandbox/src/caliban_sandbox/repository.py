@@ -33,11 +33,12 @@ class RepositoryParts(Struct, frozen=True, kw_only=True):
 def repository_parts(path: str) -> RepositoryParts:
     """The parts of the repository whose `.git` is at `path`: a directory, or the file of a linked worktree.
 
-    A file that leads to where no linked worktree of that name is known gives nothing.
+    A file that leads to where no linked worktree of that name is known gives nothing. A directory without a
+    HEAD is no repository, but the ghost of a call beside this one: all of it is protected.
     """
     if os.path.isfile(path):
         return _worktree(path)
-    if os.path.isdir(path):
+    if os.path.isdir(path) and os.path.lexists(f"{path}/HEAD"):
         return RepositoryParts(protected=tuple(_protected(path)), files=_files(path))
     return RepositoryParts(protected=(path,))
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import anyio
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from caliban_process import Command, Completed, OutputLimit, ProcessError, Runner
@@ -21,8 +23,10 @@ from caliban_sandbox.egress.launcher import Launch, launch
 from caliban_sandbox.egress.values import Egress, RefusalLog
 from caliban_sandbox.errors import SandboxError, SandboxUnavailable
 from caliban_sandbox.ghosts import Ghosts
+from caliban_sandbox.limits import counts_by_namespace, limited
 from caliban_sandbox.mounts import is_below
 from caliban_sandbox.policy import SandboxPolicy
+from caliban_sandbox.pool import GhostPool
 from caliban_sandbox.probe import ProbeGround, prepared_ground
 from caliban_sandbox.seccomp import seccomp_filter
 
@@ -64,13 +68,25 @@ class SandboxState(Struct, frozen=True, kw_only=True):
         return not self.problem and not self.weaker
 
 
+class SandboxHost(Struct, frozen=True, kw_only=True):
+    """What of the machine a sandbox stands on.
+
+    `environ` is where bubblewrap is looked for. `pool` is a directory of our own, hidden by the policy and
+    best on the workspace's file system, where empty ones are kept between calls. `platform` is as
+    `sys.platform` says it.
+    """
+
+    environ: Mapping[str, str] = field(default_factory=dict)
+    pool: str | None = None
+    platform: str = sys.platform
+
+
 class Sandbox:
     """Puts every command of a `Runner` into the sandbox that `policy` describes.
 
     It is found out once, before the first of them, whether the sandbox holds here (`ready`); `runner` runs
     what that needs, outside of it. Where there is none, `is_required` has every command refused; else they
-    run as they are, and `warn` is told so once. `environ` is where bubblewrap is looked for. Close it at the
-    end.
+    run as they are, and `warn` is told so once. Close it at the end.
     """
 
     def __init__(
@@ -78,15 +94,16 @@ class Sandbox:
         policy: SandboxPolicy,
         runner: Runner,
         *,
-        environ: Mapping[str, str],
+        host: SandboxHost,
         is_required: bool = True,
         warn: Callable[[SandboxState], None] = lambda state: None,
     ) -> None:
         self.policy = policy
         self._runner = runner
-        self._environ = environ
+        self._host = host
         self._is_required = is_required
         self._warn = warn
+        self._pool = GhostPool(host.pool)
         self._lock = anyio.Lock()
         self._state: SandboxState | None = None
         self._egress: Egress | None = None
@@ -119,10 +136,10 @@ class Sandbox:
                 raise ProcessError(f"nothing runs without the sandbox: {state.problem}")
             yield command
             return
-        ghosts = Ghosts()
+        ghosts = Ghosts(self._pool)
         try:
             try:
-                wrapped = self._wrapped(command, self.policy, self._cage(state, self._own_scratch()), ghosts)
+                wrapped = self._held(command, state, ghosts)
             except SandboxError as error:
                 raise ProcessError(f"the sandbox cannot hold: {error.message}", hint=error.hint) from error
             yield wrapped
@@ -148,7 +165,12 @@ class Sandbox:
                 return
             from caliban_sandbox.egress import open_egress
 
-            async with open_egress(network, log=log) as self._egress:
+            if self._is_mac and network.proxy_port is not None:
+                yield  # the profile opens that port itself
+                return
+            async with open_egress(
+                network, over="loopback" if self._is_mac else "socket", log=log
+            ) as self._egress:
                 yield
         finally:
             self._egress = None
@@ -159,6 +181,33 @@ class Sandbox:
         scratch, self._scratch = self._scratch, None
         if scratch is not None:
             shutil.rmtree(scratch, ignore_errors=True)
+
+    def preview(self) -> tuple[str, ...]:
+        """The arguments of bubblewrap for this policy, up to the program; nothing is started.
+
+        Where something stands only while a command runs (the directory in the place of /tmp, the filter), a
+        name stands for it. Raises `SandboxError`.
+        """
+        ghosts = Ghosts(self._pool)
+        program = self.policy.backend or f"{backend.USUAL[0]}/{backend.NAME}"
+        cage = Cage(program=program, scratch="SCRATCH", can_lock=True, filter_name="FILTER")
+        try:
+            return (*arguments(self.policy, cage, ghosts), "--")
+        finally:
+            ghosts.close()
+
+    @property
+    def _is_mac(self) -> bool:
+        return self._host.platform == "darwin"
+
+    def _held(self, command: Command, state: SandboxState, ghosts: Ghosts) -> Command:
+        """`command` in the sandbox of this system."""
+        scratch = self._own_scratch()
+        if not self._is_mac:
+            return self._wrapped(command, self.policy, self._cage(state, scratch), ghosts)
+        from caliban_sandbox.macos import under_seatbelt
+
+        return under_seatbelt(command, self.policy, state.program, scratch=scratch, egress=self._egress)
 
     def _own_scratch(self) -> str:
         if self._scratch is None:
@@ -192,7 +241,7 @@ class Sandbox:
         outer = (*arguments(policy, cage, ghosts), *moved, "--chdir", place, "--")
         return replace(
             command,
-            argv=(*outer, *way.prefix, *command.argv),
+            argv=(*outer, *way.prefix, *_limited(command.argv, policy)),
             env={**env, **way.environment},
             data={**command.data, **data},
             monitor="bwrap: ",
@@ -220,13 +269,24 @@ class Sandbox:
         """Find the backend and try what it must refuse."""
         state = SandboxState()
         try:
-            state = SandboxState(program=backend.find_bubblewrap(self.policy, self._environ))
+            if self._is_mac:
+                return await self._tried_seatbelt()
+            program = backend.find_bubblewrap(self.policy, self._host.environ, self._host.platform)
+            state = SandboxState(program=program)
             _filter(unix_sockets=False)
             state = replace(state, version=await self._version(state.program))
             return replace(state, weaker=await self._probed(state))
         except (SandboxUnavailable, ProcessError) as error:
             words = error.message if error.hint is None else f"{error.message} ({error.hint})"
             return replace(state, problem=words)
+
+    async def _tried_seatbelt(self) -> SandboxState:
+        from caliban_sandbox.macos import WEAKER, find_sandbox_exec, try_seatbelt
+
+        program = find_sandbox_exec(self.policy)
+        with tempfile.TemporaryDirectory(prefix="caliban-probe-") as place:
+            await try_seatbelt(program, self._runner, Path(place))
+        return SandboxState(program=program, version="Seatbelt", weaker=WEAKER)
 
     async def _version(self, program: str) -> str:
         command = Command(
@@ -274,6 +334,10 @@ class Sandbox:
             return await self._runner.run(self._wrapped(command, ground.policy(self.policy), cage, ghosts))
         finally:
             ghosts.close()
+
+
+def _limited(argv: tuple[str, ...], policy: SandboxPolicy) -> tuple[str, ...]:
+    return limited(argv, policy.limits, counts=counts_by_namespace(os.uname().release, nested=policy.nested))
 
 
 def _filter(*, unix_sockets: bool) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from caliban_settings.key import FLAG, PERSON, TEXT, TEXTS, Key
+from caliban_settings.key import COUNT, FLAG, PERSON, TEXT, TEXTS, Key
 
 SANDBOX_KEYS: Final[tuple[Key, ...]] = (
     Key(
@@ -136,5 +136,36 @@ SANDBOX_KEYS: Final[tuple[Key, ...]] = (
         scopes=PERSON,
         restart=True,
         doc="Mach services that may be looked up (macOS).",
+    ),
+    Key(
+        path="sandbox.limits.memory_mb",
+        form=COUNT,
+        scopes=PERSON,
+        restart=True,
+        doc="Memory of each process of a command, in MiB: what the machine has unless set; 0 is no limit.",
+    ),
+    Key(
+        path="sandbox.limits.cpu_seconds",
+        form=COUNT,
+        scopes=PERSON,
+        default=0,
+        restart=True,
+        doc="Processor time of each process of a command; 0 is no limit.",
+    ),
+    Key(
+        path="sandbox.limits.processes",
+        form=COUNT,
+        scopes=PERSON,
+        default=8192,
+        restart=True,
+        doc="Processes and threads that a command may have at once; 0 is no limit.",
+    ),
+    Key(
+        path="sandbox.limits.file_size_mb",
+        form=COUNT,
+        scopes=PERSON,
+        default=32768,
+        restart=True,
+        doc="The size of a file that a command writes, in MiB; 0 is no limit.",
     ),
 )

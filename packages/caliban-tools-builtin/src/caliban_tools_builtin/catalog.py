@@ -44,7 +44,8 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     without an `asker` questions are declined. Commands in the background live in `tasks`; without it there
     are none, and `announce` is given, with the first of them, what tells of those that ended unseen, in lines
     that come once. `web` makes a client for each page, `search` says who searches. `media` says what the
-    model takes of images and PDFs at the moment. `topics` keeps notes for later sessions. `permits` judges
+    model takes of images and PDFs at the moment. `topics` keeps notes for later sessions; `powershell`
+    is where that program is, on Windows, and without it there is no such tool. `permits` judges
     what a call leads to, such as a redirect, as if it were a call of its own. `runs_outside` says whether a
     command that may run is one that a person lets out of the sandbox of `runner`; `explained` is given what
     a failed command in it printed, and says in a line for the model what the sandbox refused.
@@ -67,6 +68,7 @@ class ToolOptions(Struct, frozen=True, kw_only=True):
     search: Callable[[], SearchService] | None = None
     media: Callable[[], MediaLimits] | None = None
     topics: TopicStore | None = None
+    powershell: str | None = None
     permits: Callable[[ToolSpec, Mapping[str, Any]], bool] = lambda spec, args: True
     runs_outside: Callable[[ToolSpec, Mapping[str, Any]], bool] = lambda spec, args: False
     explained: Callable[[str], str] = lambda output: ""
@@ -196,6 +198,12 @@ class _Parts:
                 return Grep(self.fence, self.engine, self._options.readable)
             case "Bash":
                 return self._bash(name)
+            case "PowerShell":
+                from caliban_tools_builtin.shell.powershell import PowerShell
+
+                program = self._options.powershell
+                assert program is not None, "it is left out where there is none"
+                return PowerShell(self.fence, self._options.runner, program, self._shell_environment)
             case "BashOutput" | "KillShell":
                 return self._watching_work(name)
             case "WebFetch" | "WebSearch":

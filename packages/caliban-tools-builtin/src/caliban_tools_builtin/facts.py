@@ -45,7 +45,7 @@ class ToolFacts(Struct, frozen=True, kw_only=True):
     aliases: Mapping[str, str] = MappingProxyType({})
     extras: tuple[str, ...] = SAID
     shows: tuple[ShownArgument, ...] = ()
-    needs: Literal["", "board", "tasks", "web", "search", "topics"] = ""
+    needs: Literal["", "board", "tasks", "web", "search", "topics", "powershell"] = ""
 
 
 def text(about: str) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
 from caliban_common.paths import expand_user
+from caliban_common.permission import JudgedPaths
 from caliban_tools_builtin.errors import PathRefused
 
 _URI = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*://|file:", re.IGNORECASE)
@@ -69,8 +70,11 @@ class Fence:
         self._tops = tuple((str(root), root, _identity(root)) for root in by_length)
         self._restrict = restrict
 
-    def admit(self, text: str) -> AdmittedPath:
-        """The place that `text` names; it need not exist. Raises `PathRefused`."""
+    def admit(self, text: str, judged: JudgedPaths | None = None) -> AdmittedPath:
+        """The place that `text` names; it need not exist. Raises `PathRefused`.
+
+        With `judged`, the paths of the call as the gate saw them, it must still lead where it led then.
+        """
         fault = path_fault(text)
         if fault:
             raise PathRefused(fault)
@@ -79,6 +83,8 @@ class Fence:
         canonical = canonical_name(joined)
         if special or (canonical.startswith("/proc/") and _PROCESS_FILE.match(canonical)):
             raise PathRefused(f"{text!r} is {special or 'a view of a process'}, not a regular file")
+        if judged is not None and canonical not in judged.get(text, (canonical,)):
+            raise PathRefused(f"{text!r} leads elsewhere than when it was judged", hint="call it again")
         path, shown = Path(canonical), self._shown(joined, canonical)
         for name, root, identity in self._tops:
             if _within(canonical, name):

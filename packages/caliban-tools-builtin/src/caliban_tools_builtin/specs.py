@@ -25,6 +25,7 @@ NAMES = (
     "Bash",
     "BashOutput",
     "KillShell",
+    "PowerShell",
     "WebFetch",
     "WebSearch",
     "TodoWrite",

@@ -96,6 +96,23 @@ COMMANDS: Final = (
         description="Check what a run needs. Exit: 1 when a check fails.",
     ),
     Subcommand(
+        "sandbox",
+        "whether commands would run in a sandbox here, and under which profile",
+        "caliban.commands.sandbox:sandbox",
+        flags=(
+            *_SCOPE,
+            shared("--sandbox"),
+            flag(
+                "--profile",
+                choices=("bubblewrap", "seatbelt"),
+                help="print what holds this workspace, for Linux or for macOS, instead",
+            ),
+        ),
+        usage="[--profile bubblewrap|seatbelt]",
+        description="Say whether commands would run in a sandbox here, after trying it. Exit: 1 when one is "
+        "wanted and does not hold.",
+    ),
+    Subcommand(
         "context",
         "what the first request of a run would hold, piece by piece, with tokens",
         "caliban.commands.context:context",

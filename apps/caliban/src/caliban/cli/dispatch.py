@@ -52,7 +52,6 @@ SLASH: Final = frozenset(
         "review",
         "rewind",
         "run",
-        "sandbox",
         "skills",
         "setup-token",
         "status",

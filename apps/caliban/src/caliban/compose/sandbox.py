@@ -16,11 +16,20 @@ from caliban.compose.permissions import roots_of
 from caliban.errors import ConfigError
 from caliban_common.paths import cache_dir, config_dir, data_dir, home, state_dir
 from caliban_common.text import one_line
-from caliban_drive.notice import Report
+from caliban_drive.notice import Notice, Report
+from caliban_permissions.nested import NestedEntries, nested_entries
 from caliban_permissions.paths import PathContext
 from caliban_permissions.protected import protected_entries
 from caliban_permissions.rules.glob import GlobSyntaxError, compile_text
-from caliban_sandbox import FilePolicy, NetworkPolicy, Sandbox, SandboxError, SandboxPolicy
+from caliban_sandbox import (
+    FilePolicy,
+    LimitPolicy,
+    NetworkPolicy,
+    Sandbox,
+    SandboxError,
+    SandboxHost,
+    SandboxPolicy,
+)
 from caliban_sandbox.egress.hosts import host_list
 from caliban_sandbox.stores import credential_stores
 from caliban_settings import Settings
@@ -34,18 +43,24 @@ _XDG: Final[Mapping[str, str]] = {
     "XDG_CACHE_HOME": ".cache",
 }
 _FILES: Final = "sandbox.filesystem"
+_MIB: Final = 1 << 20
+DEFAULT_PROCESSES: Final = 8192
+DEFAULT_FILE_MB: Final = 32 * 1024
+"""More than a build has ever needed: what runs away meets them before the machine is unusable."""
 
 
 def build_sandbox(
     options: WorkspaceOptions, settings: Settings, workspace: Path, host: Host, report: Report
 ) -> Box:
     """The sandbox of a run. Raises `ConfigError` for what it cannot hold."""
-    policy = sandbox_policy(settings, workspace, host.environ)
+    policy = sandbox_policy(settings, workspace, host.environ, report)
     required = bool(options.sandbox) or bool(settings.get("sandbox.fail_if_unavailable"))
     sandbox = Sandbox(
         policy,
         host.runner,
-        environ=host.environ,
+        host=SandboxHost(
+            environ=host.environ, pool=f"{os.path.realpath(state_dir())}/ghosts", platform=sys.platform
+        ),
         is_required=required,
         warn=lambda state: report(state_notice(state)),
     )
@@ -57,20 +72,26 @@ def build_sandbox(
     )
 
 
-def sandbox_policy(settings: Settings, workspace: Path, environ: Mapping[str, str]) -> SandboxPolicy:
-    """The policy that the settings describe. Raises `ConfigError` for a value that means nothing."""
+def sandbox_policy(
+    settings: Settings, workspace: Path, environ: Mapping[str, str], report: Report
+) -> SandboxPolicy:
+    """The policy that the settings describe. Raises `ConfigError` for a value that means nothing.
+
+    `report` hears of what of the workspace was not looked through.
+    """
     paths = _Paths(str(workspace), environ)
     key = "sandbox.sandbox_exec_path" if sys.platform == "darwin" else "sandbox.bwrap_path"
     program = settings.get(key)
     return SandboxPolicy(
-        files=_files(settings, workspace, paths),
+        files=_files(settings, workspace, paths, report),
         network=_network(settings),
+        limits=_limits(settings),
         nested=settings.get("sandbox.enable_weaker_nested_sandbox") is True,
         backend=None if program is None else paths.one(key, program),
     )
 
 
-def _files(settings: Settings, workspace: Path, paths: _Paths) -> FilePolicy:
+def _files(settings: Settings, workspace: Path, paths: _Paths, report: Report) -> FilePolicy:
     top = os.path.realpath(workspace)
     roots = (top, *(os.path.realpath(root) for root in roots_of(settings, workspace)))
     listed = {name: paths.all(f"{_FILES}.{name}", settings) for name in ("allow_read", "deny_read")}
@@ -84,18 +105,26 @@ def _files(settings: Settings, workspace: Path, paths: _Paths) -> FilePolicy:
     context = PathContext.of(workspace, None, home(), tuple(map(Path, roots[1:])))
     # A person who names a protected path may write it; our own files are not for that.
     own = tuple(f"{root}/.caliban" for root in roots)
-    protected = [
-        path
-        for root in roots
-        for path in protected_entries(root, context)
-        if path in own or path not in listed["allow_write"]
-    ]
+    nested = [nested_entries(root) for root in dict.fromkeys(roots)]
+    _report_cut(nested, report)
+    found = [path for root in roots for path in protected_entries(root, context)]
+    found += [path for entries in nested for path in entries.paths]
+    protected = [path for path in found if path in own or path not in listed["allow_write"]]
     return FilePolicy(
         readable=listed["allow_read"] if settings.get(f"{_FILES}.allow_read") is not None else None,
         hidden=hidden,
         writable=tuple(path for path in (*roots, *listed["allow_write"]) if path not in own),
         protected=(*protected, *listed["deny_write"]),
     )
+
+
+def _report_cut(nested: Iterable[NestedEntries], report: Report) -> None:
+    for entries in nested:
+        if entries.cut:
+            message = (
+                f"the sandbox does not protect each .git and the like below {entries.root}: {entries.cut}"
+            )
+            report(Notice(subtype="sandbox_cut", message=message))
 
 
 def _hidden(paths: _Paths) -> Iterable[str]:
@@ -117,6 +146,24 @@ def _network(settings: Settings) -> NetworkPolicy:
         unix_sockets=network.get("allow_unix_sockets") is True,
         local_binding=network.get("allow_local_binding") is True,
         mach_services=tuple(network.get("allow_mach_lookup") or ()),
+    )
+
+
+def _limits(settings: Settings) -> LimitPolicy:
+    """The limits of a call. A process may hold what the machine has, unless somebody says."""
+
+    def count(key: str, default: int = 0) -> int | None:
+        return settings.get(f"sandbox.limits.{key}", default) or None
+
+    memory = settings.get("sandbox.limits.memory_mb")
+    if memory is None and sys.platform == "linux":
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _MIB
+    file_mb = count("file_size_mb", DEFAULT_FILE_MB)
+    return LimitPolicy(
+        memory_bytes=memory * _MIB if memory else None,
+        cpu_s=count("cpu_seconds"),
+        processes=count("processes", DEFAULT_PROCESSES),
+        file_bytes=None if file_mb is None else file_mb * _MIB,
     )
 
 

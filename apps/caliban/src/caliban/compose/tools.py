@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,6 +104,7 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             explained=inputs.box.explained(inputs.report),
             media=inputs.media,
             topics=None if inputs.notes is None else LazyNotes(inputs.notes, host.masker),
+            powershell=_powershell(host) if sys.platform == "win32" else None,
         )
     )
     if inputs.skills is not None:
@@ -115,6 +118,12 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             inputs.report(words)
         tools = (*tools, *installed.tools)
     return FixedTools(tools)
+
+
+def _powershell(host: Host) -> str | None:
+    from caliban_tools_builtin.shell.powershell import find_powershell
+
+    return find_powershell(sys.platform, host.environ, os.path.isfile)
 
 
 def _never(tool: ToolSpec, args: Mapping[str, Any]) -> bool:

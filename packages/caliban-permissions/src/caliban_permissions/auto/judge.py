@@ -68,7 +68,8 @@ class AutoJudge:
             return AutoRuling(standing="listed", decision=_asked(decision, why, by="auto"))
         if engine._would_allow(tool, args, self._allow):
             reason = "allowed by a list of the auto mode"
-            return AutoRuling(standing="listed", decision=engine.allowed(tool, args, reason, by="auto"))
+            allowed = engine.allowed(tool, args, reason, by="auto", asked=decision)
+            return AutoRuling(standing="listed", decision=allowed)
         if not judged.vouched:
             return _for_person(decision, f"only {tool.name} itself says what it does")
         asked = question(tool.name, args, str(engine._place.cwd))

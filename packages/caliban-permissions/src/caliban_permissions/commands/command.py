@@ -20,8 +20,8 @@ from caliban_permissions.shell import (
     Redirect,
     SimpleCommand,
     loose_commands,
-    parse_line,
     print_line,
+    read_line,
 )
 from caliban_permissions.shell.loose import dequoted
 
@@ -44,7 +44,7 @@ class ShellCommand:
         self.tools = tools
         self.place = place
         self.cwd = cwd
-        self.line: ParsedLine = parse_line(text)
+        self.line: ParsedLine = read_line(text)
         self.directories: Directories = Directories()
 
     @cached_property

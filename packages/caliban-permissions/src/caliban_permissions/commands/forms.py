@@ -37,7 +37,7 @@ from caliban_permissions.shell import (
     SimpleCommand,
     loose_commands,
     names_a_loader,
-    parse_line,
+    read_line,
 )
 from caliban_permissions.side_effects import side_effects
 from caliban_permissions.side_effects.bundles import unbundled
@@ -56,13 +56,17 @@ _MAX_WORDS = 2_000
 _COMMAND_START = lazy_pattern(r"(?<![A-Za-z0-9_./~-])[A-Za-z0-9_./~][A-Za-z0-9_./-]*")
 _ANYWHERE = lazy_pattern(r"[A-Za-z0-9_./~][A-Za-z0-9_./-]*")
 _CLOSING = lazy_pattern(r"[\"'`)\]};|&\n]")
-_SCRIPTED = frozenset({"sed", "gsed", "awk", "gawk", "mawk", "nawk", "original-awk"})
+_SCRIPTED = frozenset(
+    "sed gsed awk gawk mawk nawk original-awk ex vi vim nvim view rvim rview gvim vimdiff emacs".split()
+)
+"""Programs whose arguments are scripts in a language of their own, which runs commands."""
 _GNU = frozenset(
     "rm rmdir unlink mv cp ln install dd chmod chown chgrp touch tee truncate shred mkdir mkfifo mknod "
     "cat head tail ls sort cut tr wc find kill env timeout du df stat readlink realpath base64 split "
     "csplit date".split()
 )
 """Programs that go by the same name behind a `g` where they are not the system's own."""
+_ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _HARMLESS = (READS, WRITES, FETCHES)
 
 
@@ -158,7 +162,8 @@ class _Explorer:
         for item in side_effects(words)[:_MAX_INNER]:
             if item.why in _HARMLESS or item.word == 0:
                 continue
-            self.unknown = self.unknown or program(words[0]) in _SCRIPTED
+            scripted = program(words[0]) in _SCRIPTED or "ext::" in words[item.word]
+            self.unknown = self.unknown or scripted
             for index in _around(words, item.word):
                 rest = " ".join(words[index + 1 :])
                 starts = _command_starts(words, index)
@@ -188,7 +193,7 @@ class _Explorer:
         if depth > _MAX_DEPTH or self.scripts > _MAX_SCRIPTS or self.spent > _MAX_CHARS:
             self.unknown = True
         else:
-            self._line(parse_line(text), depth)
+            self._line(read_line(text), depth)
 
     def add_doubts(self, opacities: Iterable[Opacity], depth: int) -> None:
         for opacity in opacities:
@@ -227,6 +232,8 @@ def _fed_from_outside(simple: SimpleCommand) -> bool:
         return True
     given = any(redirect.op == "<<<" or redirect.body is not None for redirect in simple.redirects)
     wraps = program(argv[0]) in WRAPPERS
+    if wraps and any(_ASSIGNMENT.match(word) and names_a_loader(word) for word in argv[1:]):
+        return True
     tails = (argv, *inner_commands(argv, _MAX_INNER)) if wraps else (argv,)
     return any((reads_commands(tail) and not given) or may_run_input(tail, given=given) for tail in tails)
 

@@ -9,16 +9,18 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from caliban_common.lazy import cached_property
+from caliban_common.lazy import cached_property, lazy_pattern
 from caliban_permissions.commands.command import ShellCommand
 from caliban_permissions.commands.simple import SimpleSubject
 from caliban_permissions.names import READER
 from caliban_permissions.paths import PathNames
 from caliban_permissions.readonly import LOOSE, Reads, Workspace, reads_of, why_not
 from caliban_permissions.rules.chain import RuleChain
-from caliban_permissions.shell import HOLE, SimpleCommand
+from caliban_permissions.shell import HOLE, SimpleCommand, Word
 from caliban_permissions.subjects import PathSubject
 
+_WILDCARD = lazy_pattern(r"(?<!\\)[*?\[]")
+_ESCAPED = lazy_pattern(r"\\(.)")
 ONLY_READS = "it only reads inside the workspace"
 
 _CHANGING = frozenset(
@@ -54,8 +56,18 @@ class ReadOnlyCommands:
         if any(item.op == "<>" for item in inputs):
             return ""
         files = tuple(item.target.text for item in (*inputs, *self.command.line.redirects) if item.op == "<")
-        reads = replace(reads, files=(*reads.files, *files))
+        looked_through = self._looked_through(simple.parsed)
+        if looked_through is None:
+            return "what a wildcard looks through is not known"
+        reads = replace(reads, files=(*reads.files, *files), places=(*reads.places, *looked_through))
         return why_not(reads, self._workspace(simple))
+
+    def _looked_through(self, simple: SimpleCommand) -> tuple[str, ...] | None:
+        """The directories whose names wildcards give away; `None` where one of them is not known."""
+        of_loops = (piece for piece in self.command.line.pieces if isinstance(piece, Word))
+        globs = [(word.glob, word.at_home) for word in (*simple.words, *of_loops) if word.glob is not None]
+        folders = [_folder(glob, at_home=at_home) for glob, at_home in globs]
+        return None if any(HOLE in folder for folder in folders) else tuple(dict.fromkeys(folders))
 
     @cached_property
     def _settled(self) -> bool:
@@ -99,6 +111,14 @@ class ReadOnlyCommands:
         """What people's rules for Read say to a file; `None` where they say nothing."""
         ruling = self.chain.decide(PathSubject((READER,), names), self.now)
         return ruling.action == "allow" if ruling.explicit else None
+
+
+def _folder(glob: str, *, at_home: bool) -> str:
+    """The directory that a pattern of file names begins in: what stands before its first wildcard."""
+    plain = _WILDCARD.split(glob, maxsplit=1)[0]
+    folder, slash, _ = plain.rpartition("/")
+    folder = _ESCAPED.sub(r"\1", folder) or (slash or ".")
+    return folder if at_home or not folder.startswith("~") else f"./{folder}"
 
 
 def _argv(subject: SimpleSubject) -> Iterator[str]:

@@ -63,19 +63,36 @@ class Ruling(NamedTuple):
 class RuleChain:
     """All rules of an engine in the order of evaluation, with their floors.
 
-    The last of them are made for the `tools` that somebody vouches for.
+    The last of them are made for the `tools` that somebody vouches for. What `before` has compiled is taken
+    from there, where a chain differs from it by a few rules; the place and the tools are those of it.
     """
 
-    def __init__(self, rules: RuleSet, place: PathContext, tools: Iterable[JudgedTool] = ()) -> None:
+    def __init__(
+        self,
+        rules: RuleSet,
+        place: PathContext,
+        tools: Iterable[JudgedTool] = (),
+        before: RuleChain | None = None,
+    ) -> None:
+        kept = {} if before is None else {(id(rule.rule), rule.scope): rule for rule in before.all}
         ordered: list[CompiledRule] = []
         for scope, layer in rules.layers():
             for rule in layer:
                 if scope != "project" or rule.action != "allow" or rules.project_trusted:
-                    ordered.append(CompiledRule(rule, scope, len(ordered), place))
+                    known = kept.get((id(rule), scope))
+                    ordered.append(
+                        CompiledRule(rule, scope, len(ordered), place)
+                        if known is None
+                        else known.at(len(ordered))
+                    )
         self.written: tuple[CompiledRule, ...] = tuple(ordered)
+        last = (
+            (CompiledRule(rule, "default", 0, place) for rule in default_rules(tools))
+            if before is None
+            else before.defaults
+        )
         self.defaults: tuple[CompiledRule, ...] = tuple(
-            CompiledRule(rule, "default", len(ordered) + number, place)
-            for number, rule in enumerate(default_rules(tools))
+            rule.at(len(ordered) + number) for number, rule in enumerate(last)
         )
         self.all: tuple[CompiledRule, ...] = (*self.written, *self.defaults)
         self.managed: tuple[CompiledRule, ...] = tuple(rule for rule in ordered if rule.scope == "managed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from copy import copy
 from datetime import datetime
 
 from caliban_common.lazy import cached_property, lazy_pattern
@@ -47,6 +48,12 @@ class CompiledRule:
         self.pattern: Pattern = parse_pattern(rule.pattern)
         self.action = rule.action
         self.bare: bool = isinstance(self.pattern.argument, Bare) and self.pattern.problem is None
+
+    def at(self, order: int) -> CompiledRule:
+        """The same rule in another place of a chain, with what of it was compiled."""
+        other = copy(self)
+        other.order = order
+        return other
 
     def in_force(self, now: datetime) -> bool:
         """Whether the rule counts at `now`."""

@@ -8,6 +8,7 @@ brace alternatives are refused rather than read as plain text: whoever writes th
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from caliban_common.lazy import lazy_pattern
@@ -73,6 +74,7 @@ class TextGlob(NamedTuple):
         return position >= 0
 
 
+@lru_cache(maxsize=1024)
 def compile_text(pattern: str) -> TextGlob:
     """Compile a glob over plain text; raises `GlobSyntaxError` for classes and braces."""
     if _RARE.isdisjoint(pattern):  # the names of tools, and most globs: a tenth of the time

@@ -2,7 +2,7 @@
 
 from caliban_permissions.shell.line import HOLE, Opacity, ParsedLine, Redirect, SimpleCommand, Word
 from caliban_permissions.shell.loose import loose_commands
-from caliban_permissions.shell.parse import parse_line
+from caliban_permissions.shell.parse import parse_line, read_line
 from caliban_permissions.shell.print import print_line
 from caliban_permissions.shell.variables import names_a_loader
 
@@ -17,4 +17,5 @@ __all__ = [
     "names_a_loader",
     "parse_line",
     "print_line",
+    "read_line",
 ]

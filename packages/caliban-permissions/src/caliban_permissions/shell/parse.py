@@ -7,6 +7,7 @@ simple commands of a doubtful line are a best guess, good enough for deny rules 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from caliban_common.lazy import lazy_pattern
 from caliban_permissions.characters import MAX_CHECKED_CHARS, hidden_character
@@ -51,6 +52,12 @@ def parse_line(text: str, depth: int = 0, known: Bindings | None = None) -> Pars
         doubts.append(Opacity(f"length above {MAX_CHECKED_CHARS} characters", runs=True))
         return ParsedLine(text, (), (), tuple(doubts))
     return _Parser(Lexer(text).run(), doubts, depth, known or {}).parse()
+
+
+@lru_cache(maxsize=128)
+def read_line(text: str) -> ParsedLine:
+    """`parse_line` of a whole command: gate, sandbox and log of one call ask for the same one by turns."""
+    return parse_line(text)
 
 
 class _Parser:

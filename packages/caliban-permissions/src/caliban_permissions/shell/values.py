@@ -77,6 +77,8 @@ def _substituted(
     redirects: list[Redirect] = []
     for group, given in ((words, simple.words), (assigns, simple.assigns)):
         for word in given:
+            if len(commands) > _MAX_COMMANDS:
+                return simple  # the whole line is more than is looked at
             settled, inner = _read(word, known, read)
             commands += inner
             group.append(settled)
@@ -100,6 +102,8 @@ def _read(word: Word, known: Bindings, read: Reader) -> tuple[Word, tuple[Simple
             if line is None or line.opaque:
                 return word._replace(segments=None), ()
             inner += line.simple_commands
+            if len(inner) > _MAX_COMMANDS:
+                return word._replace(segments=None), tuple(inner)
             clear.add(segment.text)
             segment = segment._replace(line=line)
         elif segment.kind == "variable" and len(word.segments) == 1:

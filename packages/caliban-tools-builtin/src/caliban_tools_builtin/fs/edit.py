@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from caliban_common.arguments import Arguments
+from caliban_common.permission import JudgedPaths
 from caliban_common.text import clean, plural
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin.answer import off_loop
@@ -38,11 +39,11 @@ class Edit:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Change the file; see `Tool`."""
-        return await off_loop(lambda: self._edit(args))
+        return await off_loop(lambda: self._edit(args, context.paths))
 
-    def _edit(self, args: Mapping[str, Any]) -> ToolOutput:
+    def _edit(self, args: Mapping[str, Any], judged: JudgedPaths | None) -> ToolOutput:
         given = Arguments(args, known=("path", "old_string", "new_string", "replace_all"))
-        place = self._fence.admit(given.string("path"))
+        place = self._fence.admit(given.string("path"), judged)
         old, new = unicode_text(given, "old_string"), unicode_text(given, "new_string")
         replace_all = given.boolean("replace_all", False)
         file = load(place, max_bytes=MAX_BYTES)

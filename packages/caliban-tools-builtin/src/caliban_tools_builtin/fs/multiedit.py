@@ -8,6 +8,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from caliban_common.arguments import ArgumentError, Arguments
+from caliban_common.permission import JudgedPaths
 from caliban_common.text import plural
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin.answer import off_loop
@@ -44,11 +45,11 @@ class MultiEdit:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Change the file; see `Tool`."""
-        return await off_loop(lambda: self._edit(args))
+        return await off_loop(lambda: self._edit(args, context.paths))
 
-    def _edit(self, args: Mapping[str, Any]) -> ToolOutput:
+    def _edit(self, args: Mapping[str, Any], judged: JudgedPaths | None) -> ToolOutput:
         given = Arguments(args, known=("path", "edits"))
-        place = self._fence.admit(given.string("path"))
+        place = self._fence.admit(given.string("path"), judged)
         edits = _edits(given.objects("edits"))
         file = load(place, max_bytes=MAX_BYTES)
         if file is not None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from caliban_common.arguments import ArgumentError, Arguments
+from caliban_common.permission import JudgedPaths
 from caliban_common.text import plural
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin.answer import off_loop
@@ -37,11 +38,11 @@ class NotebookEdit:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Change the notebook; see `Tool`."""
-        return await off_loop(lambda: self._edit(args))
+        return await off_loop(lambda: self._edit(args, context.paths))
 
-    def _edit(self, args: Mapping[str, Any]) -> ToolOutput:
+    def _edit(self, args: Mapping[str, Any], judged: JudgedPaths | None) -> ToolOutput:
         given = Arguments(args, known=("path", "action", "index", "cell_type", "source"))
-        place = self._fence.admit(given.string("path"))
+        place = self._fence.admit(given.string("path"), judged)
         file = load(place, max_bytes=MAX_BYTES)
         if file is None:
             raise FileMissing(f"{place.shown} does not exist", hint="create it with Write")

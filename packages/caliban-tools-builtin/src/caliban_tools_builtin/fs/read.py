@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from caliban_common.arguments import Arguments
+from caliban_common.permission import JudgedPaths
 from caliban_common.text import clean
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_images import MediaLimits, PdfWindow
@@ -46,11 +47,11 @@ class Read:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """The file's lines `offset`..`offset + limit - 1`; see `Tool`."""
-        return await off_loop(lambda: self._read(args))
+        return await off_loop(lambda: self._read(args, context.paths))
 
-    def _read(self, args: Mapping[str, Any]) -> ToolOutput:
+    def _read(self, args: Mapping[str, Any], judged: JudgedPaths | None) -> ToolOutput:
         given = Arguments(args, known=("path", "offset", "limit"))
-        place = self._fence.admit(given.string("path"))
+        place = self._fence.admit(given.string("path"), judged)
         offset = given.integer("offset", 1, low=1, high=10**9)
         limit = given.integer("limit", DEFAULT_LIMIT, low=1, high=10**9)
         size = _size(place)

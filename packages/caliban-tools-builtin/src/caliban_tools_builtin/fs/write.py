@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from caliban_common.arguments import ArgumentError, Arguments
+from caliban_common.permission import JudgedPaths
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin.answer import off_loop
 from caliban_tools_builtin.errors import FileRefused, PathRefused
@@ -32,11 +33,11 @@ class Write:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Write the file; see `Tool`."""
-        return await off_loop(lambda: self._write(args))
+        return await off_loop(lambda: self._write(args, context.paths))
 
-    def _write(self, args: Mapping[str, Any]) -> ToolOutput:
+    def _write(self, args: Mapping[str, Any], judged: JudgedPaths | None) -> ToolOutput:
         given = Arguments(args, known=("path", "content"))
-        place = self._fence.admit(given.string("path"))
+        place = self._fence.admit(given.string("path"), judged)
         content = unicode_text(given, "content")
         old = load(place, max_bytes=MAX_BYTES)
         if old is not None:

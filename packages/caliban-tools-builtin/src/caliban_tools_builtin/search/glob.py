@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from caliban_common.arguments import Arguments
 from caliban_common.paths import expand_user
+from caliban_common.permission import JudgedPaths
 from caliban_common.text import clean, plural
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_process import Completed
@@ -45,31 +46,31 @@ class Glob:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """List the files; see `Tool`."""
-        return await answered(lambda: unblocked(lambda: self._glob(args)))
+        return await answered(lambda: unblocked(lambda: self._glob(args, context.paths)))
 
-    async def _glob(self, args: Mapping[str, Any]) -> ToolOutput:
+    async def _glob(self, args: Mapping[str, Any], judged: JudgedPaths | None) -> ToolOutput:
         given = Arguments(args, known=("pattern", "path"))
         pattern, path = given.string("pattern"), given.string("path", ".")
         pattern = pattern.replace(os.sep, "/") if os.sep == "\\" else pattern
-        start = self._fence.admit(path)
+        start = self._fence.admit(path, judged)
         if not start.path.is_dir():
             raise FileRefused(f"{start.shown} is not a directory")
         order = plan(pattern)
-        listing = await self._files(path, order)
+        listing = await self._files(start, order)
         for literal in literals(pattern):
             if listing.is_empty:
-                listing = await self._files(path, plan(literal))
+                listing = await self._files(start, plan(literal))
         note = ""
         if listing.is_empty and not order.hidden:
-            listing = await self._files(path, replace(order, hidden=True))
+            listing = await self._files(start, replace(order, hidden=True))
             note = "" if listing.is_empty else "[only hidden files match]"
-        if listing.is_empty and await self._is_hidden_by_rules(path, order):
+        if listing.is_empty and await self._is_hidden_by_rules(start, order):
             note = f"[ignore files hide every file that matches: {NAME_IT}]"
         return await anyio.to_thread.run_sync(self._report, pattern, listing, note)
 
-    async def _files(self, path: str, order: GlobPlan) -> Listing:
-        """The files that match below `path`."""
-        base = self._fence.admit(str(expand_user(path) / expand_user(order.base)))
+    async def _files(self, start: AdmittedPath, order: GlobPlan) -> Listing:
+        """The files that match below `start`."""
+        base = self._fence.admit(str(start.path / expand_user(order.base)))
         listing = Listing(base, order, self._readable)
         if not base.path.is_dir():
             return listing
@@ -84,9 +85,9 @@ class Glob:
                 listing.add(await anyio.to_thread.run_sync(not_ignored, cwd, query, found, listing.paths))
         return listing
 
-    async def _is_hidden_by_rules(self, path: str, order: GlobPlan) -> bool:
+    async def _is_hidden_by_rules(self, start: AdmittedPath, order: GlobPlan) -> bool:
         """Whether files would match that ignore files hide."""
-        base = self._fence.admit(str(expand_user(path) / expand_user(order.base)))
+        base = self._fence.admit(str(start.path / expand_user(order.base)))
         listing = Listing(base, order, self._readable)
         if base.path.is_dir():
             query = Query(name=order.name, depth=order.depth, hidden=True, ignored=True)

@@ -12,6 +12,7 @@ import anyio.to_thread
 from msgspec.structs import replace
 
 from caliban_common.arguments import Arguments
+from caliban_common.permission import JudgedPaths
 from caliban_common.text import clean, plural
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_tools_builtin import handles
@@ -44,12 +45,12 @@ class Grep:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Search; see `Tool`."""
-        return await answered(lambda: unblocked(lambda: self._grep(args)))
+        return await answered(lambda: unblocked(lambda: self._grep(args, context.paths)))
 
-    async def _grep(self, args: Mapping[str, Any]) -> ToolOutput:
+    async def _grep(self, args: Mapping[str, Any], judged: JudgedPaths | None) -> ToolOutput:
         given = Arguments(args, known=("pattern", "path", "include", "max_matches"))
         pattern = _checked_pattern(given.string("pattern"))
-        place = self._fence.admit(given.string("path", "."))
+        place = self._fence.admit(given.string("path", "."), judged)
         include = given.optional_string("include")
         wanted = given.integer("max_matches", DEFAULT_MATCHES, low=1, high=MAX_MATCHES)
         matches = await self._matches(place, pattern, include, wanted)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from caliban_common.arguments import ArgumentError, Arguments
+from caliban_common.permission import JudgedPaths
 from caliban_common.text import clean, one_line
 from caliban_common.tool import ToolContext, ToolOutput
 from caliban_process import CapturedOutput, Command, Completed, NotStarted, OutputLimit, ProcessError, Runner
@@ -73,7 +74,7 @@ class Bash:
         given = Arguments(args, known=("command", "timeout_seconds", "cwd", "background"))
         command = checked_command(given.string("command"))
         timeout_s = given.integer("timeout_seconds", DEFAULT_TIMEOUT_S, low=1, high=MAX_TIMEOUT_S)
-        place, note = self._place(given.optional_string("cwd"))
+        place, note = self._place(given.optional_string("cwd"), context.paths)
         background = given.boolean("background", False)
         try:
             with handles.directory(place) as handle:
@@ -97,7 +98,7 @@ class Bash:
             raise _not_run(error) from error
         if prepared.sandboxed and completed.exit_code != 0:
             note = "\n".join(filter(None, (note, self._explained(completed))))
-        return _report(command, timeout_s, completed, note)
+        return report(command, timeout_s, completed, note)
 
     def _explained(self, completed: Completed) -> str:
         words = self._port.explained(f"{completed.stderr.text()}\n{completed.stdout.text()}")
@@ -114,9 +115,9 @@ class Bash:
             clean("\n".join((*parts, *filter(None, (note,))))), details={"shell_id": started.id}
         )
 
-    def _place(self, cwd: str | None) -> tuple[AdmittedPath, str]:
+    def _place(self, cwd: str | None, judged: JudgedPaths | None) -> tuple[AdmittedPath, str]:
         """Where to run, and what to say of it: a workspace that is gone must not end all commands."""
-        place = self._fence.admit("." if cwd is None else cwd)
+        place = self._fence.admit("." if cwd is None else cwd, judged)
         if cwd is not None or place.path.is_dir():
             return place, ""
         there = next(path for path in place.path.parents if path.is_dir())
@@ -156,12 +157,15 @@ def _not_run(error: ProcessError) -> ShellFailed:
     return ShellFailed(error.message, hint=error.hint)
 
 
-def _report(command: str, timeout_s: int, completed: Completed, note: str) -> ToolOutput:
+def report(
+    command: str, timeout_s: int, completed: Completed, note: str, *, tool: str = "Bash"
+) -> ToolOutput:
+    """What the model reads of a command that has ended."""
     code = completed.exit_code
     if code is not None and code < 0:
         code = 128 - code  # a signal, as shells count it
     ended = f"→ Exit code: {code}" if code is not None else f"→ command timed out after {timeout_s}s"
-    parts = [f"→ Bash command: {_excerpt(command)}", ended]
+    parts = [f"→ {tool} command: {_excerpt(command)}", ended]
     parts += ("→ Stdout:", _shown(completed.stdout), "→ Stderr:", _shown(completed.stderr))
     if completed.stopped and code is not None:
         left = "1 process" if completed.stopped == 1 else f"{completed.stopped} processes"

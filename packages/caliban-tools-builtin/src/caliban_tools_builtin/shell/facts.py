@@ -51,4 +51,15 @@ FACTS: Final[Mapping[str, ToolFacts]] = {
         aliases=_SHELL_ID,
         needs="tasks",
     ),
+    "PowerShell": ToolFacts(  # no role for the command: what it means is nothing that we read
+        kind="execute",
+        properties={
+            "command": plain("string"),
+            "timeout_seconds": whole("limit (default 60)", low=1, high=600),
+            "cwd": plain("string"),
+        },
+        required=("command",),
+        aliases={"cmd": "command", "script": "command", "timeout": "timeout_seconds", "workdir": "cwd"},
+        needs="powershell",
+    ),
 }

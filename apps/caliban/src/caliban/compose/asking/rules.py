@@ -123,7 +123,7 @@ class AutoRules:
             case "allow":
                 self._auto.breaker.allowed()
                 reason = f"the classifier allowed it: {verdict.reason}"
-                return engine.allowed(tool, args, reason, by="classifier")
+                return engine.allowed(tool, args, reason, by="classifier", asked=plain)
             case "soft_deny":
                 self._refused()
                 return self._asked(plain, f"the classifier leaves it to you: {verdict.reason}")
