@@ -212,15 +212,18 @@ async def open_app(
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
     model = _wired(plain, opening.host, tasks, wiring)
     tools = _tool_inputs(opening, model, tasks)
-    hooks = make_hooks(opening.hooks, tools, plain)
+    hooks = make_hooks(opening.hooks, tools, plain, opening.extensions.kinds)
     async with _running(model, hooks, opening), opening.box.opened(reporter, tasks):
         say_what_is_left_out(options, settings, model, reporter)
+        tools.board.tools = wiring.tools(
+            with_checkpoints(_usable(_offered(tools, opening), model, reporter), tools)
+        )
         yield App(
             options=options,
             workspace=opening.workspace,
             settings=settings,
             model=model,
-            tools=wiring.tools(with_checkpoints(_usable(_offered(tools, opening), model, reporter), tools)),
+            tools=tools.board.tools,
             agents=_agents(opening, plain, wiring),
             board=tools.board,
             hooks=hooks,

@@ -6,15 +6,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from caliban.compose.permissions import Permissions
+from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.session import Session
 
 
 class Board:
-    """Plan mode is judged by `permissions`, and remembered, as the list of tasks is, by `session`."""
+    """Plan mode is judged by `permissions`, and remembered, as the list of tasks is, by `session`.
+
+    `tools` are those of the run, once they are made.
+    """
 
     def __init__(self, permissions: Permissions) -> None:
         self._permissions = permissions
         self.session: Session | None = None
+        self.tools: ToolSource = FixedTools()
         self._sources: list[Callable[[], tuple[str, ...]]] = []
 
     def announce(self, source: Callable[[], tuple[str, ...]]) -> None:
