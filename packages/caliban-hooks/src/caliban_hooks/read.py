@@ -119,7 +119,9 @@ def _of_handler(event: str, matcher: str, condition: str, given: dict[str, Any],
         place=place,
         matcher=matcher,
         condition=own or condition,
-        timeout_s=_timeout(given.get("timeout"), place, AGENT_TIMEOUT_S if kind == "agent" else DEFAULT_TIMEOUT_S),
+        timeout_s=_timeout(
+            given.get("timeout"), place, AGENT_TIMEOUT_S if kind == "agent" else DEFAULT_TIMEOUT_S
+        ),
         background=background,
         once=_flag(given, "once", place),
         on_failure=_policy(given, place),

@@ -21,7 +21,7 @@ from caliban.compose.choice import is_strict
 from caliban.compose.context import ContextInputs, ContextPiece, context_pieces
 from caliban.compose.costs import RunCosts
 from caliban.compose.extensions import Extensions
-from caliban.compose.hooks import make_hooks
+from caliban.compose.hooks import make_hooks, tracked
 from caliban.compose.host import Host, this_host
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error
 from caliban.compose.memory import NoteRules, RunMemory, WatchedTools
@@ -36,7 +36,7 @@ from caliban.compose.system import build_system, is_default
 from caliban.compose.toolnames import check_tool_names, unknown_of_agents
 from caliban.compose.tools import ToolInputs, build_tools
 from caliban.compose.wiring import USUAL, Wiring
-from caliban_common.hook import Hooks, SessionStart
+from caliban_common.hook import Hooks, InstructionsLoaded, SessionStart
 from caliban_common.mask import Masker
 from caliban_common.message import Message, TextBlock
 from caliban_common.tool import FilteredTools, FixedTools, HeldTools, ToolSource
@@ -96,7 +96,7 @@ class App(Struct, frozen=True, kw_only=True):
         saved = self.sessions.open(provider=self.model.name, model=self.model.model)
         shape = schema.native if schema is not None else None
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
-        limits = replace(limits, masker=self.masker, strict_media=self.strict_media)
+        limits = replace(limits, masker=self.masker, strict_media=self.strict_media, cwd=str(self.workspace))
         judged = NoteRules(self.wiring.rules(self._rules(asks=approver is not None)), self.memory)
         judges = build_judges(judged, self.hooks, approver, self.permissions.log)
         self.memory.begin(saved.messages, (tool.spec for tool in self.tools.tools()))
@@ -114,6 +114,8 @@ class App(Struct, frozen=True, kw_only=True):
                 new_id=new_id,
                 news=self.wiring.news(self.board.news),
                 pending=saved.pending,
+                instructions=self._instructions(saved.id),
+                called=self._called(),
             ),
         )
         self._install_system(session, schema)
@@ -183,6 +185,16 @@ class App(Struct, frozen=True, kw_only=True):
             source="fork" if is_fork else "resume" if saved.resumed else "startup",
         )
 
+    def _instructions(self, session_id: str) -> tuple[InstructionsLoaded, ...]:
+        """What hooks are told of the files that the model is told."""
+        self.memory.hooks = self.hooks
+        return () if self.hooks is None else self.memory.loaded(session_id)
+
+    def _called(self) -> tuple[str, str]:
+        """The command that was typed, and what was said to it."""
+        called = self.extensions.command
+        return ("", "") if called is None else (called.file.name, called.arguments)
+
     def _install_system(self, session: Session, schema: AnswerSchema | None) -> None:
         """Put the system prompt in front; a resumed session keeps one that a flag once said."""
         options = self.options.system
@@ -215,8 +227,9 @@ async def open_app(
     hooks = make_hooks(opening.hooks, tools, plain, opening.extensions.kinds)
     async with _running(model, hooks, opening), opening.box.opened(reporter, tasks):
         say_what_is_left_out(options, settings, model, reporter)
+        usable = _usable(_offered(tools, opening), model, reporter)
         tools.board.tools = wiring.tools(
-            with_checkpoints(_usable(_offered(tools, opening), model, reporter), tools)
+            with_checkpoints(tracked(usable, opening.hooks, tools, hooks), tools)
         )
         yield App(
             options=options,

@@ -227,9 +227,7 @@ class SubAgentRun:
         there = [tool.spec.name for tool in self._tools.tools()]
         if self._active is not None:
             there.append(search_spec().name)
-        missing = [
-            name for name in self._task.tools or () if not any(matches(one, (name,)) for one in there)
-        ]
+        missing = [name for name in self._task.tools or () if not any(matches(one, (name,)) for one in there)]
         return f"[it had no tool {', '.join(missing)}]" if missing else ""
 
 

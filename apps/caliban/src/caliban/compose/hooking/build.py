@@ -20,6 +20,7 @@ from caliban_agent_core.subagent.spec import agent_spec
 from caliban_common.masked import masked_data
 from caliban_drive.notice import Notice
 from caliban_hooks import (
+    EVENTS,
     Addresses,
     BadHook,
     ConfiguredHooks,
@@ -62,7 +63,7 @@ class HookInputs(Struct, frozen=True, kw_only=True):
 def build_hooks(inputs: HookInputs) -> ConfiguredHooks | None:
     """The hooks of a run, or none. Raises `ConfigError` for one that could not run when it is to."""
     for spec in inputs.chosen.unfired:
-        words = f"{spec.place} never runs: {spec.event} is not fired by this version"
+        words = f"{spec.place} never runs, for this version has no {spec.event}: {EVENTS[spec.event].unfired}"
         inputs.run.report(Notice(subtype="hook_event", message=words))
     specs = inputs.chosen.specs
     if not specs:

@@ -50,8 +50,8 @@ class InvestigatorParts(Struct, frozen=True, kw_only=True):
 class Investigator:
     """An `Investigate`. Its agents only read, whatever their kind may use otherwise.
 
-    What they spend counts as what the run spends, a person's word that rules want is a refusal, and no hook is
-    told of what they do: a hook that had itself judged by a hook need not end.
+    What they spend counts as what the run spends, a person's word that rules want is a refusal, and no hook
+    is told of what they do: a hook that had itself judged by a hook need not end.
     """
 
     def __init__(self, parts: InvestigatorParts) -> None:
