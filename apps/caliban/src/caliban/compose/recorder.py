@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +26,7 @@ from caliban_checkpoint import (
     Shadow,
     workspace_dir,
 )
+from caliban_common.lazy import lazy_pattern
 from caliban_common.mask import Masker
 from caliban_common.message import Message
 from caliban_common.paths import expand_user, home
@@ -33,10 +34,15 @@ from caliban_common.text import one_line
 from caliban_common.tool import ToolContext, ToolSpec
 from caliban_drive.notice import Notice
 from caliban_permissions import Engine, RuleSet
+from caliban_permissions.secrets import is_secret
 from caliban_tools_builtin import builtin_specs
 
 TITLE_CHARS = 80
 HOOK_MARK = "<hook event="
+_MAY_BE_STORED = lazy_pattern(r"/\.|^/(?:etc|var|run)/|/(?:Library|snap)/")
+"""What every place of credentials has in its name."""
+
+_XDG = (("XDG_CONFIG_HOME", ".config"), ("XDG_DATA_HOME", ".local/share"))
 
 
 class RunCheckpoints:
@@ -111,7 +117,7 @@ class RunCheckpoints:
                     listing=GitListing(
                         workspace, place / "shadow", inputs.host.runner, environ.get("PATH", "")
                     ),
-                    shadow=Shadow(place / "shadow", roots),
+                    shadow=Shadow(place / "shadow", roots, withheld=withheld_files(environ)),
                     unwatched=unwatched,
                 )
             )
@@ -132,6 +138,29 @@ def checkpoint_root(environ: Mapping[str, str]) -> Path:
     """Where checkpoints of all workspaces are."""
     named = environ.get("CALIBAN_CHECKPOINT_ROOT")
     return expand_user(named).absolute() if named else home() / ".caliban" / "projects"
+
+
+def withheld_files(environ: Mapping[str, str]) -> Callable[[str], bool]:
+    """Says of which files no copies are kept before a command runs: those that usually hold credentials.
+
+    They are what no command may show unasked, and where no command in a sandbox may look.
+    """
+    stores: list[str] = []
+
+    def is_withheld(path: str) -> bool:
+        if is_secret(path):
+            return True
+        if not _MAY_BE_STORED.search(path):
+            return False  # most paths: the sandbox is not loaded for them
+        if not stores:
+            from caliban_sandbox.stores import credential_stores
+
+            own = os.path.realpath(home())
+            config, data = (environ.get(name) or f"{own}/{usual}" for name, usual in _XDG)
+            stores.extend(credential_stores(own, config, data))
+        return any(path == store or path.startswith(f"{store}/") for store in stores)
+
+    return is_withheld
 
 
 def limits_of(environ: Mapping[str, str]) -> CheckpointLimits:
