@@ -49,11 +49,13 @@ def _as_it_is(value: Any) -> Any:
 class Surroundings(Struct, frozen=True, kw_only=True):
     """What every event is told with: the workspace, and the permission mode of that moment.
 
-    `dialect` says how tools are called; `masked` takes the secrets out of JSON data.
+    `transcript` says where one is kept, if it is. `dialect` says how tools are called; `masked` takes the
+    secrets out of JSON data.
     """
 
     workspace: Path
     mode: Callable[[], str] = _default_mode
+    transcript: Callable[[], str] = str
     dialect: Dialect = field(default_factory=SameNames)
     masked: Callable[[Any], Any] = _as_it_is
 
@@ -72,7 +74,7 @@ def payload_of(event: HookEvent, around: Surroundings) -> Payload:
     agent = getattr(event, "agent", "")
     data: dict[str, Any] = {
         "session_id": event.session_id,
-        "transcript_path": "",
+        "transcript_path": around.transcript(),
         "cwd": str(around.workspace),
         "permission_mode": around.mode(),
         "hook_event_name": event.type,

@@ -43,6 +43,7 @@ from caliban_common.tool import FilteredTools, FixedTools, HeldTools, ToolSource
 from caliban_drive.conversation import SessionParts
 from caliban_drive.notice import Notice, Report, Reporter, as_notice
 from caliban_drive.session import Session
+from caliban_drive.store import Store
 from caliban_provider.provider import make_ready
 from caliban_settings import Settings
 from caliban_tools_builtin.specs import NOTE_TOOLS
@@ -60,7 +61,8 @@ class App(Struct, frozen=True, kw_only=True):
     """What a face works with. `reporter` is the road of every notice, also of what a session reports.
 
     `hooks` are asked in every session, by its sub-agents too. `tools` are those of the run itself: a session
-    adds the one that starts `agents`, and the one that finds deferred tools.
+    adds the one that starts `agents`, and the one that finds deferred tools. `mirror_config` is the directory
+    that transcripts are mirrored below, empty for the usual one; `None`: they are not.
     """
 
     options: Options
@@ -78,6 +80,7 @@ class App(Struct, frozen=True, kw_only=True):
     reporter: Reporter
     masker: Masker
     strict_media: bool = True
+    mirror_config: str | None = None
     wiring: Wiring = USUAL
     auto: AutoMode | None = None
     extensions: Extensions
@@ -105,7 +108,7 @@ class App(Struct, frozen=True, kw_only=True):
             build_agent(self.model, self._offered(judges), judges, limits, new_id=new_id),
             id=saved.id,
             messages=saved.messages,
-            store=None if saved.store is None else MaskedStore(saved.store, self.masker),
+            store=self._store(saved),
             prefix=saved.prefix,
             parts=SessionParts(
                 start=self._start(saved),
@@ -190,6 +193,17 @@ class App(Struct, frozen=True, kw_only=True):
         self.memory.hooks = self.hooks
         return () if self.hooks is None else self.memory.loaded(session_id)
 
+    def _store(self, saved: SavedSession) -> Store | None:
+        """Where the session is kept, given no secret; with its mirror, where that is asked for."""
+        if saved.store is None:
+            return None
+        kept = saved.store
+        if self.mirror_config is not None:
+            from caliban.compose.mirror import mirrored
+
+            kept = mirrored(kept, self.options.session, self.mirror_config, self.board, self.reporter)
+        return MaskedStore(kept, self.masker)
+
     def _called(self) -> tuple[str, str]:
         """The command that was typed, and what was said to it."""
         called = self.extensions.command
@@ -219,6 +233,9 @@ async def open_app(
     `tasks` holds what goes on beside the run. Raises the errors of all that was asked for, before it is sent.
     """
     opening = open_run(options, report, host or this_host(), wiring)
+    cleanup_days(
+        opening.settings, opening.host.environ
+    )  # what is no number is refused before anything is sent
     options, reporter, settings = opening.options, opening.reporter, opening.settings
     asked, costs = opening.model_inputs(), opening.costs
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
@@ -247,21 +264,25 @@ async def open_app(
             reporter=reporter,
             masker=opening.host.masker,
             strict_media=is_strict(opening.host.environ),
+            mirror_config=opening.host.environ.get("CLAUDE_CONFIG_DIR", "")
+            if options.session.mirror
+            else None,
             wiring=wiring,
             auto=_auto(opening, plain) if opening.classifies else None,
             extensions=opening.extensions,
         )
-    _expire_sessions(options, settings, wiring, reporter)
+    _expire_sessions(opening, wiring)
 
 
-def _expire_sessions(options: Options, settings: Settings, wiring: Wiring, report: Report) -> None:
+def _expire_sessions(opening: Opening, wiring: Wiring) -> None:
     """Let go of old sessions, where somebody asked for that and this run is no replay."""
-    days = cleanup_days(settings)
-    if days is None or options.session.no_save or not wiring.logs:
+    environ, options = opening.host.environ, opening.options.session
+    days = cleanup_days(opening.settings, environ)
+    if days is None or options.no_save or not wiring.logs:
         return
     from caliban.compose.retention import expire_sessions
 
-    expire_sessions(options.session, days, report)
+    expire_sessions(options, days, environ, opening.reporter)
 
 
 def _auto(opening: Opening, model: ResolvedModel) -> AutoMode:

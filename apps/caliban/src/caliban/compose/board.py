@@ -13,13 +13,14 @@ from caliban_drive.session import Session
 class Board:
     """Plan mode is judged by `permissions`, and remembered, as the list of tasks is, by `session`.
 
-    `tools` are those of the run, once they are made.
+    `tools` are those of the run, once they are made, and `transcript` the file of its mirror, if it has one.
     """
 
     def __init__(self, permissions: Permissions) -> None:
         self._permissions = permissions
         self.session: Session | None = None
         self.tools: ToolSource = FixedTools()
+        self.transcript = ""
         self._sources: list[Callable[[], tuple[str, ...]]] = []
 
     def announce(self, source: Callable[[], tuple[str, ...]]) -> None:

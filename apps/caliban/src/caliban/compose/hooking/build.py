@@ -87,6 +87,7 @@ def _parts(inputs: HookInputs) -> HookParts:
             workspace=workspace,
             mode=lambda: inputs.run.permissions.mode,
             dialect=ClaudeDialect(workspace),
+            transcript=lambda: inputs.run.board.transcript,
             masked=lambda data: masked_data(data, masker),
         ),
         tell=lambda kind, words: inputs.run.report(Notice(subtype=kind, message=words)),
