@@ -17,6 +17,7 @@ from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
 from caliban.commands.boxed import sandbox_row
 from caliban.commands.installed import offered, problems
+from caliban.commands.instructed import memory_row
 from caliban.commands.readiness import Readiness, look_at_run
 from caliban.commands.scope import report
 from caliban.compose.catalog import ProviderEntry, SettingsTable, find_provider, provider_tables
@@ -106,6 +107,7 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
     rows += _hooks(options, project.settings)
     host, settings = this_host(), project.settings
     rows += [_skills(options, project), *_style(options, project, host)]
+    rows.append(_row("claudemd", *memory_row(options, settings, workspace or Path.cwd(), host.environ)))
     inputs = ModelInputs(
         options=options.model,
         settings=settings,

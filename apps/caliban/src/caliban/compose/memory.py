@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 OUTSIDE_KINDS: Final = ("network", "other")
 """Kinds of tools whose results others may have written."""
 
-APPROVE: Final = "CALIBAN_APPROVE_IMPORTS=1 lets files import what lies outside of the project"
+APPROVE: Final = (
+    "caliban memory approve shows such files and approves of them as they are; CALIBAN_APPROVE_IMPORTS=1 "
+    "approves of all"
+)
 TIERS: Final = MappingProxyType(
     {"global": "User", "project": "Project", "rule": "Project", "managed": "Managed", "auto": "Auto"}
 )
@@ -55,6 +58,7 @@ class RunMemory:
         self._told: tuple[str, ...] = ()
         self._news: list[str] = []
         self._notices: set[str] = set()
+        self._problems: list[str] = []
         self._loads: list[InstructionsLoaded] = []
         self.hooks: Hooks | None = None
         self.is_tainted = False
@@ -178,11 +182,14 @@ class RunMemory:
         from caliban.compose.memoryoptions import memory_options
 
         assert self.places is not None
-        return memory_options(self.places)
+        return memory_options(self.places, self._problems)
 
     def _tell(self, left_out: Iterable[Any]) -> None:
         from caliban_memory import summary
 
+        for problem in self._problems:
+            self._report(Notice(subtype="memory", message=problem))
+        self._problems.clear()
         for note in left_out:
             words = summary(note)
             if note.matters and words not in self._notices:
