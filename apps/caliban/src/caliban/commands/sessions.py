@@ -168,11 +168,12 @@ def _table(
 ) -> str:
     width = min(max(len(head.name) + 2 * depth for depth, head in rows), 72)
     places: dict[str, str] = {"": ""}
+    layout = f"{{}}  {{:{width}}}  {{:>4}} {{:>9}}  {{}}\n".format
     lines: list[str] = []
     for depth, head in rows:
         turns = "?" if head.turn_count is None else head.turn_count
-        name = "  " * depth + head.name
-        words = head.shown_title[:TITLE_CHARS]
+        name = "  " * depth + head.name if depth else head.name
+        words = (head.title or head.preview)[:TITLE_CHARS]
         if head.labels:
             words += "".join(f" #{label}" for label in head.labels)
         if head.forked_from is not None and not depth:
@@ -182,8 +183,8 @@ def _table(
                 places[head.workspace] = f" [{one_line(head.workspace)}]"
             words += places[head.workspace]
         when = head.updated_at.isoformat(" ", "minutes")[:16]
-        lines.append(f"{when}  {name:{width}}  {turns:>4} {usd(_cost(head, prices)):>9}  {words}\n")
-        if head.name in hits:
+        lines.append(layout(when, name, turns, usd(_cost(head, prices)), words))
+        if hits and head.name in hits:
             lines.append(f"{'':18}… {hits[head.name]}\n")
     return "".join(lines)
 
