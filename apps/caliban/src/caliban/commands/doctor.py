@@ -183,8 +183,10 @@ def _settings(options: Options, workspace: Path) -> tuple[Project | None, Check]
     count = plural(len(settings.sources), "scope file")
     warnings = (*settings.warnings, *map(unbuilt_words, settings.unbuilt))
     if warnings:
+        # That a file is JSON is said of all of it, and last: what is wrong inside counts more.
+        first = min(warnings, key=lambda warning: "is JSON, which is read" in warning)
         more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
-        return project, _row("settings", "warn", f"{count} loaded; {warnings[0]}{more}")
+        return project, _row("settings", "warn", f"{count} loaded; {first}{more}")
     if not settings.sources:
         return project, _row("settings", "warn", "no settings file; the defaults hold")
     return project, _row("settings", "pass", f"{count} loaded")
