@@ -70,6 +70,11 @@ class CheckpointRecorder:
         self._told: set[str] = set()
         self._unsaid: list[str] = []
 
+    async def forget(self) -> None:
+        """Read what is kept anew before the next call: somebody else has put files back."""
+        async with self._lock:
+            self._manifests = self._current = None
+
     async def before_edit(self, path: str, call: CallFacts) -> bool:
         """Keep what is at `path`, absolute and without links; whether `after_edit` is to follow."""
         points = self._parts.prompts()

@@ -8,8 +8,9 @@ from __future__ import annotations
 import codecs
 import json
 from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, assert_never
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, assert_never
 
 import anyio
 from msgspec import Struct
@@ -44,7 +45,7 @@ _FORM: Final = 'a prompt is sent as {"type":"user","content":"…"}'
 class PromptSource(Protocol):
     """Gives prompts. `last` is whether none will come after those already given."""
 
-    async def next(self) -> Message | Operation | Resumption | None:
+    async def next(self) -> Message | Operation | Resumption | HostRequest | None:
         """The next prompt, waiting for it; `None` at the end. Raises `HeadlessError` for a bad one."""
         ...
 
@@ -96,7 +97,8 @@ class FrameSource:
     an `interrupt`, the end of one call by `stop_task`, a prompt with the priority `next`. A prompt with the
     priority `now` ends that run, and stands before those that wait. What is malformed ends the input: the
     frames before it are still answered. Images and PDFs are made to fit `media`, what the model takes when
-    their prompt's turn has come; without it they stay as they came. Answers go to the `desk` that asked.
+    their prompt's turn has come; without it they stay as they came. Answers go to the `desk` that asked;
+    what else the other end may ask for is `served`, by its subtype.
     """
 
     def __init__(
@@ -106,12 +108,14 @@ class FrameSource:
         media: Callable[[], MediaLimits] | None = None,
         *,
         desk: HostDesk | None = None,
+        served: Mapping[str, Serve] = MappingProxyType({}),
     ) -> None:
         self._desk = desk
+        self._served = served
         self._media = media
         self._stdin = stdin
         self._run = run
-        self._queue: deque[Message | Operation] = deque()
+        self._queue: deque[Message | Operation | HostRequest] = deque()
         self._error: HeadlessError | None = None
         self._given = 0
         self._ended = False
@@ -133,7 +137,7 @@ class FrameSource:
             self._desk.close()
         self._tell()
 
-    async def next(self) -> Message | Operation | None:
+    async def next(self) -> Message | Operation | HostRequest | None:
         """The next prompt, or what else is asked for in its turn.
 
         Raises the input's error once everything before it was given.
@@ -185,6 +189,10 @@ class FrameSource:
         if self._desk is not None and (response := self._desk.response(line)) is not None:
             self._desk.take(response)
             return
+        if (request := self._request(line)) is not None:
+            self._queue.append(request)
+            self._tell()
+            return
         match parse_frame(line):
             case InterruptFrame():
                 self._run.interrupt(waiting=bool(self._queue))
@@ -203,6 +211,13 @@ class FrameSource:
             case Operation() as asked:
                 self._queue.append(asked)
                 self._tell()
+
+    def _request(self, line: bytes) -> HostRequest | None:
+        if b"control_request" not in line:
+            return None
+        from caliban_headless.requests import read_request
+
+        return read_request(line, self._served)
 
     def _tell(self) -> None:
         self._news.set()
@@ -289,6 +304,22 @@ class Operation(Struct, frozen=True, kw_only=True):
     """What is to be done with the conversation, in its turn between two prompts."""
 
     name: Literal["compact", "undo_compaction"]
+
+
+Serve: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+"""Does what a request of one subtype asks for; what is answered. Raises `CalibanError`."""
+
+
+class HostRequest(Struct, frozen=True, kw_only=True):
+    """What the other end asks for between two prompts: `serve` does it with the members in `body`.
+
+    Without it nobody does; it is answered all the same.
+    """
+
+    id: str
+    subtype: str
+    body: Mapping[str, Any]
+    serve: Serve | None = None
 
 
 class Resumption(Struct, frozen=True, kw_only=True):

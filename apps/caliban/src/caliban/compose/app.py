@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from anyio.abc import TaskGroup
@@ -61,8 +62,8 @@ class App(Struct, frozen=True, kw_only=True):
     """What a face works with. `reporter` is the road of every notice, also of what a session reports.
 
     `hooks` are asked in every session, by its sub-agents too. `tools` are those of the run itself: a session
-    adds the one that starts `agents`, and the one that finds deferred tools. `mirror_config` is the directory
-    that transcripts are mirrored below, empty for the usual one; `None`: they are not.
+    adds the one that starts `agents`, and the one that finds deferred tools. `environ` are the
+    variables of the process.
     """
 
     options: Options
@@ -80,7 +81,7 @@ class App(Struct, frozen=True, kw_only=True):
     reporter: Reporter
     masker: Masker
     strict_media: bool = True
-    mirror_config: str | None = None
+    environ: Mapping[str, str] = MappingProxyType({})
     wiring: Wiring = USUAL
     auto: AutoMode | None = None
     extensions: Extensions
@@ -198,10 +199,11 @@ class App(Struct, frozen=True, kw_only=True):
         if saved.store is None:
             return None
         kept = saved.store
-        if self.mirror_config is not None:
+        if self.options.session.mirror:
             from caliban.compose.mirror import mirrored
 
-            kept = mirrored(kept, self.options.session, self.mirror_config, self.board, self.reporter)
+            config = self.environ.get("CLAUDE_CONFIG_DIR", "")
+            kept = mirrored(kept, self.options.session, config, self.board, self.reporter)
         return MaskedStore(kept, self.masker)
 
     def _called(self) -> tuple[str, str]:
@@ -264,9 +266,7 @@ async def open_app(
             reporter=reporter,
             masker=opening.host.masker,
             strict_media=is_strict(opening.host.environ),
-            mirror_config=opening.host.environ.get("CLAUDE_CONFIG_DIR", "")
-            if options.session.mirror
-            else None,
+            environ=opening.host.environ,
             wiring=wiring,
             auto=_auto(opening, plain) if opening.classifies else None,
             extensions=opening.extensions,

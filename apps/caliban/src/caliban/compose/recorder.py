@@ -54,6 +54,7 @@ class RunCheckpoints:
         self._judge: Engine | None = None
         self._messages: tuple[Message, ...] | None = None
         self._points: tuple[PromptPoint, ...] = ()
+        inputs.board.checkpoints = self
 
     @asynccontextmanager
     async def around(
@@ -73,6 +74,11 @@ class RunCheckpoints:
                 await recorder.before_command(call)
                 after.push_async_callback(recorder.after_command, call)
             yield
+
+    async def forget(self) -> None:
+        """Read what is kept anew: files were put back meanwhile."""
+        if self._recorder is not None:
+            await self._recorder.forget()
 
     def _paths(self, spec: ToolSpec, args: Mapping[str, Any]) -> tuple[str, ...]:
         """The files that a call names to be written, as the tool itself understands the names."""

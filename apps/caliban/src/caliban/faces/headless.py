@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 import shlex
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
@@ -28,7 +28,7 @@ from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import Cancelled
 from caliban_headless.frames import Init
-from caliban_headless.input import FrameSource, OnePrompt, Resumption
+from caliban_headless.input import FrameSource, OnePrompt, Resumption, Serve
 from caliban_headless.notices import Notices, show_notice
 from caliban_headless.output import Output
 from caliban_headless.run import Driver
@@ -150,7 +150,9 @@ async def _answer_frames(
 ) -> int:
     async with anyio.create_task_group() as group:
         run = session if recorder is None else recorder.run(session)
-        frames = FrameSource(Stdin(), run, app.media, desk=desk)
+        frames = FrameSource(
+            Stdin(), run, app.media, desk=desk, served={"rewind_files": _rewinds(app, session)}
+        )
         group.start_soon(frames.pump)
         if recorder is None:
             code = await driver.run(frames)
@@ -158,6 +160,17 @@ async def _answer_frames(
             code = recorder.end(await driver.run(recorder.source(frames)))
         group.cancel_scope.cancel()
     return code
+
+
+def _rewinds(app: App, session: Session) -> Serve:
+    """Puts files back for the host: loaded with the first request."""
+
+    async def serve(body: Mapping[str, Any]) -> Mapping[str, Any]:
+        from caliban.faces.rewound import FileRewinds
+
+        return await FileRewinds(app, session)(body)
+
+    return serve
 
 
 def _desk(app: App) -> HostDesk | None:

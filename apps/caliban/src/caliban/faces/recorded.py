@@ -18,7 +18,7 @@ from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError
 from caliban_headless.frames import Init
-from caliban_headless.input import Operation, PromptSource, Resumption
+from caliban_headless.input import HostRequest, Operation, PromptSource, Resumption
 from caliban_headless.run import OutputEncoder
 from caliban_replay.lines import (
     ActionLine,
@@ -151,8 +151,8 @@ class RecordingSource:
         self._inner = inner
         self._tape = tape
 
-    async def next(self) -> Message | Operation | Resumption | None:
-        """See `PromptSource`."""
+    async def next(self) -> Message | Operation | Resumption | HostRequest | None:
+        """See `PromptSource`. A request of the host is no part of the conversation: it is not recorded."""
         tape = self._tape
         try:
             asked = await self._inner.next()

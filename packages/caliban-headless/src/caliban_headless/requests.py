@@ -1,0 +1,50 @@
+"""Requests of the program on the other end: `control_request` frames in, `control_response` frames out.
+
+Each is answered once, in its turn between two prompts. What is not known is answered, too, as an error that
+names it: a host that waits for an answer must not wait for ever.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from caliban_common.errors import CalibanError
+from caliban_common.event import Warned
+from caliban_common.text import one_line
+from caliban_headless.errors import BadInput
+from caliban_headless.input import HostRequest, Serve
+from caliban_headless.notices import RESPONSE
+
+
+async def answer_to(request: HostRequest) -> Warned:
+    """Do what is asked for; the event that becomes the answer's frame."""
+    try:
+        if request.serve is None:
+            raise BadInput(f"control requests of {request.subtype!r} are not part of this version")
+        response: dict[str, Any] = {
+            "subtype": "success",
+            "request_id": request.id,
+            "response": await request.serve(request.body),
+        }
+    except CalibanError as error:
+        response = {"subtype": "error", "request_id": request.id, "error": one_line(error.message)}
+    return Warned(subtype=RESPONSE, message="", details={"response": response})
+
+
+def read_request(line: bytes, served: Mapping[str, Serve]) -> HostRequest | None:
+    """The request in a line of input, where it is one. Raises `BadInput` for one that cannot be answered."""
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(data, dict) or data.get("type") != "control_request":
+        return None
+    id, body = data.get("request_id"), data.get("request")
+    if not isinstance(id, str) or not id:
+        raise BadInput("a control_request names no request_id: nobody could be answered")
+    members = body if isinstance(body, dict) else {}
+    subtype = members.get("subtype")
+    name = one_line(subtype, max_chars=60) if isinstance(subtype, str) else ""
+    return HostRequest(id=id, subtype=name, body=members, serve=served.get(name))
