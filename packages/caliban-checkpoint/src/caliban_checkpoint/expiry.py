@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Final
 
 from caliban_checkpoint.errors import CheckpointFailed
 from caliban_common.filelock import try_lock
+
+GONE: Final = ".gone-"
 
 
 def remove_checkpoints(place: Path, session: str) -> bool:
@@ -21,7 +24,11 @@ def remove_checkpoints(place: Path, session: str) -> bool:
     if place.is_symlink() or store.is_symlink() or folder.is_symlink() or not folder.is_dir():
         return False
     try:
-        shutil.rmtree(folder)
+        # What is half removed has a name that no session has: whoever comes next removes the rest.
+        folder.rename(store / f"{GONE}{os.urandom(4).hex()}")
+        for left in store.glob(f"{GONE}*"):
+            if not left.is_symlink():
+                shutil.rmtree(left)
         if not any(store.iterdir()):
             store.rmdir()
             _remove_cache(place / "shadow")
