@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from caliban_memory import ImportApproval, ImportApprovals, MemoryFailed, Topic, TopicMissing, Topics
+from caliban_memory import MemoryFailed, Topic, TopicMissing, Topics
+from caliban_memory.approvals import ImportApproval, ImportApprovals
 
 CALLS = ("open", "close", "write", "fsync", "fdatasync", "rename", "replace", "unlink", "mkdir", "fchmod")
 REFUSING = ("open", "write", "fsync", "rename", "replace", "mkdir")

@@ -355,12 +355,9 @@ class Dispatcher:
         if ending.outcome == "denied":
             await self._hooks.after_denial(call, turn, ending.reason)
             return NO_OBJECTION, ""
+        is_cut = ending.outcome == INTERRUPTED_CALL
         return await self._hooks.after_tool(
-            ending.ran or call,
-            result,
-            turn,
-            duration_ms=ending.duration_ms,
-            interrupted=ending.outcome == INTERRUPTED_CALL,
+            ending.ran or call, result, turn, duration_ms=ending.duration_ms, interrupted=is_cut
         )
 
     def _result(self, call: ToolUseBlock, output: ToolOutput, context: str) -> ToolResultBlock:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import codecs
 import json
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, assert_never
 
 import anyio
 from msgspec import Struct
@@ -34,6 +34,7 @@ from caliban_headless.stdin import Stdin
 
 if TYPE_CHECKING:
     from caliban_headless.desk import HostDesk
+    from caliban_headless.requests import HostRequest, Serve
     from caliban_images import MediaLimits
 
 MAX_TEXT_BYTES = 10 * 1024 * 1024
@@ -304,22 +305,6 @@ class Operation(Struct, frozen=True, kw_only=True):
     """What is to be done with the conversation, in its turn between two prompts."""
 
     name: Literal["compact", "undo_compaction"]
-
-
-Serve: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
-"""Does what a request of one subtype asks for; what is answered. Raises `CalibanError`."""
-
-
-class HostRequest(Struct, frozen=True, kw_only=True):
-    """What the other end asks for between two prompts: `serve` does it with the members in `body`.
-
-    Without it nobody does; it is answered all the same.
-    """
-
-    id: str
-    subtype: str
-    body: Mapping[str, Any]
-    serve: Serve | None = None
 
 
 class Resumption(Struct, frozen=True, kw_only=True):

@@ -7,30 +7,45 @@ names it: a host that waits for an answer must not wait for ever.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from caliban_common.errors import CalibanError
 from caliban_common.event import Warned
 from caliban_common.text import one_line
 from caliban_headless.errors import BadInput
-from caliban_headless.input import HostRequest, Serve
 from caliban_headless.notices import RESPONSE
 
+Serve: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+"""Does what a request of one subtype asks for; what is answered. Raises `CalibanError`."""
 
-async def answer_to(request: HostRequest) -> Warned:
-    """Do what is asked for; the event that becomes the answer's frame."""
-    try:
-        if request.serve is None:
-            raise BadInput(f"control requests of {request.subtype!r} are not part of this version")
-        response: dict[str, Any] = {
-            "subtype": "success",
-            "request_id": request.id,
-            "response": await request.serve(request.body),
-        }
-    except CalibanError as error:
-        response = {"subtype": "error", "request_id": request.id, "error": one_line(error.message)}
-    return Warned(subtype=RESPONSE, message="", details={"response": response})
+
+class HostRequest(Struct, frozen=True, kw_only=True):
+    """What the other end asks for between two prompts: `serve` does it with the members in `body`.
+
+    Without it nobody does; it is answered all the same.
+    """
+
+    id: str
+    subtype: str
+    body: Mapping[str, Any]
+    serve: Serve | None = None
+
+    async def answer(self) -> Warned:
+        """Do what is asked for; the event that becomes the answer's frame."""
+        try:
+            if self.serve is None:
+                raise BadInput(f"control requests of {self.subtype!r} are not part of this version")
+            response: dict[str, Any] = {
+                "subtype": "success",
+                "request_id": self.id,
+                "response": await self.serve(self.body),
+            }
+        except CalibanError as error:
+            response = {"subtype": "error", "request_id": self.id, "error": one_line(error.message)}
+        return Warned(subtype=RESPONSE, message="", details={"response": response})
 
 
 def read_request(line: bytes, served: Mapping[str, Serve]) -> HostRequest | None:

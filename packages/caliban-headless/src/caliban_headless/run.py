@@ -18,12 +18,13 @@ from caliban_drive.submission import CANCELLED, Submission
 from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError, OutputClosed, OutputFailed
 from caliban_headless.frames import Init
-from caliban_headless.input import HostRequest, Operation, PromptSource, Resumption
+from caliban_headless.input import Operation, PromptSource, Resumption
 from caliban_headless.notices import Notices, line, print_notice
 from caliban_headless.output import Output
 
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
+    from caliban_headless.requests import HostRequest
 
 GRACE_S = 3.0
 
@@ -121,10 +122,13 @@ class Driver:
                 return exit_codes.CANCELLED
             if prompt is None:
                 return code if shared is None else await self._finish(shared, exit_codes.SUCCESS)
-            if isinstance(prompt, HostRequest):
+            if isinstance(prompt, Operation):
+                result = await self._operate(prompt)
+            elif isinstance(prompt, Message | Resumption):
+                result = await self._answer(prompt)
+            else:
                 await self._serve(prompt)
                 continue
-            result = await (self._operate(prompt) if isinstance(prompt, Operation) else self._answer(prompt))
             # One result answers all prompts of an input that had ended before they were.
             last = await source.last()
             shared = result if last and not result.is_error and not self._cancelled else None
@@ -135,9 +139,7 @@ class Driver:
 
     async def _serve(self, request: HostRequest) -> None:
         """Do what the other end asks for, and answer it; no result belongs to that."""
-        from caliban_headless.requests import answer_to
-
-        self._output.write(self._masked(self._encoder.event(await answer_to(request))))
+        self._output.write(self._masked(self._encoder.event(await request.answer())))
         await self._output.flush()
 
     async def _next(self, source: PromptSource) -> Message | Operation | Resumption | HostRequest | None:

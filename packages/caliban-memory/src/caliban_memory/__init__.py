@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from caliban_memory.approvals import ImportApproval, ImportApprovals
 from caliban_memory.discovery import find_memory, project_root, summary, walk
 from caliban_memory.draft import InstructionDraft, make_draft
 from caliban_memory.errors import MemoryFailed, TopicMissing, TopicRefused
@@ -15,8 +14,6 @@ from caliban_memory.values import LeftOut, MemoryCaps, MemoryFile, MemoryOptions
 
 __all__ = [
     "Import",
-    "ImportApproval",
-    "ImportApprovals",
     "InstructionDraft",
     "LeftOut",
     "MemoryCaps",

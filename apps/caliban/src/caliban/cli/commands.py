@@ -127,9 +127,9 @@ COMMANDS: Final = (
         usage="[list | show NAME | path NAME | rm NAME | rebuild-index | imports | approve [FILE] | "
         "revoke [FILE]]",
         description="Look after memory: list the files and the notes, show a note, print the path of a file "
-        "to edit, remove a note, or make the index of notes anew. `imports` lists what files of a project "
-        "import from outside of it; `approve` lets them, while such a file is as it is now, and `revoke` "
-        "takes that back. Exit: 1 when nothing was approved of, or revoked.",
+        "to edit, remove a note, or make the index of notes anew. The verb imports lists what a project "
+        "imports from outside of it; approve lets it, while such a file is as it is now; revoke takes "
+        "that back. Exit: 1 when nothing was approved of, or revoked.",
     ),
     Subcommand(
         "init",

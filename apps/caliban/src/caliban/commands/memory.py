@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from caliban.cli.invocation import Invocation
+from caliban.commands.memoryimports import imports
 from caliban.commands.scope import report
 from caliban.compose.memory import RunMemory
 from caliban.compose.memoryoptions import memory_options
@@ -29,8 +30,6 @@ def memory(invocation: Invocation) -> int:
     places = memory_places(options, settings, workspace, os.environ)
     assert places is not None, "no flag of this command replaces the system prompt"
     if verb in OF_IMPORTS:
-        from caliban.commands.memoryimports import imports
-
         return imports(verb, name, places, is_sure=invocation.values["yes"])
     if (name is not None) != (verb in NAMED):
         raise UsageError(f"memory {verb} takes {'the name of a note' if verb in NAMED else 'no name'}")

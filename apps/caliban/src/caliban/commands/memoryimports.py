@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -16,14 +18,17 @@ from caliban.errors import CommandRefused, MissingError, UsageError
 from caliban.stdio import complain, write_out
 from caliban_common.paths import expand_user
 from caliban_common.text import clean, one_line, plural
-from caliban_memory import ImportApproval, ImportApprovals, find_memory, project_root
+from caliban_memory import find_memory, project_root
+from caliban_memory.approvals import ImportApproval, ImportApprovals
 from caliban_memory.errors import MemoryFileRefused
 from caliban_memory.reading import MemoryReader, ReadFence, canonical_of
 from caliban_memory.values import digest_of
 
 NOT_DONE: Final = 1
 ImportState: TypeAlias = Literal["approved", "changed", "open"]
-WORDS: Final[dict[ImportState, str]] = {"approved": "approved", "changed": "changed", "open": "not approved"}
+WORDS: Final[Mapping[ImportState, str]] = MappingProxyType(
+    {"approved": "approved", "changed": "changed", "open": "not approved"}
+)
 
 
 class OutsideImport(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from caliban.compose.memoryplaces import MemoryPlaces
-from caliban_memory import MemoryCaps, MemoryOptions
+from caliban_memory import MemoryCaps, MemoryFailed, MemoryOptions, project_root
+from caliban_memory.approvals import ImportApprovals
 from caliban_memory.values import MAX_COMBINED_TOKENS, Approve
 
 
@@ -38,8 +39,6 @@ def _approve(places: MemoryPlaces, problems: list[str]) -> Approve:
     file = places.approvals
 
     def approve(importer: Path, target: Path) -> bool | str:
-        from caliban_memory import ImportApprovals, MemoryFailed, project_root
-
         try:
             return ImportApprovals(file).find(project_root(places.workspace), target) or False
         except MemoryFailed as error:

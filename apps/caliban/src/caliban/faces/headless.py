@@ -28,7 +28,7 @@ from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import Cancelled
 from caliban_headless.frames import Init
-from caliban_headless.input import FrameSource, OnePrompt, Resumption, Serve
+from caliban_headless.input import FrameSource, OnePrompt, Resumption
 from caliban_headless.notices import Notices, show_notice
 from caliban_headless.output import Output
 from caliban_headless.run import Driver
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from caliban.faces.recorded import RunRecorder
     from caliban_drive.structured import AnswerSchema
     from caliban_headless.desk import HostDesk
+    from caliban_headless.requests import Serve
 
 T = TypeVar("T")
 

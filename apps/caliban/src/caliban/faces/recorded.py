@@ -18,7 +18,7 @@ from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError
 from caliban_headless.frames import Init
-from caliban_headless.input import HostRequest, Operation, PromptSource, Resumption
+from caliban_headless.input import Operation, PromptSource, Resumption
 from caliban_headless.run import OutputEncoder
 from caliban_replay.lines import (
     ActionLine,
@@ -34,6 +34,7 @@ from caliban_telemetry.as_of import prices_as_of
 
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
+    from caliban_headless.requests import HostRequest
 
 
 class FaceScene(Struct, frozen=True, kw_only=True):

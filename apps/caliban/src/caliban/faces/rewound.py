@@ -55,7 +55,7 @@ class FileRewinds:
         """
         message_id, is_trial = body.get("user_message_id"), body.get("dry_run") is True
         if not isinstance(message_id, str) or not message_id:
-            return Outcome(error="`user_message_id` names no prompt").body()
+            return Outcome(error="user_message_id names no prompt").body()
         options = self._app.options
         if options.session.no_save or options.workspace.no_checkpoints:
             return Outcome(error="this run keeps no checkpoints").body()
