@@ -124,8 +124,7 @@ COMMANDS: Final = (
             switch("--yes", help="with approve: do not ask"),
             *_SCOPE,
         ),
-        usage="[list | show NAME | path NAME | rm NAME | rebuild-index | imports | approve [FILE] | "
-        "revoke [FILE]]",
+        usage="[VERB] [NAME | FILE]",
         description="Look after memory: list the files and the notes, show a note, print the path of a file "
         "to edit, remove a note, or make the index of notes anew. The verb imports lists what a project "
         "imports from outside of it; approve lets it, while such a file is as it is now; revoke takes "
