@@ -126,3 +126,16 @@ def test_checkpoints_follow_a_session_to_its_new_name_and_into_nothing(cli):
     aged(cli, "other")
     assert cli.run("sessions", "prune", "--days", "3", "--yes").code == 0
     assert list((cli.home / ".caliban").rglob("checkpoints")) == []
+
+
+def test_a_list_is_narrowed_by_what_sessions_are_called(cli):
+    for name in ("my-project", "other", "third"):
+        say(cli, "--session", name)
+    cli.run("sessions", "rename", "other", "--title", "About My PROJECT")
+    cli.run("sessions", "label", "third", "projects")
+    assert cli.run("sessions", "label", "third").out == "projects\n"
+    rows = cli.run("sessions", "list", "PROJ", "--json").out.splitlines()
+    assert sorted(json.loads(row)["name"] for row in rows) == ["my-project", "other", "third"]
+    rows = cli.run("sessions", "list", "my-", "--json").out.splitlines()
+    assert [json.loads(row)["name"] for row in rows] == ["my-project"]
+    assert cli.run("sessions", "list", "none").out == "(no session is like that)\n"

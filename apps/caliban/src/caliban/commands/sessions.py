@@ -17,7 +17,7 @@ from caliban.stdio import complain, write_out
 from caliban_common.codec import usage_to_json
 from caliban_common.text import clean, one_line, plural
 from caliban_sessions import SessionHead, SessionState, SessionStore
-from caliban_sessions.find import search
+from caliban_sessions.find import named, search
 from caliban_sessions.tree import SessionTree, tree_of
 
 TITLE_CHARS = 100
@@ -39,6 +39,8 @@ def list_sessions(invocation: Invocation) -> int:
     listed = store.list()
     _name_damaged(store, listed)
     heads: Iterable[SessionHead] = (head for head in listed if not head.problem and _is_of(head, here))
+    if values["query"] is not None:
+        heads = named(heads, values["query"])
     if values["label"] is not None:
         heads = (head for head in heads if values["label"] in head.labels)
     hits: dict[str, str] = {}
@@ -54,7 +56,9 @@ def list_sessions(invocation: Invocation) -> int:
         ]
         return write_out(clean("".join(line + "\n" for line in lines)).encode())
     if not chosen:
-        return write_out(_none(here, is_filtered=values["search"] or values["label"]).encode())
+        return write_out(
+            _none(here, is_filtered=any(values[name] for name in ("query", "search", "label"))).encode()
+        )
     return write_out(clean(_table(rows, prices, hits, shows_place=everywhere)).encode())
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from caliban.compose.app import App
 from caliban.compose.permissions import roots_of
 from caliban.compose.recorder import checkpoint_root, limits_of, now, prompt_points
+from caliban.errors import CommandRefused
 from caliban_checkpoint import (
     SUPPORTED,
     CheckpointError,
@@ -51,23 +52,32 @@ class FileRewinds:
     async def __call__(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Put the files back to before the prompt `user_message_id`, or with `dry_run` say what that does.
 
-        What somebody else has changed since is never overwritten: then nothing is done.
+        What somebody else has changed since is never overwritten: then nothing is done. Raises
+        `CommandRefused` where files stay as they are, unless that was only a trial.
         """
-        message_id, is_trial = body.get("user_message_id"), body.get("dry_run") is True
+        is_trial = body.get("dry_run") is True
+        outcome = await self._outcome(body.get("user_message_id"), is_trial=is_trial)
+        if outcome.error and not is_trial:
+            raise CommandRefused(
+                outcome.error
+            )  # hosts that do not look into an answer must not take it for done
+        return outcome.body()
+
+    async def _outcome(self, message_id: object, *, is_trial: bool) -> Outcome:
         if not isinstance(message_id, str) or not message_id:
-            return Outcome(error="user_message_id names no prompt").body()
+            return Outcome(error="user_message_id names no prompt")
         options = self._app.options
         if options.session.no_save or options.workspace.no_checkpoints:
-            return Outcome(error="this run keeps no checkpoints").body()
+            return Outcome(error="this run keeps no checkpoints")
         if not SUPPORTED:
-            return Outcome(error="files cannot be put back on this system").body()
+            return Outcome(error="files cannot be put back on this system")
         try:
-            outcome = await anyio.to_thread.run_sync(self._rewound, message_id, is_trial)
+            return await anyio.to_thread.run_sync(self._rewound, message_id, is_trial)
         except CheckpointError as error:
-            outcome = Outcome(error=one_line(error.message))
-        if self._app.board.checkpoints is not None:
-            await self._app.board.checkpoints.forget()
-        return outcome.body()
+            return Outcome(error=one_line(error.message))
+        finally:
+            if self._app.board.checkpoints is not None:
+                await self._app.board.checkpoints.forget()
 
     def _rewound(self, message_id: str, is_trial: bool) -> Outcome:
         app, session = self._app, self._session
