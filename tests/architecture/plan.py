@@ -146,6 +146,8 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.hooking.build": "models and addresses are asked where a hook wants it",
     "caliban.compose.host": "what hides the process is loaded with the first program that it starts",
     "caliban.compose.memory": "memory is loaded where a quick look finds some",
+    "caliban.compose.recorder": "where credentials are is looked up for paths that may be such a place",
+    "caliban.compose.retention": "checkpoints are loaded where a session goes",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
     "caliban.compose.project": "trust is looked at where a project asks for something",
     "caliban.compose.supplied": "routes of a project are looked for where there is such a file",

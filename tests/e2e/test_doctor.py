@@ -21,9 +21,18 @@ def test_doctor_asks_no_server_that_nobody_named(cli):
     cli.configure("max_turns = 5")
     done = cli.run("doctor", env=NO_URL)
     assert done.code == 0
-    assert done.out.splitlines()[0] == "caliban doctor — 13 checks:"
-    own = ["run", "settings", "session_store", "checkpoint_store", "workspace", "trust", "skills", "sandbox"]
-    assert list(rows(done)) == [*own, "anthropic", "ollama", "openai", "google", "local"]
+    assert done.out.splitlines()[0] == "caliban doctor — 14 checks:"
+    own = ["run", "settings", "session_store", "checkpoint_store", "workspace", "trust", "skills"]
+    assert list(rows(done)) == [
+        *own,
+        "claudemd",
+        "sandbox",
+        "anthropic",
+        "ollama",
+        "openai",
+        "google",
+        "local",
+    ]
     assert rows(done)["settings"] == ("✓", "1 scope file loaded")
     assert rows(done)["workspace"] == ("✓", f"{cli.work} (writable)")
     unset = "ANTHROPIC_BASE_URL unset (its server was not asked; --deep asks it)"

@@ -485,7 +485,7 @@ def test_programs_of_hooks_get_no_key_and_what_settings_say(cli):
         ({"PreToolUse": one("true", timeout=-1)}, "timeout must be"),
         ({"PreToolUse": one("true", **{"if": "Bash(("})}, "its condition is no permission pattern"),
         ({"PreToolUse": [{"hooks": [{"type": "mcp", "mcp": "a", "tool": "b"}]}]}, "MCP servers are not part"),
-        ({"PreToolUse": [{"hooks": [{"type": "agent", "prompt": "x"}]}]}, "not part of this version"),
+        ({"PreToolUse": [{"hooks": [{"type": "agent", "prompt": "x", "agent": "y"}]}]}, "no agent 'y'"),
         (
             {"PreToolUse": [{"hooks": [{"type": "http", "url": "https://a.example/"}]}]},
             "allowed_http_hook_urls",
@@ -504,18 +504,18 @@ def test_a_hook_that_cannot_run_as_it_is_written_refuses_the_start(cli, hooks, w
 
 
 def test_an_event_that_is_never_fired_is_named_and_the_run_goes_on(cli):
-    hooked(cli, {"FileChanged": one("true"), "ConfigChange": one("true")})
+    hooked(cli, {"WorktreeCreate": one("true"), "ConfigChange": one("true")})
     cli.script(DONE)
     done = cli.run("-p", "hi")
     assert done.code == 0
-    assert "FileChanged is not fired by this version" in done.err
-    assert "ConfigChange is not fired by this version" in done.err
+    assert "this version has no WorktreeCreate: agents have no worktrees" in done.err
+    assert "this version has no ConfigChange" in done.err
 
 
 def test_doctor_shows_the_hooks_that_count(cli):
-    hooked(cli, {"PreToolUse": one("true"), "FileChanged": one("true")})
+    hooked(cli, {"PreToolUse": one("true"), "WorktreeCreate": one("true")})
     assert "PreToolUse 1" in cli.run("doctor").out
-    assert "FileChanged" in cli.run("doctor").out
+    assert "WorktreeCreate" in cli.run("doctor").out
     hooked(cli, {"PreToolUze": one("true")})
     done = cli.run("doctor")
     assert (done.code, "did you mean PreToolUse?" in done.out) == (1, True)

@@ -78,6 +78,7 @@ async def test_hooks_are_told_of_everything_in_order_and_readers_what_they_decid
         ("PreTurn", {"turn_index": 0, "decision": "allow"}),
         ("PreToolUse", {"turn_index": 0, **call, "decision": "deny"}),
         ("PermissionDenied", {"turn_index": 0, **call, "decision": "allow"}),
+        ("PostToolBatch", {"turn_index": 0, "tool_use_ids": ["id_a"], "decision": "allow"}),
         ("PostTurn", {"turn_index": 0, "decision": "allow"}),
         ("PreTurn", {"turn_index": 1, "decision": "allow"}),
         ("PostTurn", {"turn_index": 1, "decision": "allow"}),

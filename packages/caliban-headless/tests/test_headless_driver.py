@@ -74,7 +74,7 @@ async def test_h9_the_result_is_last_even_after_hook_events():
     assert [f["type"] for f in frames].count("result") == 1
     assert frames[-1]["type"] == "result"
     names = [f["hookEventName"] for f in frames if f["type"] == "hook_event"]
-    turns = ["PreTurn", "PostToolUseFailure", "PostTurn", "PreTurn", "PostTurn"]
+    turns = ["PreTurn", "PostToolUseFailure", "PostToolBatch", "PostTurn", "PreTurn", "PostTurn"]
     assert names == ["SessionStart", "UserPromptSubmit", *turns, "Stop"]
 
 

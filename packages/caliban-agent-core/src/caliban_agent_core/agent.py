@@ -31,7 +31,7 @@ from caliban_agent_core.toolset import ToolSnapshots, source_of
 from caliban_agent_core.turn import Turn
 from caliban_common.event import AgentEvent, OutputT, RunEnd
 from caliban_common.history import Repairer
-from caliban_common.hook import Hooks
+from caliban_common.hook import Hooks, SessionStart
 from caliban_common.message import Message, NewId, new_id, user
 from caliban_common.message import system as system_message
 from caliban_common.tool import Tool, ToolSource
@@ -232,8 +232,8 @@ class Agent:
             learned=self._learned,
             timing=options.timing,
         )
-        hooks = HookCaller(self.hooks, state, options.session_id, agent=options.agent)
-        tasks = RunTasks(state, options)
+        hooks = self._hook_caller(state, options.session_id)
+        tasks = RunTasks(state, options, hooks)
         dispatcher = Dispatcher(self.gate, hooks, options, state, tasks, context=setup.context)
         loop = Loop(
             model=self.model,
@@ -340,7 +340,7 @@ class Agent:
         options = self.options
         channel: Channel[AgentEvent] = Channel(options.event_buffer)
         state = RunState(self._messages(history), channel, new_id=self._new_id)
-        hooks = HookCaller(self.hooks, state, session_id or options.session_id, agent=options.agent)
+        hooks = self._hook_caller(state, session_id or options.session_id)
         is_done = await self._compaction(hooks).now(state)
         channel.close()
         return Compacted(
@@ -356,6 +356,17 @@ class Agent:
         if isinstance(history, Message):
             return (history,)
         return tuple(history)
+
+    def _hook_caller(self, state: RunState, session_id: str) -> HookCaller:
+        options = self.options
+        start = SessionStart(
+            session_id=session_id,
+            cwd=options.cwd,
+            provider=self.provider.name,
+            model=self.model,
+            source="compact",
+        )
+        return HookCaller(self.hooks, state, session_id, agent=options.agent, start=start)
 
     def _compaction(self, hooks: HookCaller) -> Compaction:
         return Compaction(

@@ -170,6 +170,11 @@ class Dispatcher:
             # A tool that cancelled itself: nothing was raised, and there is no result.
             await self._state.emit(interruption(call, work.turn))
 
+    async def tell_batch(self, work: ToolBatch) -> None:
+        """Tell the hooks of calls that are all over; not of a reply whose calls wait for somebody."""
+        if not work.deferred and self._hooks.stop is None:
+            await self._hooks.after_batch(work.calls, work.settled(), work.turn)
+
     async def _prepare(self, place: int, call: ToolUseBlock, work: ToolBatch) -> Passed | None:
         """Look the tool up, ask hooks and rules; a call that may not run gets its result here."""
         tool = work.tools.by_name.get(call.name)
@@ -354,12 +359,9 @@ class Dispatcher:
         if ending.outcome == "denied":
             await self._hooks.after_denial(call, turn, ending.reason)
             return NO_OBJECTION, ""
+        is_cut = ending.outcome == INTERRUPTED_CALL
         return await self._hooks.after_tool(
-            ending.ran or call,
-            result,
-            turn,
-            duration_ms=ending.duration_ms,
-            interrupted=ending.outcome == INTERRUPTED_CALL,
+            ending.ran or call, result, turn, duration_ms=ending.duration_ms, interrupted=is_cut
         )
 
     def _result(self, call: ToolUseBlock, output: ToolOutput, context: str) -> ToolResultBlock:

@@ -11,13 +11,16 @@ from typing import Any, Literal, assert_never
 from caliban_agent_core.state import RunState
 from caliban_common.event import HookFired
 from caliban_common.hook import (
+    FileChanged,
     HookEvent,
     Hooks,
     HookVerdict,
+    InstructionsLoaded,
     Notification,
     PermissionDenied,
     PermissionRequest,
     PostCompact,
+    PostToolBatch,
     PostToolUse,
     PostToolUseFailure,
     PostTurn,
@@ -30,6 +33,9 @@ from caliban_common.hook import (
     StopFailure,
     SubagentStart,
     SubagentStop,
+    TaskCompleted,
+    TaskCreated,
+    UserPromptExpansion,
     UserPromptSubmit,
 )
 from caliban_common.message import Message, NewId, ToolResultBlock, ToolUseBlock, new_id, user
@@ -84,15 +90,25 @@ def context_text(event: HookEvent, verdict: HookVerdict) -> str:
 class HookCaller:
     """Fires the hooks of one run of `agent`. Without hooks every call costs a comparison and says nothing.
 
-    `stop` is the end that a hook has put to the run. What hooks add to the history is added here, except that
-    of tool calls, which belongs to their results.
+    `start` is what is told of a session that goes on from a summary. `stop` is the end that a hook has put to
+    the run. What hooks add to the history is added here, except that of tool calls, which belongs to their
+    results.
     """
 
-    def __init__(self, hooks: Hooks | None, state: RunState, session_id: str, *, agent: str = "") -> None:
+    def __init__(
+        self,
+        hooks: Hooks | None,
+        state: RunState,
+        session_id: str,
+        *,
+        agent: str = "",
+        start: SessionStart | None = None,
+    ) -> None:
         self._hooks = hooks
         self._state = state
         self._session_id = session_id
         self._agent = agent
+        self._start = start
         self.stop: Stop | None = None
 
     async def before_run(self, prompt: str) -> tuple[HookVerdict, Message | None]:
@@ -173,8 +189,36 @@ class HookCaller:
         return await self._ask_and_tell(event)
 
     async def after_compaction(self, trigger: Literal["auto", "manual"] = "auto") -> None:
-        """Tell of a history that was made shorter."""
+        """Tell of a history that was made shorter, and of the session that goes on with that."""
         await self._ask_and_tell(PostCompact(session_id=self._session_id, trigger=trigger, agent=self._agent))
+        if self._start is not None and not self._agent:
+            await self._ask_and_tell(self._start)
+
+    async def after_batch(
+        self, calls: tuple[ToolUseBlock, ...], results: tuple[ToolResultBlock, ...], turn: int
+    ) -> None:
+        """Tell of the calls of one reply that are all over; who objects ends the run."""
+        if self._hooks is None:
+            return
+        event = PostToolBatch(
+            session_id=self._session_id, turn=turn, calls=calls, results=results, agent=self._agent
+        )
+        verdict = await self._ask_and_tell(event)
+        if verdict.denies and self.stop is None:
+            reason = verdict.reason or "no reason given"
+            self.stop = Stop(kind="hook_denied", message=f"a hook stopped the run: {reason}")
+
+    async def task_created(self, tool_use_id: str, title: str) -> None:
+        """Tell of work that is left to the background."""
+        if self._hooks is not None:
+            facts = {"session_id": self._session_id, "tool_use_id": tool_use_id, "title": title}
+            await self._ask(TaskCreated(**facts, agent=self._agent))
+
+    async def task_completed(self, tool_use_id: str, title: str, *, failed: bool) -> None:
+        """Tell of work in the background that is over."""
+        if self._hooks is not None:
+            facts = {"session_id": self._session_id, "tool_use_id": tool_use_id, "title": title}
+            await self._ask(TaskCompleted(**facts, failed=failed, agent=self._agent))
 
     async def before_end(self, last_text: str, *, again: bool) -> HookVerdict:
         """Ask about the end of the run; `again` says that hooks have put it off before."""
@@ -209,15 +253,6 @@ class HookCaller:
 
 def _shown(event: HookEvent) -> dict[str, Any]:
     match event:
-        case SessionStart():
-            facts = {"session_id": event.session_id, "cwd": event.cwd}
-            return {**facts, "provider": event.provider, "model": event.model}
-        case SessionEnd():
-            return {"session_id": event.session_id, "reason": event.reason}
-        case UserPromptSubmit():
-            return {}
-        case PreTurn() | PostTurn():
-            return {"turn_index": event.turn}
         case PreToolUse(turn=turn, call=call):
             return {"turn_index": turn, "tool_use_id": call.id, "matcher": call.name}
         case PermissionRequest(turn=turn, call=call) | PermissionDenied(turn=turn, call=call):
@@ -228,15 +263,51 @@ def _shown(event: HookEvent) -> dict[str, Any]:
         ):
             shown = {"tool_use_id": call.id, "matcher": call.name}
             return {"turn_index": turn, "is_error": result.is_error, **shown}
+        case PostToolBatch():
+            return {"turn_index": event.turn, "tool_use_ids": [call.id for call in event.calls]}
+        case SubagentStart():
+            return {"tool_use_id": event.tool_use_id, "matcher": event.agent}
+        case TaskCreated() | TaskCompleted():
+            return {"tool_use_id": event.tool_use_id}
+        case InstructionsLoaded():
+            return {"matcher": event.cause, "path": event.path}
+        case FileChanged():
+            return {"matcher": event.change, "path": event.path}
+        case _:
+            return _shown_of_session(event)
+
+
+def _shown_of_session(
+    event: SessionStart
+    | SessionEnd
+    | UserPromptSubmit
+    | UserPromptExpansion
+    | PreTurn
+    | PostTurn
+    | PreCompact
+    | PostCompact
+    | RunStop
+    | SubagentStop
+    | Notification
+    | StopFailure,
+) -> dict[str, Any]:
+    match event:
+        case SessionStart():
+            facts = {"session_id": event.session_id, "cwd": event.cwd}
+            return {**facts, "provider": event.provider, "model": event.model}
+        case SessionEnd():
+            return {"session_id": event.session_id, "reason": event.reason}
+        case UserPromptSubmit():
+            return {}
+        case UserPromptExpansion():
+            return {"matcher": event.command}
+        case PreTurn() | PostTurn():
+            return {"turn_index": event.turn}
         case PreCompact() | PostCompact():
             return {"trigger": event.trigger}
         case RunStop() | SubagentStop():
             return {"again": event.again}
-        case Notification():
+        case Notification() | StopFailure():
             return {"matcher": event.kind}
-        case StopFailure():
-            return {"matcher": event.kind}
-        case SubagentStart():
-            return {"tool_use_id": event.tool_use_id, "matcher": event.agent}
         case _:
             assert_never(event)

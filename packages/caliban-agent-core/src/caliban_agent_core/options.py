@@ -29,14 +29,16 @@ class AgentOptions(Struct, frozen=True, kw_only=True):
     results longer than `tool_result_cap_chars`, unless `keeps_overflow` is false: then they are named by
     their place and not written. A conversation shorter than `min_cache_tokens` gets no marker
     of the prompt cache of its own. `agent` is the name under which tools speak of this agent; empty is the
-    main one. With `strict_media` a prompt with images or PDFs that the model is known not to take ends the
-    run before anything is sent; without it, and always for older ones and those of tools, words take their
+    main one. `cwd` is the directory that hooks are told of. With `strict_media` a prompt with images or PDFs
+    that the model is known not to take ends the run before anything is sent; without it, and always for older
+    ones and those of tools, words take their
     place. What `masker` knows is taken out of what tools and hooks say, before anything else is done with
     it. By `timing` everything is measured and waited for.
     """
 
     session_id: str = "ephemeral"
     agent: str = ""
+    cwd: str = ""
     max_turns: int = 50
     max_tokens: int | None = None
     temperature: float | None = None

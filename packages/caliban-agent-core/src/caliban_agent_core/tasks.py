@@ -16,6 +16,7 @@ import anyio
 from msgspec import Struct, field
 
 from caliban_agent_core.background import Background
+from caliban_agent_core.hooks import HookCaller
 from caliban_agent_core.options import AgentOptions
 from caliban_agent_core.overflow import cap_output
 from caliban_agent_core.progress import CallProgress
@@ -48,8 +49,9 @@ class BackgroundTask(Struct, frozen=True, kw_only=True):
 class RunTasks:
     """The scopes of one run's calls, its background work, and what of that no turn has read yet."""
 
-    def __init__(self, state: RunState, options: AgentOptions) -> None:
+    def __init__(self, state: RunState, options: AgentOptions, hooks: HookCaller) -> None:
         self._state = state
+        self._hooks = hooks
         self._options = options
         self._scopes: dict[str, anyio.CancelScope] = {}
         self._running: dict[int, tuple[BackgroundTask, Background]] = {}
@@ -114,8 +116,10 @@ class RunTasks:
         output, status = ToolOutput.of(CANCELLED), "stopped"
         try:
             with task.scope:
+                await self._hooks.task_created(task.call.id, task.title)
                 output, _ = await walled(task.call.name, lambda: task.work(progress.emit))
                 status = "failed" if output.is_error else "completed"
+                await self._hooks.task_completed(task.call.id, task.title, failed=output.is_error)
         finally:
             progress.close()
             if status == "stopped" and self._closing:

@@ -105,6 +105,7 @@ class Turn:
         await self._dispatcher.run(work)
         if results := work.settled():
             await self._state.add(self._results(results))
+        await self._dispatcher.tell_batch(work)
         self.work = None
         return work
 
@@ -159,6 +160,7 @@ class Turn:
             await self._dispatcher.run(work)
             if results := work.settled():
                 await self._state.add(self._results(results))
+            await self._dispatcher.tell_batch(work)
             return TurnOutcome(reply=reply, work=work, stop=waiting_for(work))
         if reply.stop_reason == "pause_turn":
             return TurnOutcome(reply=reply)

@@ -70,6 +70,11 @@ class CheckpointRecorder:
         self._told: set[str] = set()
         self._unsaid: list[str] = []
 
+    async def forget(self) -> None:
+        """Read what is kept anew before the next call: somebody else has put files back."""
+        async with self._lock:
+            self._manifests = self._current = None
+
     async def before_edit(self, path: str, call: CallFacts) -> bool:
         """Keep what is at `path`, absolute and without links; whether `after_edit` is to follow."""
         points = self._parts.prompts()
@@ -162,7 +167,7 @@ class CheckpointRecorder:
                     known, after=change.after, is_open=False, foreign=known.foreign or not is_ours
                 )
                 continue
-            error = self._keep_shadowed(manifest.prompt_index, change.before)
+            error = self._keep_shadowed(manifest.prompt_index, change)
             fresh = entry_before(change.path, change.before, error=error, tool_name=call.tool_name)
             entries[change.path] = replace(
                 fresh,
@@ -175,11 +180,13 @@ class CheckpointRecorder:
         is_partial = manifest.partial or any(entry.error for entry in kept)
         return replace(manifest, entries=kept, partial=is_partial)
 
-    def _keep_shadowed(self, index: int, before: FileState) -> str:
+    def _keep_shadowed(self, index: int, change: ShadowChange) -> str:
         """Keep the bytes that a file had before a command; why not, where that cannot be."""
+        before, shadow = change.before, self._parts.shadow
         if before.kind != "file":
             return ""
-        shadow = self._parts.shadow
+        if shadow is not None and shadow.withholds(change.path):
+            return "files like it hold secrets, and no copy is kept of those"
         data = None if shadow is None else shadow.content(before.sha256)
         return self._keep(index, before, data)
 

@@ -11,7 +11,7 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -36,6 +36,8 @@ RACY_NS: Final = 50_000_000
 """A file that changed so shortly before it was looked at is read again: clocks of file systems are coarse."""
 
 UNREAD: Final = "?"
+VERSION: Final = 2
+"""Of table and pack. The first one kept the bytes of all files: it is emptied."""
 
 _WALK = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | NOFOLLOW | getattr(os, "O_CLOEXEC", 0)
 
@@ -84,10 +86,25 @@ class _Saved(Struct, frozen=True, array_like=True):
     contents: dict[str, tuple[int, int]]
 
 
-class Shadow:
-    """The table and the pack of one workspace, in `place`; a pair of its own while another process has it."""
+def _keep_all(path: str) -> bool:
+    return False
 
-    def __init__(self, place: Path, roots: Roots, limits: ShadowLimits | None = None) -> None:
+
+class Shadow:
+    """The table and the pack of one workspace, in `place`; a pair of its own while another process has it.
+
+    A file that is `withheld`, by its whole path, is known by its status alone: its bytes are not read.
+    """
+
+    def __init__(
+        self,
+        place: Path,
+        roots: Roots,
+        limits: ShadowLimits | None = None,
+        *,
+        withheld: Callable[[str], bool] = _keep_all,
+    ) -> None:
+        self._withheld = withheld
         self._place = place
         self._root = roots.paths[0]
         self._limits = limits or ShadowLimits()
@@ -120,6 +137,10 @@ class Shadow:
         except FileFailed as error:
             raise CheckpointFailed(error.message) from error
         return changes
+
+    def withholds(self, path: str) -> bool:
+        """Whether the bytes of the file at `path` are not kept, whatever their number."""
+        return self._withheld(path)
 
     def content(self, sha256: str) -> bytes | None:
         """The bytes of a file that was looked at, checked; `None` where they were not kept."""
@@ -160,7 +181,7 @@ class Shadow:
             saved = _Saved(0, {}, {})
         used = sum(length for _, length in saved.contents.values())
         is_whole = all(start + length <= size for start, length in saved.contents.values())
-        if saved.version != 1 or not is_whole or size > 2 * used + (64 << 20):
+        if saved.version != VERSION or not is_whole or size > 2 * used + (64 << 20):
             os.ftruncate(self._pack, 0)
             return
         self._rows, self._contents, self._end = saved.rows, saved.contents, size
@@ -169,7 +190,7 @@ class Shadow:
     def _save(self) -> None:
         live = {row.digest for row in self._rows.values()}
         contents = {digest: place for digest, place in self._contents.items() if digest in live}
-        data = msgspec.msgpack.encode(_Saved(1, self._rows, contents))
+        data = msgspec.msgpack.encode(_Saved(VERSION, self._rows, contents))
         write_atomic(self._place / "table", data, mode=0o600, durable=False)
 
     def _look(self, names: Sequence[str]) -> dict[str, Row]:
@@ -224,7 +245,10 @@ class Shadow:
             return Row(*facts, "", target) if is_text(target) else None
         if not stat.S_ISREG(status.st_mode):
             return None
-        return Row(*facts, "" if status.st_size > self._limits.file_bytes else UNREAD, "")
+        is_known_by_status = status.st_size > self._limits.file_bytes or self._withheld(
+            f"{self._root}/{name}"
+        )
+        return Row(*facts, "" if is_known_by_status else UNREAD, "")
 
     def _kept(self, base: str, parent: int) -> str | None:
         """The digest of a file whose bytes are in the pack now; `None` where it cannot be read."""

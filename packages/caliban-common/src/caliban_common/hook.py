@@ -18,13 +18,13 @@ HookDecision: TypeAlias = Literal["continue", "ask", "deny"]
 
 
 class SessionStart(Tagged, frozen=True, kw_only=True, tag="SessionStart"):
-    """A session begins or goes on; `source` says which."""
+    """A session begins or goes on; `source` says which. `compact`: it goes on from a summary of itself."""
 
     session_id: str
     cwd: str
     provider: str
     model: str
-    source: Literal["startup", "resume", "fork"] = "startup"
+    source: Literal["startup", "resume", "fork", "compact"] = "startup"
 
 
 class SessionEnd(Tagged, frozen=True, kw_only=True, tag="SessionEnd"):
@@ -34,11 +34,39 @@ class SessionEnd(Tagged, frozen=True, kw_only=True, tag="SessionEnd"):
     reason: str = ""
 
 
+class InstructionsLoaded(Tagged, frozen=True, kw_only=True, tag="InstructionsLoaded"):
+    """The model is told what the file `path` says, which is one of `tier`; `cause` says why now.
+
+    `trigger` is the file whose use brought it, `patterns` are those that it waited with.
+    """
+
+    session_id: str
+    path: str
+    tier: str
+    cause: Literal["session_start", "include", "nested_traversal", "path_glob_match"]
+    parent: str = ""
+    trigger: str = ""
+    patterns: tuple[str, ...] = ()
+    agent: str = ""
+
+
+class UserPromptExpansion(Tagged, frozen=True, kw_only=True, tag="UserPromptExpansion"):
+    """A command that was typed becomes the `prompt` that its file makes; denied, nothing is sent."""
+
+    session_id: str
+    command: str
+    args: str
+    source: str
+    prompt: str
+
+
 class UserPromptSubmit(Tagged, frozen=True, kw_only=True, tag="UserPromptSubmit"):
-    """A prompt came in; denied, it never enters the history."""
+    """A prompt came in; denied, it never enters the history. `command` and `args` are what it was made of."""
 
     session_id: str
     prompt: str
+    command: str = ""
+    args: str = ""
 
 
 class PreTurn(Tagged, frozen=True, kw_only=True, tag="PreTurn"):
@@ -109,6 +137,44 @@ class PostToolUseFailure(Tagged, frozen=True, kw_only=True, tag="PostToolUseFail
     agent: str = ""
 
 
+class PostToolBatch(Tagged, frozen=True, kw_only=True, tag="PostToolBatch"):
+    """All calls of one reply have their results; denied, the run ends before the model reads them."""
+
+    session_id: str
+    turn: int
+    calls: tuple[ToolUseBlock, ...]
+    results: tuple[ToolResultBlock, ...]
+    agent: str = ""
+
+
+class FileChanged(Tagged, frozen=True, kw_only=True, tag="FileChanged"):
+    """A file that an agent has written is not as that left it: somebody else changed or removed it."""
+
+    session_id: str
+    path: str
+    change: Literal["change", "unlink"]
+    agent: str = ""
+
+
+class TaskCreated(Tagged, frozen=True, kw_only=True, tag="TaskCreated"):
+    """The call `tool_use_id` left work to the background, called `title`."""
+
+    session_id: str
+    tool_use_id: str
+    title: str
+    agent: str = ""
+
+
+class TaskCompleted(Tagged, frozen=True, kw_only=True, tag="TaskCompleted"):
+    """Work in the background has come to its end by itself; `failed` says that it came to nothing."""
+
+    session_id: str
+    tool_use_id: str
+    title: str
+    failed: bool = False
+    agent: str = ""
+
+
 class Notification(Tagged, frozen=True, kw_only=True, tag="Notification"):
     """A person is wanted, for what `kind` says."""
 
@@ -172,6 +238,8 @@ class SubagentStop(Tagged, frozen=True, kw_only=True, tag="SubagentStop"):
 HookEvent: TypeAlias = (
     SessionStart
     | SessionEnd
+    | InstructionsLoaded
+    | UserPromptExpansion
     | UserPromptSubmit
     | PreTurn
     | PostTurn
@@ -180,6 +248,10 @@ HookEvent: TypeAlias = (
     | PermissionDenied
     | PostToolUse
     | PostToolUseFailure
+    | PostToolBatch
+    | FileChanged
+    | TaskCreated
+    | TaskCompleted
     | Notification
     | PreCompact
     | PostCompact

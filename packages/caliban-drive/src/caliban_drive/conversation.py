@@ -16,7 +16,7 @@ from caliban_agent_core.run import Run
 from caliban_agent_core.tasks import background_news
 from caliban_agent_core.turn import waiting_calls
 from caliban_common.event import AgentEvent
-from caliban_common.hook import HookEvent, SessionEnd, SessionStart, UserPromptSubmit
+from caliban_common.hook import HookEvent, InstructionsLoaded, SessionEnd, SessionStart, UserPromptSubmit
 from caliban_common.message import Message, NewId, ToolUseBlock, new_id, user
 from caliban_common.stop import Stop
 from caliban_common.usage import Usage
@@ -35,7 +35,9 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     `start` is what hooks are told of it, `costs` who knows what was spent, `reporter` the road of its
     notices, `new_id` names the messages that it writes itself. `news` gives, once, lines for the model about
     what goes on beside its turns; one that begins as a context update is a message of its own. `pending` are
-    the ids of calls of the last reply that an earlier process left to a person.
+    the ids of calls of the last reply that an earlier process left to a person. `instructions` are
+    the files that the history begins with, for hooks; `called` is the command that the first prompt was made
+    of, with what was said to it.
     """
 
     start: SessionStart | None = None
@@ -44,6 +46,8 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     new_id: NewId = new_id
     news: Callable[[], tuple[str, ...]] = tuple
     pending: tuple[str, ...] = ()
+    instructions: tuple[InstructionsLoaded, ...] = ()
+    called: tuple[str, str] = ("", "")
 
 
 class PromptInProgress(Protocol):
@@ -85,6 +89,7 @@ class Conversation:
         self.steering: SteeringQueue = SteeringQueue(self._admit_steering, self.news)
         self._start = start
         self._is_open = False
+        self._called = parts.called
         self._context: tuple[Message, ...] = ()  # of the start, until a prompt is admitted
         self._watch = PrefixWatch(prefix, clock=agent.options.timing.clock)
         self.recorder: Recorder = Recorder(store, self._watch)
@@ -131,7 +136,14 @@ class Conversation:
             if isinstance(context, Stop):
                 return context
             self._context, self._is_open = context, True
-        added = await self._ask(UserPromptSubmit(session_id=self._start.session_id, prompt=prompt.text))
+            for loaded in self.parts.instructions:
+                await self._ask(loaded)
+        (command, args), self._called = self._called, ("", "")
+        added = await self._ask(
+            UserPromptSubmit(
+                session_id=self._start.session_id, prompt=prompt.text, command=command, args=args
+            )
+        )
         if isinstance(added, Stop):
             return added
         context, self._context = self._context, ()

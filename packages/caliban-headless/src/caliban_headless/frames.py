@@ -60,8 +60,8 @@ def init_frame(init: Init) -> dict[str, Any]:
 
 
 def user_frame(message: Message) -> dict[str, Any]:
-    """`user`: the echo of a prompt."""
-    return {"type": "user", "content": [shown_block(block) for block in message.content]}
+    """`user`: the echo of a prompt; by its `uuid` a host names the prompt in a request."""
+    return {"type": "user", "content": [shown_block(block) for block in message.content], "uuid": message.id}
 
 
 def tool_use_frame(event: ToolCallReady) -> dict[str, Any]:

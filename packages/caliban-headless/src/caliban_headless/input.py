@@ -8,7 +8,8 @@ from __future__ import annotations
 import codecs
 import json
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, assert_never
 
 import anyio
@@ -33,6 +34,7 @@ from caliban_headless.stdin import Stdin
 
 if TYPE_CHECKING:
     from caliban_headless.desk import HostDesk
+    from caliban_headless.requests import HostRequest, Serve
     from caliban_images import MediaLimits
 
 MAX_TEXT_BYTES = 10 * 1024 * 1024
@@ -44,7 +46,7 @@ _FORM: Final = 'a prompt is sent as {"type":"user","content":"…"}'
 class PromptSource(Protocol):
     """Gives prompts. `last` is whether none will come after those already given."""
 
-    async def next(self) -> Message | Operation | Resumption | None:
+    async def next(self) -> Message | Operation | Resumption | HostRequest | None:
         """The next prompt, waiting for it; `None` at the end. Raises `HeadlessError` for a bad one."""
         ...
 
@@ -96,7 +98,8 @@ class FrameSource:
     an `interrupt`, the end of one call by `stop_task`, a prompt with the priority `next`. A prompt with the
     priority `now` ends that run, and stands before those that wait. What is malformed ends the input: the
     frames before it are still answered. Images and PDFs are made to fit `media`, what the model takes when
-    their prompt's turn has come; without it they stay as they came. Answers go to the `desk` that asked.
+    their prompt's turn has come; without it they stay as they came. Answers go to the `desk` that asked;
+    what else the other end may ask for is `served`, by its subtype.
     """
 
     def __init__(
@@ -106,12 +109,14 @@ class FrameSource:
         media: Callable[[], MediaLimits] | None = None,
         *,
         desk: HostDesk | None = None,
+        served: Mapping[str, Serve] = MappingProxyType({}),
     ) -> None:
         self._desk = desk
+        self._served = served
         self._media = media
         self._stdin = stdin
         self._run = run
-        self._queue: deque[Message | Operation] = deque()
+        self._queue: deque[Message | Operation | HostRequest] = deque()
         self._error: HeadlessError | None = None
         self._given = 0
         self._ended = False
@@ -133,7 +138,7 @@ class FrameSource:
             self._desk.close()
         self._tell()
 
-    async def next(self) -> Message | Operation | None:
+    async def next(self) -> Message | Operation | HostRequest | None:
         """The next prompt, or what else is asked for in its turn.
 
         Raises the input's error once everything before it was given.
@@ -185,6 +190,10 @@ class FrameSource:
         if self._desk is not None and (response := self._desk.response(line)) is not None:
             self._desk.take(response)
             return
+        if (request := self._request(line)) is not None:
+            self._queue.append(request)
+            self._tell()
+            return
         match parse_frame(line):
             case InterruptFrame():
                 self._run.interrupt(waiting=bool(self._queue))
@@ -203,6 +212,13 @@ class FrameSource:
             case Operation() as asked:
                 self._queue.append(asked)
                 self._tell()
+
+    def _request(self, line: bytes) -> HostRequest | None:
+        if b"control_request" not in line:
+            return None
+        from caliban_headless.requests import read_request
+
+        return read_request(line, self._served)
 
     def _tell(self) -> None:
         self._news.set()

@@ -56,6 +56,8 @@ MAX_ARGUMENT_CHARS = 120
 
 REQUEST = "can_use_tool"
 WITHDRAWN = "can_use_tool_withdrawn"
+RESPONSE = "control_response"
+"""The notice that answers a program's own question: a frame of its own, too."""
 QUESTIONS = (REQUEST, WITHDRAWN)
 """Notices that are questions to a program: frames of their own, and no line."""
 

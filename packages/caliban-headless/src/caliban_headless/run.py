@@ -24,6 +24,7 @@ from caliban_headless.output import Output
 
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
+    from caliban_headless.requests import HostRequest
 
 GRACE_S = 3.0
 
@@ -121,7 +122,13 @@ class Driver:
                 return exit_codes.CANCELLED
             if prompt is None:
                 return code if shared is None else await self._finish(shared, exit_codes.SUCCESS)
-            result = await (self._operate(prompt) if isinstance(prompt, Operation) else self._answer(prompt))
+            if isinstance(prompt, Operation):
+                result = await self._operate(prompt)
+            elif isinstance(prompt, Message | Resumption):
+                result = await self._answer(prompt)
+            else:
+                await self._serve(prompt)
+                continue
             # One result answers all prompts of an input that had ended before they were.
             last = await source.last()
             shared = result if last and not result.is_error and not self._cancelled else None
@@ -130,7 +137,12 @@ class Driver:
                 if self._cancelled or (last and result.subtype != "cancelled"):
                     return code
 
-    async def _next(self, source: PromptSource) -> Message | Operation | Resumption | None:
+    async def _serve(self, request: HostRequest) -> None:
+        """Do what the other end asks for, and answer it; no result belongs to that."""
+        self._output.write(self._masked(self._encoder.event(await request.answer())))
+        await self._output.flush()
+
+    async def _next(self, source: PromptSource) -> Message | Operation | Resumption | HostRequest | None:
         with anyio.CancelScope() as self._waiting:
             if self._cancelled:
                 return None

@@ -1,12 +1,14 @@
 """Hooks from settings: programs, addresses and models that are asked or told at the events of a session."""
 
+from caliban_hooks.agent import Investigations
 from caliban_hooks.command import Programs
 from caliban_hooks.configured import ConfiguredHooks, HookParts
 from caliban_hooks.errors import BadHook, HookFailed, HooksError
 from caliban_hooks.events import EVENTS, EventKind
 from caliban_hooks.http import Addresses, read_patterns
+from caliban_hooks.mcp import ServerCalls
 from caliban_hooks.payload import Surroundings
-from caliban_hooks.ports import Dialect, PostAnswer, PostRequest
+from caliban_hooks.ports import AgentTask, Dialect, PostAnswer, PostRequest, ServerTools
 from caliban_hooks.prompt import Questions
 from caliban_hooks.read import read_hooks
 from caliban_hooks.spec import HookSpec
@@ -14,6 +16,7 @@ from caliban_hooks.spec import HookSpec
 __all__ = [
     "EVENTS",
     "Addresses",
+    "AgentTask",
     "BadHook",
     "ConfiguredHooks",
     "Dialect",
@@ -22,10 +25,13 @@ __all__ = [
     "HookParts",
     "HookSpec",
     "HooksError",
+    "Investigations",
     "PostAnswer",
     "PostRequest",
     "Programs",
     "Questions",
+    "ServerCalls",
+    "ServerTools",
     "Surroundings",
     "read_hooks",
     "read_patterns",

@@ -14,10 +14,15 @@ EventRole: TypeAlias = Literal["guard", "feedback", "end", "observer"]
 
 
 class EventKind(Struct, frozen=True, kw_only=True):
-    """What is known of one event; `fired` is false where this version has nothing that would raise it."""
+    """What is known of one event; `unfired` says why this version has nothing that would raise it."""
 
     role: EventRole
-    fired: bool = True
+    unfired: str = ""
+
+    @property
+    def fired(self) -> bool:
+        """Whether it happens at all."""
+        return not self.unfired
 
 
 _ROLES: Final[Mapping[EventRole, tuple[str, ...]]] = {
@@ -28,6 +33,8 @@ _ROLES: Final[Mapping[EventRole, tuple[str, ...]]] = {
         "PreCompact",
         "SubagentStart",
         "PreTurn",
+        "UserPromptExpansion",
+        "PostToolBatch",
     ),
     "feedback": ("PostToolUse", "PostToolUseFailure"),
     "end": ("Stop", "SubagentStop"),
@@ -39,37 +46,36 @@ _ROLES: Final[Mapping[EventRole, tuple[str, ...]]] = {
         "PermissionDenied",
         "Notification",
         "StopFailure",
+        "InstructionsLoaded",
+        "FileChanged",
+        "TaskCreated",
+        "TaskCompleted",
     ),
 }
-_NOT_FIRED: Final = (
-    "ConfigChange",
-    "CwdChanged",
-    "DirectoryAdded",
-    "Elicitation",
-    "ElicitationResult",
-    "FileChanged",
-    "InstructionsLoaded",
-    "MessageDisplay",
-    "PostModelSwitch",
-    "PostToolBatch",
-    "PreModelSwitch",
-    "PreSkillShellCommand",
-    "Setup",
-    "TaskCompleted",
-    "TaskCreated",
-    "TeammateIdle",
-    "UserPromptExpansion",
-    "WorktreeCreate",
-    "WorktreeRemove",
-)
+_NOT_FIRED: Final[Mapping[str, str]] = {
+    "ConfigChange": "settings are read at the start, and not again",
+    "CwdChanged": "a session works in one directory from its start to its end",
+    "DirectoryAdded": "no directory is added to a session that has begun",
+    "Elicitation": "MCP servers are not part of this version",
+    "ElicitationResult": "MCP servers are not part of this version",
+    "MessageDisplay": "what is shown of a message is not changed by hooks",
+    "PostModelSwitch": "a session keeps the model it began with",
+    "PreModelSwitch": "a session keeps the model it began with",
+    "PreSkillShellCommand": "a line of a command file is a call: PreToolUse is told of it",
+    "Setup": "there is nothing that prepares a workspace",
+    "TeammateIdle": "there are no teams of agents",
+    "WorktreeCreate": "agents have no worktrees of their own",
+    "WorktreeRemove": "agents have no worktrees of their own",
+}
+"""Events that are never fired -> why."""
 
 EVENTS: Final[Mapping[str, EventKind]] = MappingProxyType(
     {
         **{name: EventKind(role=role) for role, names in _ROLES.items() for name in names},
-        **{name: EventKind(role="observer", fired=False) for name in _NOT_FIRED},
+        **{name: EventKind(role="observer", unfired=why) for name, why in _NOT_FIRED.items()},
     }
 )
 """Every event that there is a name for."""
 
-TEXT_IS_CONTEXT: Final = frozenset({"SessionStart", "UserPromptSubmit"})
+TEXT_IS_CONTEXT: Final = frozenset({"SessionStart", "UserPromptSubmit", "UserPromptExpansion"})
 """Events at which plain text that a program prints is told to the model."""

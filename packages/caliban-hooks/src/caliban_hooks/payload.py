@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, assert_never
+from pathlib import Path, PurePath
+from typing import Any, TypeAlias, assert_never
 
 from msgspec import Struct, field
 
 from caliban_common.hook import (
+    FileChanged,
     HookEvent,
+    InstructionsLoaded,
     Notification,
     PermissionDenied,
     PermissionRequest,
     PostCompact,
+    PostToolBatch,
     PostToolUse,
     PostToolUseFailure,
     PostTurn,
@@ -26,6 +29,9 @@ from caliban_common.hook import (
     StopFailure,
     SubagentStart,
     SubagentStop,
+    TaskCompleted,
+    TaskCreated,
+    UserPromptExpansion,
     UserPromptSubmit,
 )
 from caliban_common.message import TextBlock, ToolResultBlock, ToolUseBlock
@@ -43,11 +49,13 @@ def _as_it_is(value: Any) -> Any:
 class Surroundings(Struct, frozen=True, kw_only=True):
     """What every event is told with: the workspace, and the permission mode of that moment.
 
-    `dialect` says how tools are called; `masked` takes the secrets out of JSON data.
+    `transcript` says where one is kept, if it is. `dialect` says how tools are called; `masked` takes the
+    secrets out of JSON data.
     """
 
     workspace: Path
     mode: Callable[[], str] = _default_mode
+    transcript: Callable[[], str] = str
     dialect: Dialect = field(default_factory=SameNames)
     masked: Callable[[Any], Any] = _as_it_is
 
@@ -66,7 +74,7 @@ def payload_of(event: HookEvent, around: Surroundings) -> Payload:
     agent = getattr(event, "agent", "")
     data: dict[str, Any] = {
         "session_id": event.session_id,
-        "transcript_path": "",
+        "transcript_path": around.transcript(),
         "cwd": str(around.workspace),
         "permission_mode": around.mode(),
         "hook_event_name": event.type,
@@ -77,39 +85,126 @@ def payload_of(event: HookEvent, around: Surroundings) -> Payload:
     return Payload(data=around.masked(data), subjects=subjects, call=call)
 
 
+_About: TypeAlias = tuple[dict[str, Any], tuple[str, ...]]
+"""The members of one event, and what a matcher is compared with."""
+
+
 def _own(
     event: HookEvent, around: Surroundings
 ) -> tuple[dict[str, Any], tuple[str, ...], ToolUseBlock | None]:
     match event:
-        case SessionStart():
-            shown = {"source": event.source, "provider": event.provider, "model": event.model}
-            return shown, (event.source,), None
-        case SessionEnd():
-            reason = event.reason or "other"
-            return {"reason": reason}, (reason,), None
-        case UserPromptSubmit():
-            return {"prompt": event.prompt, "is_slash": False}, (), None
-        case PreTurn() | PostTurn():
-            return {"turn_index": event.turn}, (), None
         case PreToolUse() | PostToolUse() | PostToolUseFailure() | PermissionRequest() | PermissionDenied():
             return _of_call(event, around)
+        case PostToolBatch():
+            return _of_batch(event, around), (), None
+        case UserPromptSubmit() | UserPromptExpansion() | InstructionsLoaded() | FileChanged():
+            return (*_of_text(event), None)
+        case SubagentStart() | SubagentStop() | TaskCreated() | TaskCompleted():
+            return (*_of_work(event), None)
+        case _:
+            return (*_of_session(event), None)
+
+
+def _of_session(
+    event: SessionStart
+    | SessionEnd
+    | PreTurn
+    | PostTurn
+    | PreCompact
+    | PostCompact
+    | RunStop
+    | StopFailure
+    | Notification,
+) -> _About:
+    match event:
+        case SessionStart():
+            shown = {"source": event.source, "provider": event.provider, "model": event.model}
+            return shown, (event.source,)
+        case SessionEnd():
+            reason = event.reason or "other"
+            return {"reason": reason}, (reason,)
+        case PreTurn() | PostTurn():
+            return {"turn_index": event.turn}, ()
         case PreCompact():
-            return {"trigger": event.trigger, "custom_instructions": ""}, (event.trigger,), None
+            return {"trigger": event.trigger, "custom_instructions": ""}, (event.trigger,)
         case PostCompact():
-            return {"trigger": event.trigger}, (event.trigger,), None
+            return {"trigger": event.trigger}, (event.trigger,)
         case RunStop():
-            return {"stop_hook_active": event.again, "last_assistant_message": event.last_text}, (), None
-        case SubagentStop():
-            said = {"stop_hook_active": event.again, "last_assistant_message": event.last_text}
-            return {**said, "agent_transcript_path": ""}, (event.agent,), None
-        case SubagentStart():
-            return {"tool_use_id": event.tool_use_id, "prompt": event.prompt}, (event.agent,), None
-        case Notification():
-            return {"message": event.message, "notification_type": event.kind}, (event.kind,), None
+            return {"stop_hook_active": event.again, "last_assistant_message": event.last_text}, ()
         case StopFailure():
-            return {"error": event.kind, "error_details": event.message}, (event.kind,), None
+            return {"error": event.kind, "error_details": event.message}, (event.kind,)
+        case Notification():
+            return {"message": event.message, "notification_type": event.kind}, (event.kind,)
         case _:
             assert_never(event)
+
+
+def _of_work(event: SubagentStart | SubagentStop | TaskCreated | TaskCompleted) -> _About:
+    match event:
+        case SubagentStart():
+            return {"tool_use_id": event.tool_use_id, "prompt": event.prompt}, (event.agent,)
+        case SubagentStop():
+            said = {"stop_hook_active": event.again, "last_assistant_message": event.last_text}
+            return {**said, "agent_transcript_path": ""}, (event.agent,)
+        case TaskCreated():
+            return {"task_id": event.tool_use_id, "task_subject": event.title}, ()
+        case TaskCompleted():
+            task = {"task_id": event.tool_use_id, "task_subject": event.title}
+            return {**task, "failed": event.failed}, ()
+        case _:
+            assert_never(event)
+
+
+def _of_text(event: UserPromptSubmit | UserPromptExpansion | InstructionsLoaded | FileChanged) -> _About:
+    match event:
+        case UserPromptSubmit():
+            typed = {"command": event.command, "args": event.args} if event.command else {}
+            return {"prompt": event.prompt, "is_slash": bool(event.command), **typed}, ()
+        case UserPromptExpansion():
+            return _of_expansion(event), (event.command,)
+        case InstructionsLoaded():
+            return _of_instructions(event), (event.cause,)
+        case FileChanged():
+            names = (PurePath(event.path).name, event.path)
+            return {"file_path": event.path, "event": event.change}, names
+        case _:
+            assert_never(event)
+
+
+def _of_expansion(event: UserPromptExpansion) -> dict[str, Any]:
+    return {
+        "expansion_type": "slash_command",
+        "command_name": event.command,
+        "command_args": event.args,
+        "command_source": event.source,
+        "prompt": event.prompt,
+    }
+
+
+def _of_instructions(event: InstructionsLoaded) -> dict[str, Any]:
+    more = {
+        "globs": list(event.patterns),
+        "trigger_file_path": event.trigger,
+        "parent_file_path": event.parent,
+    }
+    told = {name: value for name, value in more.items() if value}
+    return {"file_path": event.path, "memory_type": event.tier, "load_reason": event.cause, **told}
+
+
+def _of_batch(event: PostToolBatch, around: Surroundings) -> dict[str, Any]:
+    dialect, results = around.dialect, {result.tool_use_id: result for result in event.results}
+    calls = []
+    for call in event.calls:
+        text = _text_of(results[call.id]) if call.id in results else ""
+        calls.append(
+            {
+                "tool_name": dialect.names(call.name)[0],
+                "tool_input": dialect.told(call.name, call.input),
+                "tool_use_id": call.id,
+                "tool_response": dialect.response(call.name, call.input, text),
+            }
+        )
+    return {"turn_index": event.turn, "tool_calls": calls}
 
 
 def _of_call(

@@ -71,6 +71,28 @@ Judge: TypeAlias = Callable[[str, str, float], Awaitable[str]]
 """Asks a model: the question, the name of a model or nothing, seconds. Its answer as text. Raises
 `CalibanError`."""
 
+
+class AgentTask(Struct, frozen=True, kw_only=True):
+    """What an agent is to find out: a question, the kind of agent and the model, both empty for the usual."""
+
+    question: str
+    agent: str = ""
+    model: str = ""
+    timeout_s: float
+
+
+Investigate: TypeAlias = Callable[[AgentTask], Awaitable[str]]
+"""Has an agent look for itself; its last message. Raises `CalibanError`."""
+
+
+class ServerTools(Protocol):
+    """The tools of MCP servers, for hooks of the kind `mcp`."""
+
+    async def call(self, server: str, tool: str, input: Mapping[str, Any]) -> str:
+        """The text that a tool answers with. Raises `CalibanError`, also for one that says it failed."""
+        ...
+
+
 FitsCall: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
 """Whether a call, by tool and input, may fit a permission pattern, which comes first."""
 

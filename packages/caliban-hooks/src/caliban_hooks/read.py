@@ -7,7 +7,7 @@ Nothing is overlooked: what is not known, or does not fit, is an error with its 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -20,17 +20,11 @@ from caliban_hooks.matcher import Matcher
 from caliban_hooks.spec import FailurePolicy, HookKind, HookSpec
 
 DEFAULT_TIMEOUT_S: Final = 30.0
+AGENT_TIMEOUT_S: Final = 60.0
+"""Of an agent that judges: it looks for itself."""
+
 MAX_TIMEOUT_S: Final = 3600.0
 MAX_HOOKS: Final = 500
-
-UNBUILT: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "mcp": "MCP servers are not part of this version",
-        "mcp_tool": "MCP servers are not part of this version",
-        "agent": "hooks that are agents are not part of this version",
-    }
-)
-"""Kinds of hooks that cannot run -> why. One that was asked for is refused: it may be a guard."""
 
 _POLICY: Final = frozenset({"on_failure", "onFailure"})
 _GROUP: Final = frozenset({"matcher", "if", "handlers", "hooks", "on_failure", "onFailure", "description"})
@@ -40,14 +34,19 @@ _SHARED: Final = frozenset(
         *("statusMessage", "status_message", "description"),
     }
 )
-_ALONE: Final = frozenset({"type", "command", "url", "prompt"})
+_ALONE: Final = frozenset({"type", "command", "url", "prompt", "agent", "tool", "mcp", "server"})
 """What a hook has and a group has not."""
 
 _OWN: Final[Mapping[HookKind, frozenset[str]]] = {
     "command": frozenset({"command", "args", "env", "shell"}),
     "http": frozenset({"url", "headers", "allowedEnvVars", "allowed_env_vars"}),
     "prompt": frozenset({"prompt", "model"}),
+    "agent": frozenset({"prompt", "model", "agent"}),
+    "mcp": frozenset({"mcp", "server", "tool", "input"}),
 }
+_OTHER_NAMES: Final[Mapping[str, HookKind]] = {"mcp_tool": "mcp"}
+"""What Claude's settings call a kind -> what ours do."""
+
 _DURATION: Final = lazy_pattern(r"(\d{1,7}(?:\.\d{1,6})?)\s*(ms|s|m|h)?", 256)  # re.ASCII
 _UNITS: Final[Mapping[str | None, float]] = {"ms": 0.001, "s": 1.0, None: 1.0, "m": 60.0, "h": 3600.0}
 
@@ -113,16 +112,16 @@ def _of_handler(event: str, matcher: str, condition: str, given: dict[str, Any],
     if (own or condition) and not is_about_calls(event):
         raise BadHook(place, f"`if` is about tool calls, and {event} has none")
     background = _flag(given, "async", place)
-    parts: dict[str, Any] = {"command": _of_command, "http": _of_http, "prompt": _of_prompt}[kind](
-        given, place
-    )
+    parts = _PARTS[kind](given, place)
     spec = HookSpec(
         event=event,
         kind=kind,
         place=place,
         matcher=matcher,
         condition=own or condition,
-        timeout_s=_timeout(given.get("timeout"), place),
+        timeout_s=_timeout(
+            given.get("timeout"), place, AGENT_TIMEOUT_S if kind == "agent" else DEFAULT_TIMEOUT_S
+        ),
         background=background,
         once=_flag(given, "once", place),
         on_failure=_policy(given, place),
@@ -147,8 +146,8 @@ def is_about_calls(event: str) -> bool:
 
 def _hook_kind(given: Mapping[str, Any], place: str) -> HookKind:
     kind = given.get("type", "command" if "command" in given else None)
-    if isinstance(kind, str) and kind in UNBUILT:
-        raise BadHook(place, f"type = {kind}: {UNBUILT[kind]}")
+    if isinstance(kind, str):
+        kind = _OTHER_NAMES.get(kind, kind)
     for known in _OWN:
         if kind == known:
             return known
@@ -189,6 +188,29 @@ def _of_prompt(given: Mapping[str, Any], place: str) -> dict[str, Any]:
     return {"prompt": prompt, "model": _text(given, "model", place)}
 
 
+def _of_agent(given: Mapping[str, Any], place: str) -> dict[str, Any]:
+    return {**_of_prompt(given, place), "agent": _text(given, "agent", place).strip()}
+
+
+def _of_mcp(given: Mapping[str, Any], place: str) -> dict[str, Any]:
+    both = [name for name in ("mcp", "server") if name in given]
+    server = _text(given, both[0], place) if len(both) == 1 else ""
+    if not server.strip():
+        raise BadHook(place, "has no `mcp`, which names a server" if not both else "names no one server")
+    tool = _text(given, "tool", place)
+    if not tool.strip():
+        raise BadHook(place, "has no `tool`")
+    told = given.get("input", {})
+    if not isinstance(told, Mapping):
+        raise BadHook(place, f"`input` must be a table, not {_kind(told)}")
+    return {"server": server, "tool": tool, "input": dict(told)}
+
+
+_PARTS: Final[Mapping[HookKind, Callable[[Mapping[str, Any], str], dict[str, Any]]]] = MappingProxyType(
+    {"command": _of_command, "http": _of_http, "prompt": _of_prompt, "agent": _of_agent, "mcp": _of_mcp}
+)
+
+
 def _policy(given: Mapping[str, Any], place: str) -> FailurePolicy:
     value = given.get("on_failure", given.get("onFailure", "default"))
     match value:
@@ -200,9 +222,9 @@ def _policy(given: Mapping[str, Any], place: str) -> FailurePolicy:
             raise BadHook(place, f"on_failure must be block or allow, not {_shown(value)}")
 
 
-def _timeout(value: object, place: str) -> float:
+def _timeout(value: object, place: str, usual_s: float) -> float:
     if value is None:
-        return DEFAULT_TIMEOUT_S
+        return usual_s
     seconds = math.nan
     if isinstance(value, str) and (match := _DURATION.fullmatch(value.strip())) is not None:
         seconds = float(match[1]) * _UNITS[match[2]]

@@ -7,8 +7,9 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-HookKind: TypeAlias = Literal["command", "http", "prompt"]
-"""A program that is run, an address that is asked, a model that judges."""
+HookKind: TypeAlias = Literal["command", "http", "prompt", "agent", "mcp"]
+"""A program that is run, an address that is asked, a model that judges, an agent that looks for itself first,
+a tool of an MCP server that is called."""
 
 FailurePolicy: TypeAlias = Literal["default", "block", "allow"]
 """What a hook that cannot answer means. `default`: where the event can be blocked it is, and a program that
@@ -21,7 +22,8 @@ class HookSpec(Struct, frozen=True, kw_only=True):
     `place` says where it is written and what it is, for words about it. `condition` is a permission pattern
     that the call must fit. With `args` the command is a program and those are its arguments; without, it is
     a line for a shell. A `background` hook is told and not waited for; one that runs `once` does so once in
-    a session.
+    a session. `agent` names the kind of agent that judges, empty for the usual one. A hook of the kind `mcp`
+    calls the tool `tool` of the server `server` with `input`, empty for the event itself.
     """
 
     event: str
@@ -41,6 +43,10 @@ class HookSpec(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = field(default_factory=dict)
     prompt: str = ""
     model: str = ""
+    agent: str = ""
+    server: str = ""
+    tool: str = ""
+    input: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def identity(self) -> tuple[Any, ...]:
@@ -56,4 +62,8 @@ class HookSpec(Struct, frozen=True, kw_only=True):
             tuple(sorted(self.headers.items())),
             self.prompt,
             self.model,
+            self.agent,
+            self.server,
+            self.tool,
+            repr(self.input),
         )

@@ -12,9 +12,10 @@ from caliban_common.text import one_line
 from caliban_memory.errors import MemoryFileRefused
 from caliban_memory.markdown import Import, find_imports, is_url
 from caliban_memory.reading import MemoryReader, ReadFence, canonical_of
-from caliban_memory.values import Approve, LeftOut
+from caliban_memory.values import Approve, LeftOut, digest_of
 
 MAX_DEPTH = 5
+OUTSIDE = "outside of the project"
 MAX_IMPORTS = 100
 """Of one session: a file that imports everything is a mistake."""
 
@@ -89,12 +90,14 @@ def _imported(item: Import, site: _Site, scope: ImportScope, brought: list[Path]
         if item.alone or item.target.startswith((".", "~", "/")):
             scope.leave_out(where, refused.message)
         return None
-    fence = site.fence
+    fence, digest = site.fence, ""
     if not fence.admits(canonical):
-        if not scope.approve(site.file, canonical):
-            reason = f"it lies outside of the project, at {canonical}, and nobody has approved of that"
+        approved = scope.approve(site.file, canonical)
+        if not approved:
+            reason = f"it lies {OUTSIDE}, at {canonical}, and nobody has approved of that"
             scope.leave_out(where, reason, matters=True)
             return None
+        digest = approved if isinstance(approved, str) else ""
         fence = ReadFence(roots=(*fence.roots, canonical))
     if canonical in site.above:
         scope.leave_out(where, "it is imported by what it imports")
@@ -107,17 +110,20 @@ def _imported(item: Import, site: _Site, scope: ImportScope, brought: list[Path]
     if scope.count >= MAX_IMPORTS:
         scope.leave_out(where, f"at most {MAX_IMPORTS} files are imported", matters=True)
         return None
-    return _read(canonical, where, fence, site, scope, brought)
-
-
-def _read(
-    canonical: Path, where: str, fence: ReadFence, site: _Site, scope: ImportScope, brought: list[Path]
-) -> str | None:
     try:
         _, text = scope.reader.read(canonical, fence)
     except MemoryFileRefused as refused:
         scope.leave_out(where, refused.message)
         return None
+    if digest and digest_of(text) != digest:
+        reason = f"it lies {OUTSIDE}, at {canonical}, and has changed since it was approved of"
+        scope.leave_out(where, reason, matters=True)
+        return None
+    return _taken(canonical, text, site, scope, brought)
+
+
+def _taken(canonical: Path, text: str, site: _Site, scope: ImportScope, brought: list[Path]) -> str:
+    """The text of a file that is imported, with its own imports in it."""
     scope.count += 1
     scope.seen.add(canonical)
     brought.append(canonical)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -27,8 +28,16 @@ MAX_COMBINED_TOKENS = 32_000
 MAX_FILE_BYTES = 1 << 20
 """Of one file: what is larger is no instruction."""
 
-Approve: TypeAlias = Callable[[Path, Path], bool]
-"""Whether the file (first) may import one that lies outside of what it belongs to (second, canonical)."""
+Approve: TypeAlias = Callable[[Path, Path], bool | str]
+"""Whether the file (first) may import one that lies outside of what it belongs to (second, canonical).
+
+A text is the digest (SHA-256) that the text of the second has to have for that: see `digest_of`.
+"""
+
+
+def digest_of(text: str) -> str:
+    """What an approval is bound to: the text of a file as it is told."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def refuse_all(importer: Path, target: Path) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -11,6 +11,7 @@ from caliban_common.message import Message
 from caliban_common.text import one_line
 from caliban_sessions.errors import SessionError
 from caliban_sessions.files import SessionFiles
+from caliban_sessions.state import SessionHead
 from caliban_sessions.store import SessionStore
 
 EXCERPT_CHARS: Final = 120
@@ -25,6 +26,14 @@ class Found(Struct, frozen=True, kw_only=True):
 
     excerpt: str | None = None
     problem: str = ""
+
+
+def named(heads: Iterable[SessionHead], text: str) -> Iterator[SessionHead]:
+    """Those of `heads` whose name, title (or first prompt) or label has `text` in it, in any case."""
+    wanted = text.casefold()
+    for head in heads:
+        if any(wanted in words.casefold() for words in (head.name, head.shown_title, *head.labels)):
+            yield head
 
 
 def search(store: SessionStore, name: str, words: str) -> Found:

@@ -23,7 +23,7 @@ from caliban_sessions.state import SessionHead
 
 NAME: Final = ".index"
 """No name of a session: these have no dot."""
-VERSION: Final = 1
+VERSION: Final = 2
 WORTH: Final = 100
 """From so many sessions on, the index is quicker than the files."""
 STALE: Final = 200
@@ -51,35 +51,43 @@ class IndexFile(Struct, frozen=True, kw_only=True):
 
 
 def heads_in(directory: Path) -> list[SessionHead]:
-    """The heads of all sessions in `directory`, in no order; those of damaged files have a `problem`."""
-    marks = _marks(directory)
-    known = _read(directory / NAME) if len(marks) >= WORTH else {}
+    """The heads of all sessions in `directory`; those of damaged files have a `problem`.
+
+    What the index knows comes first, the one used last in front: who sorts it finds it sorted.
+    """
+    known = _read(directory / NAME)
+    marks = _marks(directory, known)
     entries: list[IndexEntry] = []
-    changed = sum(name not in marks for name in known)
+    changed = 0
+    for name, entry in known.items():
+        if marks.get(name) == entry.marks:
+            del marks[name]
+            entries.append(entry)
+        else:
+            changed += name not in marks
     for name, of_files in marks.items():
-        entry = known.get(name)
-        if entry is None or entry.marks != of_files:
-            head = read_head(SessionFiles(directory, name))
-            if head is None:
-                continue
-            entry, changed = IndexEntry(marks=of_files, head=head), changed + 1
-        entries.append(entry)
+        head = read_head(SessionFiles(directory, name))
+        if head is not None:
+            entries.append(IndexEntry(marks=of_files, head=head))
+            changed += 1
     if len(entries) >= WORTH and changed > len(entries) // STALE:
+        entries.sort(key=lambda entry: (entry.head.updated_at, entry.head.name), reverse=True)
         _write(directory / NAME, entries)
     return [entry.head for entry in entries]
 
 
-def _marks(directory: Path) -> dict[str, Marks]:
+def _marks(directory: Path, known: Mapping[str, IndexEntry]) -> dict[str, Marks]:
     marks: dict[str, Marks] = {}
     try:
         with os.scandir(directory) as files:
             for file in files:
                 stem, _, suffix = file.name.rpartition(".")
-                if suffix not in ("json", "journal") or not is_name(stem):
-                    continue
-                mark = _mark(file)
-                document, journal = marks.get(stem, (None, None))
-                marks[stem] = (mark, journal) if suffix == "json" else (document, mark)
+                if suffix == "json" and (stem in known or is_name(stem)):
+                    before = marks.get(stem)
+                    marks[stem] = (_mark(file), None if before is None else before[1])
+                elif suffix == "journal" and is_name(stem):
+                    before = marks.get(stem)
+                    marks[stem] = (None if before is None else before[0], _mark(file))
     except OSError:
         pass  # there is none yet, or nobody may look: the first session that is opened says which
     return marks
@@ -97,7 +105,7 @@ def _read(path: Path) -> Mapping[str, IndexEntry]:
     if path.is_symlink():
         return {}
     try:
-        index = msgspec.json.decode(read_regular(path, max_bytes=MAX_BYTES), type=IndexFile)
+        index = msgspec.msgpack.decode(read_regular(path, max_bytes=MAX_BYTES), type=IndexFile)
     except (CalibanError, msgspec.DecodeError, ValueError, RecursionError):
         return {}
     return {entry.head.name: entry for entry in index.entries} if index.version == VERSION else {}
@@ -106,6 +114,6 @@ def _read(path: Path) -> Mapping[str, IndexEntry]:
 def _write(path: Path, entries: list[IndexEntry]) -> None:
     index = IndexFile(version=VERSION, entries=tuple(entries))
     try:
-        write_atomic(path, msgspec.json.encode(index), mode=0o600, durable=False)
+        write_atomic(path, msgspec.msgpack.encode(index), mode=0o600, durable=False)
     except (CalibanError, ValueError):
         pass  # the next list reads the files again

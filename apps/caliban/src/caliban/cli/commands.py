@@ -21,7 +21,7 @@ PRINT: Final = ("-p", "--print")
 SAYS_PROMPT: Final = (*PRINT, "--prompt")
 SHELLS: Final = ("bash", "zsh", "fish")
 PURPOSES: Final = ("main_loop", "summarization", "fast_classifier", "sub_agent", "embedding", "other")
-VERBS: Final = ("list", "show", "path", "rm", "rebuild-index")
+VERBS: Final = ("list", "show", "path", "rm", "rebuild-index", "imports", "approve", "revoke")
 
 _PLACE: Final = (
     shared("--workspace", help="default: here"),
@@ -132,12 +132,20 @@ COMMANDS: Final = (
         "caliban.commands.memory:memory",
         flags=(
             flag("verb", nargs="?", choices=VERBS, default="list", metavar="VERB", help=", ".join(VERBS)),
-            flag("name", nargs="?", metavar="NAME", help="a note; with path also global, project or auto"),
+            flag(
+                "name",
+                nargs="?",
+                metavar="NAME",
+                help="a note; with path also global, project or auto; a file with approve and revoke",
+            ),
+            switch("--yes", help="with approve: do not ask"),
             *_SCOPE,
         ),
-        usage="[list | show NAME | path NAME | rm NAME | rebuild-index]",
+        usage="[VERB] [NAME | FILE]",
         description="Look after memory: list the files and the notes, show a note, print the path of a file "
-        "to edit, remove a note, or make the index of notes anew.",
+        "to edit, remove a note, or make the index of notes anew. The verb imports lists what a project "
+        "imports from outside of it; approve lets it, while such a file is as it is now; revoke takes "
+        "that back. Exit: 1 when nothing was approved of, or revoked.",
     ),
     Subcommand(
         "init",

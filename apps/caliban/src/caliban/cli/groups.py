@@ -110,6 +110,11 @@ GROUPS: Final = (
                 help="with -r or -c: go on in a new session, named by --session; the old one stays as it is",
             ),
             switch("--no-save", help="write nothing to the session"),
+            switch(
+                "--mirror",
+                variable="CALIBAN_MIRROR",
+                help="write a transcript, too, where the session helpers of the Claude Agent SDK look",
+            ),
             flag(
                 "--sessions-dir",
                 variable="CALIBAN_SESSIONS_DIR",

@@ -56,6 +56,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     session: str | None = None
     fork_session: bool = False
     no_save: bool = False
+    mirror: bool = False
     sessions_dir: str | None = None
     record: str | None = None
 

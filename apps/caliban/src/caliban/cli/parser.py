@@ -167,6 +167,8 @@ def _check(options: Options) -> None:
         )
     if options.session.everywhere and not options.session.continue_session:
         raise UsageError("--all says which sessions --continue looks at", hint="caliban --continue --all")
+    if options.session.mirror and options.session.no_save:
+        raise UsageError("--mirror needs a session that is saved: leave --no-save out")
     _check_output(options.output)
     if input_format(options.output.input_format).is_framed:
         _check_frames(options.prompt)

@@ -27,6 +27,7 @@ _VERBS: Final = (
         "the sessions of this directory, the one used last first",
         "caliban.commands.sessions:list_sessions",
         flags=(
+            flag("query", nargs="?", metavar="TEXT", help="only those whose name, title or label has this"),
             switch("--all", dest="everywhere", help="those of every directory"),
             flag("--search", type=words, metavar="WORDS", help="all these words in prompts and answers"),
             flag("--label", type=words, metavar="LABEL", help="only those with this label"),
@@ -36,7 +37,7 @@ _VERBS: Final = (
             _DIRECTORY,
             *_SETTINGS,
         ),
-        usage="[--all] [--search WORDS] [--tree]",
+        usage="[TEXT] [--all] [--search WORDS] [--tree]",
         description="List sessions: when each was used last, its name, prompts, cost at list prices (? is "
         "unknown) and how it begins. Files that are no sessions are named. Exit: 0, even for none.",
     ),

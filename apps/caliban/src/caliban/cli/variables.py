@@ -30,7 +30,6 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
                 ),
             ),
             ("background agents are", ("DAEMON_RUNTIME_DIR", "KEEP_WORKTREES")),
-            ("the expiry of checkpoints is", ("CLEANUP_PERIOD_DAYS",)),
             ("the terminal interface is", ("GRAPHICS",)),
             ("telemetry is", ("ENABLE_TELEMETRY", "OTEL_HEADERS_HELPER")),
         )
@@ -56,6 +55,7 @@ INNER_VARIABLES: Final = frozenset(
         "CHECKPOINT_MAX_BYTES",
         "CHECKPOINT_MAX_FILE_BYTES",
         "CHECKPOINT_ROOT",
+        "CLEANUP_PERIOD_DAYS",
         "GCP_AUTH_REFRESH",
         "HOOK_DEPTH",
         "LOCAL_CONTEXT_TOKENS",

@@ -17,6 +17,7 @@ from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
 from caliban.commands.boxed import sandbox_row
 from caliban.commands.installed import offered, problems
+from caliban.commands.instructed import memory_row
 from caliban.commands.readiness import Readiness, look_at_run
 from caliban.commands.scope import report
 from caliban.compose.catalog import ProviderEntry, SettingsTable, find_provider, provider_tables
@@ -106,6 +107,7 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
     rows += _hooks(options, project.settings)
     host, settings = this_host(), project.settings
     rows += [_skills(options, project), *_style(options, project, host)]
+    rows.append(_row("claudemd", *memory_row(options, settings, workspace or Path.cwd(), host.environ)))
     inputs = ModelInputs(
         options=options.model,
         settings=settings,
@@ -181,8 +183,10 @@ def _settings(options: Options, workspace: Path) -> tuple[Project | None, Check]
     count = plural(len(settings.sources), "scope file")
     warnings = (*settings.warnings, *map(unbuilt_words, settings.unbuilt))
     if warnings:
+        # That a file is JSON is said of all of it, and last: what is wrong inside counts more.
+        first = min(warnings, key=lambda warning: "is JSON, which is read" in warning)
         more = f" (and {len(warnings) - 1} more)" if len(warnings) > 1 else ""
-        return project, _row("settings", "warn", f"{count} loaded; {warnings[0]}{more}")
+        return project, _row("settings", "warn", f"{count} loaded; {first}{more}")
     if not settings.sources:
         return project, _row("settings", "warn", "no settings file; the defaults hold")
     return project, _row("settings", "pass", f"{count} loaded")

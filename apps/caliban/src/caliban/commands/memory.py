@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from caliban.cli.invocation import Invocation
+from caliban.commands.memoryimports import imports
 from caliban.commands.scope import report
 from caliban.compose.memory import RunMemory
 from caliban.compose.memoryoptions import memory_options
@@ -18,6 +19,7 @@ from caliban_memory import MemorySet, TopicMissing, TopicRefused, Topics, edit_p
 from caliban_memory.operations import topic_line
 
 NAMED = ("show", "path", "rm")
+OF_IMPORTS = ("imports", "approve", "revoke")
 
 
 def memory(invocation: Invocation) -> int:
@@ -27,6 +29,8 @@ def memory(invocation: Invocation) -> int:
     settings = build_settings(options.settings, workspace)
     places = memory_places(options, settings, workspace, os.environ)
     assert places is not None, "no flag of this command replaces the system prompt"
+    if verb in OF_IMPORTS:
+        return imports(verb, name, places, is_sure=invocation.values["yes"])
     if (name is not None) != (verb in NAMED):
         raise UsageError(f"memory {verb} takes {'the name of a note' if verb in NAMED else 'no name'}")
     if verb == "list":

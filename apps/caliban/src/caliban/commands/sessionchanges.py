@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from caliban.cli.invocation import Invocation
 from caliban.compose.project import build_settings
+from caliban.compose.retention import forget_checkpoints, move_checkpoints
 from caliban.compose.sessionstore import cleanup_days, require_session, session_store
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, UsageError
@@ -32,6 +34,8 @@ def rename_session(invocation: Invocation) -> int:
     said: list[str] = []
     if new is not None:
         store.rename(name, new)
+        for problem in move_checkpoints(name, new, store.load(new).workspace, os.environ):
+            complain(f"caliban: {problem}\n")
         said.append(f"{name} is {new} now")
     if title is not None:
         with store.open(new or name, create=False) as session:
@@ -84,6 +88,7 @@ def remove_sessions(invocation: Invocation) -> int:
             require_session(store, name)
     if not _may(values["yes"], f"remove {', '.join(names)}? It cannot be undone.", "remove"):
         return _say(["nothing was removed"]) or 1
+    workspaces = {head.name: head.workspace for head in store.list() if head.name in names}
     code = 0
     for name in names:
         try:
@@ -92,6 +97,7 @@ def remove_sessions(invocation: Invocation) -> int:
             complain(f"caliban: {name} is not removed: {error.message}\n")
             code = 1
         else:
+            _forget_checkpoints({name: workspaces.get(name, "")})
             code = _say([f"removed {name}"]) or code
     return code
 
@@ -101,7 +107,9 @@ def prune_sessions(invocation: Invocation) -> int:
     values, options = invocation.values, invocation.options
     days = values["days"]
     if days is None:
-        days = cleanup_days(build_settings(options.settings, build_workspace(options.workspace.workspace)))
+        days = cleanup_days(
+            build_settings(options.settings, build_workspace(options.workspace.workspace)), os.environ
+        )
     if days is None:
         raise UsageError(
             "say for how long: --days N", hint="the setting `cleanup_period_days` is not set: sessions stay"
@@ -116,11 +124,18 @@ def prune_sessions(invocation: Invocation) -> int:
     what = f"remove {_some(old)}, not used for {plural(days, 'day')}? It cannot be undone."
     if not _may(values["yes"], what, "prune"):
         return _say(["nothing was removed"]) or 1
+    workspaces = {head.name: head.workspace for head in store.list()}
     gone = store.remove_unused(before)
+    _forget_checkpoints({name: workspaces[name] for name in gone})
     for name in old:
         if name not in gone:
             complain(f"caliban: {name} stays: it is in use, or was used meanwhile, or cannot be removed\n")
     return _say([f"removed {plural(len(gone), 'session')}: {_some(gone)}" if gone else "nothing was removed"])
+
+
+def _forget_checkpoints(workspaces: Mapping[str, str]) -> None:
+    for problem in forget_checkpoints(workspaces, os.environ):
+        complain(f"caliban: {problem}\n")
 
 
 def _store_with(invocation: Invocation, name: str) -> SessionStore:

@@ -17,7 +17,7 @@ from caliban.stdio import complain, write_out
 from caliban_common.codec import usage_to_json
 from caliban_common.text import clean, one_line, plural
 from caliban_sessions import SessionHead, SessionState, SessionStore
-from caliban_sessions.find import search
+from caliban_sessions.find import named, search
 from caliban_sessions.tree import SessionTree, tree_of
 
 TITLE_CHARS = 100
@@ -39,6 +39,8 @@ def list_sessions(invocation: Invocation) -> int:
     listed = store.list()
     _name_damaged(store, listed)
     heads: Iterable[SessionHead] = (head for head in listed if not head.problem and _is_of(head, here))
+    if values["query"] is not None:
+        heads = named(heads, values["query"])
     if values["label"] is not None:
         heads = (head for head in heads if values["label"] in head.labels)
     hits: dict[str, str] = {}
@@ -54,7 +56,9 @@ def list_sessions(invocation: Invocation) -> int:
         ]
         return write_out(clean("".join(line + "\n" for line in lines)).encode())
     if not chosen:
-        return write_out(_none(here, is_filtered=values["search"] or values["label"]).encode())
+        return write_out(
+            _none(here, is_filtered=any(values[name] for name in ("query", "search", "label"))).encode()
+        )
     return write_out(clean(_table(rows, prices, hits, shows_place=everywhere)).encode())
 
 
@@ -168,11 +172,12 @@ def _table(
 ) -> str:
     width = min(max(len(head.name) + 2 * depth for depth, head in rows), 72)
     places: dict[str, str] = {"": ""}
+    layout = f"{{}}  {{:{width}}}  {{:>4}} {{:>9}}  {{}}\n".format
     lines: list[str] = []
     for depth, head in rows:
         turns = "?" if head.turn_count is None else head.turn_count
-        name = "  " * depth + head.name
-        words = head.shown_title[:TITLE_CHARS]
+        name = "  " * depth + head.name if depth else head.name
+        words = (head.title or head.preview)[:TITLE_CHARS]
         if head.labels:
             words += "".join(f" #{label}" for label in head.labels)
         if head.forked_from is not None and not depth:
@@ -182,8 +187,8 @@ def _table(
                 places[head.workspace] = f" [{one_line(head.workspace)}]"
             words += places[head.workspace]
         when = head.updated_at.isoformat(" ", "minutes")[:16]
-        lines.append(f"{when}  {name:{width}}  {turns:>4} {usd(_cost(head, prices)):>9}  {words}\n")
-        if head.name in hits:
+        lines.append(layout(when, name, turns, usd(_cost(head, prices)), words))
+        if hits and head.name in hits:
             lines.append(f"{'':18}… {hits[head.name]}\n")
     return "".join(lines)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from anyio.abc import TaskGroup
@@ -21,7 +22,7 @@ from caliban.compose.choice import is_strict
 from caliban.compose.context import ContextInputs, ContextPiece, context_pieces
 from caliban.compose.costs import RunCosts
 from caliban.compose.extensions import Extensions
-from caliban.compose.hooks import make_hooks
+from caliban.compose.hooks import make_hooks, tracked
 from caliban.compose.host import Host, this_host
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error
 from caliban.compose.memory import NoteRules, RunMemory, WatchedTools
@@ -36,13 +37,14 @@ from caliban.compose.system import build_system, is_default
 from caliban.compose.toolnames import check_tool_names, unknown_of_agents
 from caliban.compose.tools import ToolInputs, build_tools
 from caliban.compose.wiring import USUAL, Wiring
-from caliban_common.hook import Hooks, SessionStart
+from caliban_common.hook import Hooks, InstructionsLoaded, SessionStart
 from caliban_common.mask import Masker
 from caliban_common.message import Message, TextBlock
 from caliban_common.tool import FilteredTools, FixedTools, HeldTools, ToolSource
 from caliban_drive.conversation import SessionParts
 from caliban_drive.notice import Notice, Report, Reporter, as_notice
 from caliban_drive.session import Session
+from caliban_drive.store import Store
 from caliban_provider.provider import make_ready
 from caliban_settings import Settings
 from caliban_tools_builtin.specs import NOTE_TOOLS
@@ -60,7 +62,8 @@ class App(Struct, frozen=True, kw_only=True):
     """What a face works with. `reporter` is the road of every notice, also of what a session reports.
 
     `hooks` are asked in every session, by its sub-agents too. `tools` are those of the run itself: a session
-    adds the one that starts `agents`, and the one that finds deferred tools.
+    adds the one that starts `agents`, and the one that finds deferred tools. `environ` are the
+    variables of the process.
     """
 
     options: Options
@@ -78,6 +81,7 @@ class App(Struct, frozen=True, kw_only=True):
     reporter: Reporter
     masker: Masker
     strict_media: bool = True
+    environ: Mapping[str, str] = MappingProxyType({})
     wiring: Wiring = USUAL
     auto: AutoMode | None = None
     extensions: Extensions
@@ -96,7 +100,7 @@ class App(Struct, frozen=True, kw_only=True):
         saved = self.sessions.open(provider=self.model.name, model=self.model.model)
         shape = schema.native if schema is not None else None
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
-        limits = replace(limits, masker=self.masker, strict_media=self.strict_media)
+        limits = replace(limits, masker=self.masker, strict_media=self.strict_media, cwd=str(self.workspace))
         judged = NoteRules(self.wiring.rules(self._rules(asks=approver is not None)), self.memory)
         judges = build_judges(judged, self.hooks, approver, self.permissions.log)
         self.memory.begin(saved.messages, (tool.spec for tool in self.tools.tools()))
@@ -105,7 +109,7 @@ class App(Struct, frozen=True, kw_only=True):
             build_agent(self.model, self._offered(judges), judges, limits, new_id=new_id),
             id=saved.id,
             messages=saved.messages,
-            store=None if saved.store is None else MaskedStore(saved.store, self.masker),
+            store=self._store(saved),
             prefix=saved.prefix,
             parts=SessionParts(
                 start=self._start(saved),
@@ -114,6 +118,8 @@ class App(Struct, frozen=True, kw_only=True):
                 new_id=new_id,
                 news=self.wiring.news(self.board.news),
                 pending=saved.pending,
+                instructions=self._instructions(saved.id),
+                called=self._called(),
             ),
         )
         self._install_system(session, schema)
@@ -183,6 +189,28 @@ class App(Struct, frozen=True, kw_only=True):
             source="fork" if is_fork else "resume" if saved.resumed else "startup",
         )
 
+    def _instructions(self, session_id: str) -> tuple[InstructionsLoaded, ...]:
+        """What hooks are told of the files that the model is told."""
+        self.memory.hooks = self.hooks
+        return () if self.hooks is None else self.memory.loaded(session_id)
+
+    def _store(self, saved: SavedSession) -> Store | None:
+        """Where the session is kept, given no secret; with its mirror, where that is asked for."""
+        if saved.store is None:
+            return None
+        kept = saved.store
+        if self.options.session.mirror:
+            from caliban.compose.mirror import mirrored
+
+            config = self.environ.get("CLAUDE_CONFIG_DIR", "")
+            kept = mirrored(kept, self.options.session, config, self.board, self.reporter)
+        return MaskedStore(kept, self.masker)
+
+    def _called(self) -> tuple[str, str]:
+        """The command that was typed, and what was said to it."""
+        called = self.extensions.command
+        return ("", "") if called is None else (called.file.name, called.arguments)
+
     def _install_system(self, session: Session, schema: AnswerSchema | None) -> None:
         """Put the system prompt in front; a resumed session keeps one that a flag once said."""
         options = self.options.system
@@ -207,20 +235,27 @@ async def open_app(
     `tasks` holds what goes on beside the run. Raises the errors of all that was asked for, before it is sent.
     """
     opening = open_run(options, report, host or this_host(), wiring)
+    cleanup_days(
+        opening.settings, opening.host.environ
+    )  # what is no number is refused before anything is sent
     options, reporter, settings = opening.options, opening.reporter, opening.settings
     asked, costs = opening.model_inputs(), opening.costs
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
     model = _wired(plain, opening.host, tasks, wiring)
     tools = _tool_inputs(opening, model, tasks)
-    hooks = make_hooks(opening.hooks, tools, plain)
+    hooks = make_hooks(opening.hooks, tools, plain, opening.extensions.kinds)
     async with _running(model, hooks, opening), opening.box.opened(reporter, tasks):
         say_what_is_left_out(options, settings, model, reporter)
+        usable = _usable(_offered(tools, opening), model, reporter)
+        tools.board.tools = wiring.tools(
+            with_checkpoints(tracked(usable, opening.hooks, tools, hooks), tools)
+        )
         yield App(
             options=options,
             workspace=opening.workspace,
             settings=settings,
             model=model,
-            tools=wiring.tools(with_checkpoints(_usable(_offered(tools, opening), model, reporter), tools)),
+            tools=tools.board.tools,
             agents=_agents(opening, plain, wiring),
             board=tools.board,
             hooks=hooks,
@@ -231,21 +266,23 @@ async def open_app(
             reporter=reporter,
             masker=opening.host.masker,
             strict_media=is_strict(opening.host.environ),
+            environ=opening.host.environ,
             wiring=wiring,
             auto=_auto(opening, plain) if opening.classifies else None,
             extensions=opening.extensions,
         )
-    _expire_sessions(options, settings, wiring, reporter)
+    _expire_sessions(opening, wiring)
 
 
-def _expire_sessions(options: Options, settings: Settings, wiring: Wiring, report: Report) -> None:
+def _expire_sessions(opening: Opening, wiring: Wiring) -> None:
     """Let go of old sessions, where somebody asked for that and this run is no replay."""
-    days = cleanup_days(settings)
-    if days is None or options.session.no_save or not wiring.logs:
+    environ, options = opening.host.environ, opening.options.session
+    days = cleanup_days(opening.settings, environ)
+    if days is None or options.no_save or not wiring.logs:
         return
     from caliban.compose.retention import expire_sessions
 
-    expire_sessions(options.session, days, report)
+    expire_sessions(options, days, environ, opening.reporter)
 
 
 def _auto(opening: Opening, model: ResolvedModel) -> AutoMode:

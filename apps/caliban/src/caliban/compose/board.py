@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from caliban.compose.permissions import Permissions
+from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.session import Session
+
+if TYPE_CHECKING:
+    from caliban.compose.recorder import RunCheckpoints
 
 
 class Board:
-    """Plan mode is judged by `permissions`, and remembered, as the list of tasks is, by `session`."""
+    """Plan mode is judged by `permissions`, and remembered, as the list of tasks is, by `session`.
+
+    `tools` are those of the run, once they are made, and `transcript` the file of its mirror, if it has one;
+    `checkpoints` keep what its calls change, once one of them does.
+    """
 
     def __init__(self, permissions: Permissions) -> None:
         self._permissions = permissions
         self.session: Session | None = None
+        self.tools: ToolSource = FixedTools()
+        self.transcript = ""
+        self.checkpoints: RunCheckpoints | None = None
         self._sources: list[Callable[[], tuple[str, ...]]] = []
 
     def announce(self, source: Callable[[], tuple[str, ...]]) -> None:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from caliban.compose.hooking.chosen import ChosenHooks
     from caliban.compose.resolved import ResolvedModel
     from caliban.compose.tools import ToolInputs
+    from caliban_agent_core.subagent.definition import AgentDefinition
+    from caliban_common.tool import ToolSource
     from caliban_hooks import ConfiguredHooks
 
 
@@ -29,27 +31,32 @@ def find_hooks(options: Options, settings: Settings) -> ChosenHooks | None:
 
 def ask_models(chosen: ChosenHooks | None) -> bool:
     """Whether a model is asked for any of the hooks."""
-    return chosen is not None and any(spec.kind == "prompt" for spec in chosen.specs)
+    return chosen is not None and any(spec.kind in ("prompt", "agent") for spec in chosen.specs)
 
 
 def make_hooks(
-    chosen: ChosenHooks | None, inputs: ToolInputs, model: ResolvedModel
+    chosen: ChosenHooks | None,
+    inputs: ToolInputs,
+    model: ResolvedModel,
+    kinds: tuple[AgentDefinition, ...] = (),
 ) -> ConfiguredHooks | None:
-    """The hooks of a run, or none. Raises `ConfigError` for one that could not run when it is to."""
+    """The hooks of a run, or none; `kinds` are the agents that may judge for them.
+
+    Raises `ConfigError` for one that could not run when it is to.
+    """
     if chosen is None:
         return None
     from caliban.compose.hooking.build import HookInputs, build_hooks
 
-    permissions = inputs.permissions
-    return build_hooks(
-        HookInputs(
-            chosen=chosen,
-            settings=inputs.settings,
-            host=inputs.host,
-            workspace=inputs.workspace,
-            model=model,
-            mode=lambda: permissions.mode,
-            report=inputs.report,
-            tasks=inputs.tasks,
-        )
-    )
+    return build_hooks(HookInputs(chosen=chosen, run=inputs, model=model, kinds=kinds))
+
+
+def tracked(
+    tools: ToolSource, chosen: ChosenHooks | None, inputs: ToolInputs, hooks: ConfiguredHooks | None
+) -> ToolSource:
+    """`tools`, which look after the files that they write where a hook wants to know of changes."""
+    if hooks is None or chosen is None or "FileChanged" not in chosen.counts:
+        return tools
+    from caliban.compose.hooking.changes import TrackedTools, WrittenFiles
+
+    return TrackedTools(tools, WrittenFiles(inputs.workspace, hooks))

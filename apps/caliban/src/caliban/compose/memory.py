@@ -7,13 +7,18 @@ unasked, hangs on what tools touch: they are watched here.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from caliban.compose.memoryplaces import MemoryPlaces, has_memory
 from caliban_agent_core.compact.summary import is_update, update_text
+from caliban_agent_core.hooks import ask_hooks
 from caliban_agent_core.ports import Rules
+from caliban_common.hook import Hooks, InstructionsLoaded
 from caliban_common.lazy import cached_property
 from caliban_common.message import Message, TextBlock
 from caliban_common.paths import expand_user
@@ -27,7 +32,15 @@ if TYPE_CHECKING:
 OUTSIDE_KINDS: Final = ("network", "other")
 """Kinds of tools whose results others may have written."""
 
-APPROVE: Final = "CALIBAN_APPROVE_IMPORTS=1 lets files import what lies outside of the project"
+APPROVE: Final = (
+    "caliban memory approve shows such files and approves of them as they are; CALIBAN_APPROVE_IMPORTS=1 "
+    "approves of all"
+)
+TIERS: Final = MappingProxyType(
+    {"global": "User", "project": "Project", "rule": "Project", "managed": "Managed", "auto": "Auto"}
+)
+"""A tier -> what hook programs call it, where they know it."""
+
 UNTRUSTED: Final = (
     "what others wrote came into this conversation, so a note for later sessions needs a person's word "
     "(a rule that allows the tool is one)"
@@ -45,6 +58,9 @@ class RunMemory:
         self._told: tuple[str, ...] = ()
         self._news: list[str] = []
         self._notices: set[str] = set()
+        self._problems: list[str] = []
+        self._loads: list[InstructionsLoaded] = []
+        self.hooks: Hooks | None = None
         self.is_tainted = False
 
     @cached_property
@@ -65,6 +81,11 @@ class RunMemory:
         from caliban_memory import render
 
         return tuple((file, render(file)) for file in self.found.files)
+
+    def loaded(self, session_id: str) -> tuple[InstructionsLoaded, ...]:
+        """What hooks are told of the files that a session is told from its start, imported ones included."""
+        files = () if self.found is None else self.found.files
+        return tuple(event for file in files for event in _loads(file, session_id, cause="session_start"))
 
     def agent_text(self) -> str:
         """What sub-agents are told: instructions, and no notes."""
@@ -112,7 +133,11 @@ class RunMemory:
         for text in paths:
             path = self._workspace / expand_user(text)
             if agent in self._nested or self._may_matter(path):
-                files += self._nested_of(agent).touch(path)
+                found = self._nested_of(agent).touch(path)
+                files += found
+                if self.hooks is not None:
+                    facts = {"trigger": str(path), "agent": agent}
+                    self._loads += (event for file in found for event in _loads(file, **facts))
         nested = self._nested.get(agent)
         if nested is not None:
             self._tell(nested.left_out)
@@ -125,6 +150,13 @@ class RunMemory:
             return told
         self._news.append(told)
         return ""
+
+    async def tell_loads(self, session_id: str) -> None:
+        """Tell the hooks of what `touched` has come upon since."""
+        loads, self._loads = self._loads, []
+        for event in loads:
+            if self.hooks is not None:
+                await ask_hooks(self.hooks, replace(event, session_id=session_id))
 
     def _may_matter(self, path: Path) -> bool:
         """Whether there may be something to tell: the quick look, before anything is loaded."""
@@ -150,17 +182,32 @@ class RunMemory:
         from caliban.compose.memoryoptions import memory_options
 
         assert self.places is not None
-        return memory_options(self.places)
+        return memory_options(self.places, self._problems)
 
     def _tell(self, left_out: Iterable[Any]) -> None:
         from caliban_memory import summary
 
+        for problem in self._problems:
+            self._report(Notice(subtype="memory", message=problem))
+        self._problems.clear()
         for note in left_out:
             words = summary(note)
             if note.matters and words not in self._notices:
                 self._notices.add(words)
                 hint = APPROVE if "outside of the project" in note.reason and "@" in note.path else None
                 self._report(Notice(subtype="memory", message=words, hint=hint))
+
+
+def _loads(
+    file: MemoryFile, session_id: str = "", *, cause: str = "", trigger: str = "", agent: str = ""
+) -> Iterator[InstructionsLoaded]:
+    """What hooks are told of one file and of what that imports."""
+    tier = TIERS[file.tier]
+    why: Any = cause or ("path_glob_match" if file.patterns else "nested_traversal")
+    facts: dict[str, Any] = {"session_id": session_id, "tier": tier, "trigger": trigger, "agent": agent}
+    yield InstructionsLoaded(path=str(file.path), cause=why, patterns=file.patterns, **facts)
+    for path in file.imports:
+        yield InstructionsLoaded(path=str(path), cause="include", parent=str(file.path), **facts)
 
 
 class WatchedTools:
@@ -213,6 +260,7 @@ class _WatchedTool:
         import anyio.to_thread
 
         told = await anyio.to_thread.run_sync(memory.touched, paths, context.agent)
+        await memory.tell_loads(context.session_id)
         if not told:
             return output
         content = (*output.content, TextBlock(text=f"\n\n{told}"))

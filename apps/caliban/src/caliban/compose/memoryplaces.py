@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from caliban.cli.options import Options
 from caliban.errors import UsageError
-from caliban_common.paths import config_dir, data_dir, expand_user, managed_settings_dir, project_slug
+from caliban_common.paths import config_dir, data_dir, expand_user, home, managed_settings_dir, project_slug
 from caliban_settings import Settings
 
 NAMES: Final = (".caliban.md", "CLAUDE.md", "AGENTS.md")
@@ -26,7 +26,8 @@ OFF: Final = ("", "0", "false", "no", "off")
 class MemoryPlaces(Struct, frozen=True, kw_only=True):
     """What flags, settings and environment say of memory; `None` leaves a tier out.
 
-    `of_project` is whether the project's files count. Caps are tokens.
+    `of_project` is whether the project's files count. What files may import from outside is in the file
+    `approvals`; with `approves` it is anything. Caps are tokens.
     """
 
     workspace: Path
@@ -37,6 +38,7 @@ class MemoryPlaces(Struct, frozen=True, kw_only=True):
     wants_notes: bool = False
     walks: bool = True
     approves: bool = False
+    approvals: Path | None = None
     excludes: tuple[str, ...] = ()
     additional: tuple[Path, ...] = ()
     cap_auto: int | None = None
@@ -71,6 +73,7 @@ def memory_places(
         wants_notes=enabled is True,
         walks=not _is_on(environ, "DISABLE_CLAUDE_MD_WALK"),
         approves=_is_on(environ, "APPROVE_IMPORTS"),
+        approvals=home() / ".caliban" / "imports-allowlist.json",
         excludes=(*(settings.get("claude_md_excludes") or ()), *_split(environ, "CLAUDE_MD_EXCLUDES")),
         additional=_additional(settings, workspace, environ),
         cap_auto=_cap(settings, environ, "memory.cap_tokens_auto", "MEMORY_CAP_TOKENS_AUTO"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,15 +26,21 @@ from caliban_checkpoint import (
     Shadow,
     workspace_dir,
 )
+from caliban_common.lazy import lazy_pattern
 from caliban_common.mask import Masker
 from caliban_common.message import Message
 from caliban_common.paths import expand_user, home
 from caliban_common.text import one_line
 from caliban_common.tool import ToolContext, ToolSpec
 from caliban_drive.notice import Notice
+from caliban_permissions.secrets import is_secret
 
 TITLE_CHARS = 80
 HOOK_MARK = "<hook event="
+_MAY_BE_STORED = lazy_pattern(r"/\.|^/(?:etc|var|run)/|/(?:Library|snap)/")
+"""What every place of credentials has in its name."""
+
+_XDG = (("XDG_CONFIG_HOME", ".config"), ("XDG_DATA_HOME", ".local/share"))
 
 
 class RunCheckpoints:
@@ -45,6 +51,7 @@ class RunCheckpoints:
         self._recorder: CheckpointRecorder | None = None
         self._messages: tuple[Message, ...] | None = None
         self._points: tuple[PromptPoint, ...] = ()
+        inputs.board.checkpoints = self
 
     @asynccontextmanager
     async def around(
@@ -64,6 +71,11 @@ class RunCheckpoints:
                 await recorder.before_command(call)
                 after.push_async_callback(recorder.after_command, call)
             yield
+
+    async def forget(self) -> None:
+        """Read what is kept anew: files were put back meanwhile."""
+        if self._recorder is not None:
+            await self._recorder.forget()
 
     def _paths(self, spec: ToolSpec, args: Mapping[str, Any]) -> tuple[str, ...]:
         """The files that a call names to be written, as the tool itself understands the names."""
@@ -94,7 +106,7 @@ class RunCheckpoints:
                     listing=GitListing(
                         workspace, place / "shadow", inputs.host.runner, environ.get("PATH", "")
                     ),
-                    shadow=Shadow(place / "shadow", roots),
+                    shadow=Shadow(place / "shadow", roots, withheld=withheld_files(environ)),
                     unwatched=unwatched,
                 )
             )
@@ -115,6 +127,29 @@ def checkpoint_root(environ: Mapping[str, str]) -> Path:
     """Where checkpoints of all workspaces are."""
     named = environ.get("CALIBAN_CHECKPOINT_ROOT")
     return expand_user(named).absolute() if named else home() / ".caliban" / "projects"
+
+
+def withheld_files(environ: Mapping[str, str]) -> Callable[[str], bool]:
+    """Says of which files no copies are kept before a command runs: those that usually hold credentials.
+
+    They are what no command may show unasked, and where no command in a sandbox may look.
+    """
+    stores: list[str] = []
+
+    def is_withheld(path: str) -> bool:
+        if is_secret(path):
+            return True
+        if not _MAY_BE_STORED.search(path):
+            return False  # most paths: the sandbox is not loaded for them
+        if not stores:
+            from caliban_sandbox.stores import credential_stores
+
+            own = os.path.realpath(home())
+            config, data = (environ.get(name) or f"{own}/{usual}" for name, usual in _XDG)
+            stores.extend(credential_stores(own, config, data))
+        return any(path == store or path.startswith(f"{store}/") for store in stores)
+
+    return is_withheld
 
 
 def limits_of(environ: Mapping[str, str]) -> CheckpointLimits:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from caliban.cli.options import SessionOptions
-from caliban.errors import MissingError
+from caliban.errors import MissingError, UsageError
 from caliban_common.near import did_you_mean
 from caliban_common.paths import data_dir, expand_user
+from caliban_common.text import one_line
 from caliban_sessions import SessionStore
 from caliban_settings import Settings
+
+CLEANUP: Final = "CALIBAN_CLEANUP_PERIOD_DAYS"
 
 
 def session_store(options: SessionOptions) -> SessionStore:
@@ -26,7 +32,15 @@ def require_session(store: SessionStore, name: str, way: str = "caliban sessions
         )
 
 
-def cleanup_days(settings: Settings) -> int | None:
-    """After how many days without use a session may go; `None` where nobody wants any to go."""
-    days: int | None = settings.get("cleanup_period_days")
-    return days
+def cleanup_days(settings: Settings, environ: Mapping[str, str]) -> int | None:
+    """After how many days without use a session may go, with its checkpoints; `None`: nobody wants any to go.
+
+    Raises `UsageError` for a variable that is no number of days.
+    """
+    text = environ.get(CLEANUP, "")
+    if not text:
+        days: int | None = settings.get("cleanup_period_days")
+        return days
+    if not (text.isascii() and text.isdigit() and len(text) <= 6 and int(text) > 0):
+        raise UsageError(f"{CLEANUP} must be a number of days above 0, not {one_line(text, max_chars=40)!r}")
+    return int(text)

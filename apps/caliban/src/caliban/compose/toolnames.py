@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from caliban.cli.foreign import TOOLS
 from caliban.cli.options import PermissionOptions
@@ -52,7 +52,18 @@ def check_tool_names(
             _warning(f"the {scope} settings' rule", pattern, name, known)
             for pattern, name in _all_unknown(patterns, known)
         ]
+        warnings += _unreadable(scope, rules)
     return tuple(dict.fromkeys(warnings))
+
+
+def _unreadable(scope: str, rules: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What to say of rules that are none: they allow nothing, and what they forbid nobody can tell."""
+    from caliban_permissions import parse_rules
+
+    for rule in parse_rules(rules, source="user"):
+        if rule.problem is not None:
+            shown = one_line(rule.pattern, max_chars=80)
+            yield f"the {scope} settings' {rule.action} rule {shown!r} cannot be read: {rule.problem}"
 
 
 def unknown_tool(pattern: str) -> tuple[str, str] | None:

@@ -7,9 +7,9 @@ from typing import Any
 from caliban.compose.app import App
 from caliban.compose.slash import CalledCommand
 from caliban.errors import CommandRefused
-from caliban_agent_core.hooks import ask_hooks
+from caliban_agent_core.hooks import ask_hooks, context_text
 from caliban_agent_core.ports import JudgedCall
-from caliban_common.hook import PreToolUse
+from caliban_common.hook import PreToolUse, UserPromptExpansion
 from caliban_common.masked import masked_output
 from caliban_common.message import ToolUseBlock
 from caliban_common.permission import Decision
@@ -35,7 +35,27 @@ async def command_texts(app: App, called: CalledCommand) -> tuple[str, str]:
                 written.append(text)
             case CommandLine(command=command):
                 whole.append(await _output(app, called, command))
-    return "".join(whole), "\n".join(written)
+    text = "".join(whole)
+    return text + await _expanded(app, called, text), "\n".join(written)
+
+
+async def _expanded(app: App, called: CalledCommand, prompt: str) -> str:
+    """What hooks add to the `prompt` that the command makes. Raises `CommandRefused` where they object."""
+    if app.hooks is None:
+        return ""
+    event = UserPromptExpansion(
+        session_id=app.sessions.saved.id,
+        command=called.file.name,
+        args=called.arguments,
+        source=str(called.file.path),
+        prompt=prompt,
+    )
+    verdict = await ask_hooks(app.hooks, event)
+    if verdict.denies or verdict.stop:
+        why = verdict.reason or "no reason given"
+        raise CommandRefused(f"/{called.file.name} is not sent: a hook objects: {why}")
+    added = context_text(event, verdict)
+    return f"\n\n{added}" if added else ""
 
 
 async def _output(app: App, called: CalledCommand, command: str) -> str:

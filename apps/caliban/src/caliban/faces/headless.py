@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 import shlex
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from caliban.faces.recorded import RunRecorder
     from caliban_drive.structured import AnswerSchema
     from caliban_headless.desk import HostDesk
+    from caliban_headless.requests import Serve
 
 T = TypeVar("T")
 
@@ -150,7 +151,9 @@ async def _answer_frames(
 ) -> int:
     async with anyio.create_task_group() as group:
         run = session if recorder is None else recorder.run(session)
-        frames = FrameSource(Stdin(), run, app.media, desk=desk)
+        frames = FrameSource(
+            Stdin(), run, app.media, desk=desk, served={"rewind_files": _rewinds(app, session)}
+        )
         group.start_soon(frames.pump)
         if recorder is None:
             code = await driver.run(frames)
@@ -158,6 +161,17 @@ async def _answer_frames(
             code = recorder.end(await driver.run(recorder.source(frames)))
         group.cancel_scope.cancel()
     return code
+
+
+def _rewinds(app: App, session: Session) -> Serve:
+    """Puts files back for the host: loaded with the first request."""
+
+    async def serve(body: Mapping[str, Any]) -> Mapping[str, Any]:
+        from caliban.faces.rewound import FileRewinds
+
+        return await FileRewinds(app, session)(body)
+
+    return serve
 
 
 def _desk(app: App) -> HostDesk | None:

@@ -34,6 +34,7 @@ from caliban_telemetry.as_of import prices_as_of
 
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
+    from caliban_headless.requests import HostRequest
 
 
 class FaceScene(Struct, frozen=True, kw_only=True):
@@ -151,8 +152,8 @@ class RecordingSource:
         self._inner = inner
         self._tape = tape
 
-    async def next(self) -> Message | Operation | Resumption | None:
-        """See `PromptSource`."""
+    async def next(self) -> Message | Operation | Resumption | HostRequest | None:
+        """See `PromptSource`. A request of the host is no part of the conversation: it is not recorded."""
         tape = self._tape
         try:
             asked = await self._inner.next()

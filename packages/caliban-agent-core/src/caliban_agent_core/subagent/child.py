@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fnmatch import fnmatchcase
 from typing import Any
 
 import anyio
@@ -17,7 +16,8 @@ from caliban_agent_core.hooks import ask_hooks, context_text, hook_fired
 from caliban_agent_core.overflow import file_name
 from caliban_agent_core.subagent.definition import AgentDefinition
 from caliban_agent_core.subagent.parts import SubAgentParts
-from caliban_agent_core.subagent.spec import NAME, PROPERTIES
+from caliban_agent_core.subagent.reach import matches, may_use
+from caliban_agent_core.subagent.spec import PROPERTIES
 from caliban_agent_core.toolsearch.active import ActiveTools
 from caliban_agent_core.toolsearch.source import DeferredTools
 from caliban_agent_core.toolsearch.spec import search_spec
@@ -219,24 +219,15 @@ class SubAgentRun:
         return tools if self._active is None else DeferredTools(tools, self._active)
 
     def _may_use(self, tool: ToolSpec) -> bool:
-        kind, named = self._task.definition, self._task.tools
-        if tool.kind == "session" and tool.name != NAME and kind.tools is None:
-            return False  # the caller's own lists and modes: an agent has them where its definition says so
-        return (
-            not (kind.reads_only and tool.kind != "read")
-            and (kind.tools is None or _matches(tool.name, kind.tools))
-            and not _matches(tool.name, kind.denied_tools)
-            and (named is None or _matches(tool.name, named))
-        )
+        named = self._task.tools
+        return may_use(self._task.definition, tool) and (named is None or matches(tool.name, named))
 
     def _note(self) -> str:
         """Which tools the call names that there are not."""
         there = [tool.spec.name for tool in self._tools.tools()]
         if self._active is not None:
             there.append(search_spec().name)
-        missing = [
-            name for name in self._task.tools or () if not any(_matches(one, (name,)) for one in there)
-        ]
+        missing = [name for name in self._task.tools or () if not any(matches(one, (name,)) for one in there)]
         return f"[it had no tool {', '.join(missing)}]" if missing else ""
 
 
@@ -249,7 +240,3 @@ def _names(value: object) -> tuple[str, ...] | None:
     if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
         raise ArgumentError("argument 'tools' must be a list of the names of tools")
     return tuple(name.strip() for name in value if name.strip())
-
-
-def _matches(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 from unicodedata import normalize
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -47,32 +47,47 @@ def transcript_id(state: SessionState) -> str:
 
 def as_transcript(script: Script) -> str:
     """One JSON object a line, each with compact separators, which the helpers rely on."""
+    return _text(_lines(script))
+
+
+def transcript_line(state: SessionState, step: Step, parent: str | None) -> tuple[str, str] | None:
+    """The line of one message behind that with the id `parent`, and its id; `None` for one that has none."""
+    line = _line(state, transcript_id(state), step, parent)
+    return None if line is None else (_text([line]), line["uuid"])
+
+
+def _text(lines: Iterable[Mapping[str, Any]]) -> str:
     return "".join(
-        clean(json.dumps(line, ensure_ascii=False, separators=(",", ":"))) + "\n" for line in _lines(script)
+        clean(json.dumps(line, ensure_ascii=False, separators=(",", ":"))) + "\n" for line in lines
     )
+
+
+def _line(state: SessionState, session: str, step: Step, parent: str | None) -> dict[str, Any] | None:
+    body = _body(step)
+    if body is None:
+        return None
+    return {
+        "version": VERSION,
+        "parentUuid": parent,
+        "isSidechain": False,
+        "type": step.message.role,
+        "message": body,
+        "uuid": str(uuid5(UUID(session), step.message.id)),
+        "timestamp": stamp.to_text(step.at or state.updated_at),
+        "cwd": state.workspace,
+        "sessionId": session,
+        "gitBranch": "",
+    }
 
 
 def _lines(script: Script) -> Iterator[dict[str, Any]]:
     state, session = script.state, transcript_id(script.state)
     parent: str | None = None
     for step in script.steps:
-        body = _body(step)
-        if body is None:
-            continue
-        id = str(uuid5(UUID(session), step.message.id))
-        yield {
-            "version": VERSION,
-            "parentUuid": parent,
-            "isSidechain": False,
-            "type": step.message.role,
-            "message": body,
-            "uuid": id,
-            "timestamp": stamp.to_text(step.at or state.updated_at),
-            "cwd": state.workspace,
-            "sessionId": session,
-            "gitBranch": "",
-        }
-        parent = id
+        line = _line(state, session, step, parent)
+        if line is not None:
+            yield line
+            parent = line["uuid"]
     if state.title:
         yield {"type": "custom-title", "customTitle": state.title, "sessionId": session}
     if state.labels:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
@@ -14,6 +16,9 @@ from caliban_settings.key import PERSON, SCOPES, Scope
 from caliban_settings.source import INLINE
 
 OFF: Final = "run without hooks: --no-hooks"
+UNBUILT: Final[Mapping[str, str]] = MappingProxyType({"mcp": "MCP servers are not part of this version"})
+"""Kinds of hooks that cannot run -> why. One that was asked for is refused: it may be a guard."""
+
 ADMINISTRATOR: Final = "ask your administrator, whose hook it is"
 
 
@@ -37,7 +42,11 @@ def choose_hooks(settings: Settings, *, no_hooks: bool) -> ChosenHooks:
         table = settings.layers[scope]["hooks"]
         for event, groups in table.items():
             try:
-                specs += read_hooks({event: groups}, source=_source(settings, scope, event))
+                read = read_hooks({event: groups}, source=_source(settings, scope, event))
+                for spec in read:
+                    if spec.kind in UNBUILT:
+                        raise BadHook(spec.place, f"type = {spec.kind}: {UNBUILT[spec.kind]}")
+                specs += read
             except BadHook as error:
                 hint = ADMINISTRATOR if scope == "managed" else f"mend it, or {OFF}"
                 raise ConfigError(error.message, hint=hint) from error

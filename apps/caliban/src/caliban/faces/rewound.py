@@ -1,0 +1,114 @@
+"""`rewind_files` over stream-json: the files as they were before a prompt, while the session goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import anyio.to_thread
+from msgspec import Struct
+
+from caliban.compose.app import App
+from caliban.compose.permissions import roots_of
+from caliban.compose.recorder import checkpoint_root, limits_of, now, prompt_points
+from caliban.errors import CommandRefused
+from caliban_checkpoint import (
+    SUPPORTED,
+    CheckpointError,
+    CheckpointStore,
+    Manifest,
+    Restorer,
+    RestoreStep,
+    Roots,
+    unlisted,
+    workspace_dir,
+)
+from caliban_common.text import one_line
+from caliban_drive.session import Session
+
+DONE: Final = ("restore", "delete")
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What a request comes to: why not, or which files."""
+
+    error: str = ""
+    files: tuple[str, ...] = ()
+
+    def body(self) -> Mapping[str, Any]:
+        """As the host reads it."""
+        if self.error:
+            return {"canRewind": False, "error": self.error}
+        return {"canRewind": True, "filesChanged": list(self.files)}
+
+
+class FileRewinds:
+    """Serves `rewind_files` for one session of `app`."""
+
+    def __init__(self, app: App, session: Session) -> None:
+        self._app = app
+        self._session = session
+
+    async def __call__(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Put the files back to before the prompt `user_message_id`, or with `dry_run` say what that does.
+
+        What somebody else has changed since is never overwritten: then nothing is done. Raises
+        `CommandRefused` where files stay as they are, unless that was only a trial.
+        """
+        is_trial = body.get("dry_run") is True
+        outcome = await self._outcome(body.get("user_message_id"), is_trial=is_trial)
+        if outcome.error and not is_trial:
+            raise CommandRefused(
+                outcome.error
+            )  # hosts that do not look into an answer must not take it for done
+        return outcome.body()
+
+    async def _outcome(self, message_id: object, *, is_trial: bool) -> Outcome:
+        if not isinstance(message_id, str) or not message_id:
+            return Outcome(error="user_message_id names no prompt")
+        options = self._app.options
+        if options.session.no_save or options.workspace.no_checkpoints:
+            return Outcome(error="this run keeps no checkpoints")
+        if not SUPPORTED:
+            return Outcome(error="files cannot be put back on this system")
+        try:
+            return await anyio.to_thread.run_sync(self._rewound, message_id, is_trial)
+        except CheckpointError as error:
+            return Outcome(error=one_line(error.message))
+        finally:
+            if self._app.board.checkpoints is not None:
+                await self._app.board.checkpoints.forget()
+
+    def _rewound(self, message_id: str, is_trial: bool) -> Outcome:
+        app, session = self._app, self._session
+        place = workspace_dir(checkpoint_root(app.environ), app.workspace)
+        store = CheckpointStore(place, session.id, limits_of(app.environ))
+        manifests, _ = store.load()
+        unwritten = unlisted(manifests, prompt_points(session.messages, app.masker), now=now())
+        known = (*manifests, *unwritten)
+        target = next((one for one in known if one.prompt_id == message_id), None)
+        if target is None:
+            return Outcome(error=f"there is no prompt {one_line(message_id, max_chars=80)!r} to go back to")
+        restorer = Restorer(store, Roots((app.workspace, *roots_of(app.settings, app.workspace))))
+        steps = restorer.plan(known, target.prompt_index)
+        barred = next((step for step in steps if step.kind in ("conflict", "impossible")), None)
+        if barred is not None:
+            return Outcome(error=f"nothing was changed: {barred.path}: {one_line(barred.reason)}")
+        to_do = tuple(step for step in steps if step.kind in DONE)
+        files = tuple(step.path for step in to_do)
+        return Outcome(files=files) if is_trial or not to_do else _applied(restorer, store, unwritten, to_do)
+
+
+def _applied(
+    restorer: Restorer, store: CheckpointStore, unwritten: list[Manifest], steps: tuple[RestoreStep, ...]
+) -> Outcome:
+    for missing in unwritten:
+        store.save(missing)
+    manifests, _ = store.load()
+    index = max((one.prompt_index for one in manifests), default=0) + 1
+    title = "back to before a prompt, for the host"
+    done = restorer.apply(steps, Manifest(prompt_index=index, kind="rewind", title=title, created_at=now()))
+    failed = next((item for item in done if item.problem), None)
+    if failed is not None:
+        return Outcome(error=f"not all files were put back: {failed.step.path}: {one_line(failed.problem)}")
+    return Outcome(files=tuple(step.path for step in steps))

@@ -1,0 +1,65 @@
+"""Requests of the program on the other end: `control_request` frames in, `control_response` frames out.
+
+Each is answered once, in its turn between two prompts. What is not known is answered, too, as an error that
+names it: a host that waits for an answer must not wait for ever.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from caliban_common.errors import CalibanError
+from caliban_common.event import Warned
+from caliban_common.text import one_line
+from caliban_headless.errors import BadInput
+from caliban_headless.notices import RESPONSE
+
+Serve: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+"""Does what a request of one subtype asks for; what is answered. Raises `CalibanError`."""
+
+
+class HostRequest(Struct, frozen=True, kw_only=True):
+    """What the other end asks for between two prompts: `serve` does it with the members in `body`.
+
+    Without it nobody does; it is answered all the same.
+    """
+
+    id: str
+    subtype: str
+    body: Mapping[str, Any]
+    serve: Serve | None = None
+
+    async def answer(self) -> Warned:
+        """Do what is asked for; the event that becomes the answer's frame."""
+        try:
+            if self.serve is None:
+                raise BadInput(f"control requests of {self.subtype!r} are not part of this version")
+            response: dict[str, Any] = {
+                "subtype": "success",
+                "request_id": self.id,
+                "response": await self.serve(self.body),
+            }
+        except CalibanError as error:
+            response = {"subtype": "error", "request_id": self.id, "error": one_line(error.message)}
+        return Warned(subtype=RESPONSE, message="", details={"response": response})
+
+
+def read_request(line: bytes, served: Mapping[str, Serve]) -> HostRequest | None:
+    """The request in a line of input, where it is one. Raises `BadInput` for one that cannot be answered."""
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(data, dict) or data.get("type") != "control_request":
+        return None
+    id, body = data.get("request_id"), data.get("request")
+    if not isinstance(id, str) or not id:
+        raise BadInput("a control_request names no request_id: nobody could be answered")
+    members = body if isinstance(body, dict) else {}
+    subtype = members.get("subtype")
+    name = one_line(subtype, max_chars=60) if isinstance(subtype, str) else ""
+    return HostRequest(id=id, subtype=name, body=members, serve=served.get(name))
