@@ -72,7 +72,7 @@ def mirrored(kept: Store, options: SessionOptions, config: str, board: Board, re
 
 
 class MirroredStore:
-    """The `Store` of a session, each message of which stands in a transcript, too, once it is on disk.
+    """The `Store` of a session, each message of which stands in a transcript, too, once the session has it.
 
     `inner` is the session, given no secrets. A transcript that cannot be written is told of once, and is not
     written on; the session is not held up.
@@ -89,6 +89,15 @@ class MirroredStore:
         self.path = transcript_path(root, self._state, "")
         if inner.state.messages:
             self._rewrite()
+
+    @property
+    def unsynced(self) -> bool:
+        """See `Store`."""
+        return self._inner.unsynced
+
+    def sync(self) -> None:
+        """See `Store`."""
+        self._inner.sync()
 
     def append(self, message: Message, usage: Usage | None = None) -> None:
         """See `Store`."""
