@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from caliban_process import Command, OutputLimit, Runner
 from caliban_sandbox.bubblewrap import inner_environment
-from caliban_sandbox.egress.launcher import proxy_variables
+from caliban_sandbox.egress.launcher import launch, proxy_variables
 from caliban_sandbox.egress.values import Egress
 from caliban_sandbox.errors import SandboxUnavailable
 from caliban_sandbox.limits import limited
@@ -75,8 +75,6 @@ def under_seatbelt(
     if policy.network.proxy_port is not None:
         env.update(proxy_variables(f"http://127.0.0.1:{policy.network.proxy_port}"))
     elif egress is not None and egress.token is not None:
-        from caliban_sandbox.egress import launch
-
         env.update(launch(egress).environment)
     # Processes are counted for the whole user there: that limit would end other programs' work.
     argv = limited(command.argv, policy.limits, counts=False)

@@ -20,6 +20,7 @@ from caliban.stdio import complain, write_out
 from caliban_common.text import clean
 from caliban_drive.notice import Notice
 from caliban_sandbox import Sandbox, SandboxError
+from caliban_sandbox.seatbelt import seatbelt_profile
 
 NOT_RUN = "not run: no macOS was at hand when this was written; its form is checked by a parser"
 
@@ -56,8 +57,6 @@ def _profile(kind: str, box: Box) -> Iterable[str]:
 
 
 def _seatbelt(sandbox: Sandbox) -> Iterable[str]:
-    from caliban_sandbox.seatbelt import seatbelt_profile
-
     profile = seatbelt_profile(sandbox.policy)
     yield f"; {NOT_RUN}"
     yield from (f"; -D {name}={json.dumps(value)}" for name, value in profile.parameters)
