@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 from hang_guard import wait_until
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from caliban_process import Command, ProcessError, Runner
@@ -236,6 +236,8 @@ PATHS = st.lists(NAMES, max_size=3, unique=True)
 @needs_bwrap
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(there=PATHS, writable=PATHS, protected=PATHS, hidden=PATHS, linked=st.booleans())
+@example(there=["a"], writable=["a", "a/b"], protected=[], hidden=["a/b/c"], linked=False)
+@example(there=["a"], writable=["a/b", "a"], protected=["a/b/c"], hidden=[], linked=False)
 def test_no_write_gets_through_that_the_policy_does_not_allow(there, writable, protected, hidden, linked):
     """A generated policy over a generated tree: afterwards only what may change has changed."""
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="caliban-law-") as folder:

@@ -53,7 +53,9 @@ def _wanted(files: FilePolicy) -> tuple[dict[str, MountKind], dict[str, str]]:
     covered = (*files.writable, *files.hidden)
     kinds.update((path, "read") for path in files.readable or () if not is_below(path, covered))
     linked = (parts for path, parts in repositories.items() if is_below(path, files.writable))
-    writable = (*files.writable, *(path for parts in linked for path in parts.writable))
+    # One that is not there yet, in another, can be made there: as a passage, where something within is held.
+    roots = (path for path in files.writable if os.path.lexists(path) or not _is_within(path, files.writable))
+    writable = (*roots, *(path for parts in linked for path in parts.writable))
     kinds.update((path, "write") for path in writable)
     for path in files.hidden:
         # What is not there yet could be made, where its directory may be written, and hides nothing.
@@ -79,6 +81,10 @@ def _wanted(files: FilePolicy) -> tuple[dict[str, MountKind], dict[str, str]]:
 def is_below(path: str, roots: tuple[str, ...]) -> bool:
     """Whether `path` is one of `roots`, or below one."""
     return any(path == root or path.startswith(root.rstrip("/") + "/") for root in roots)
+
+
+def _is_within(path: str, roots: tuple[str, ...]) -> bool:
+    return is_below(os.path.dirname(path), roots)
 
 
 def _is_repository(path: str) -> bool:
