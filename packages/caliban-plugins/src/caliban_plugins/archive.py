@@ -121,7 +121,7 @@ def _unpacked(data: bytes) -> IO[bytes]:
     if data.startswith(b"\x1f\x8b"):
         return GzipFile(fileobj=raw)  # type: ignore[return-value]
     if data.startswith(b"BZh"):
-        return bz2.BZ2File(raw)  # type: ignore[return-value]
+        return bz2.BZ2File(raw)
     return raw
 
 

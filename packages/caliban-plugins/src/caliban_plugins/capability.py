@@ -20,6 +20,7 @@ from caliban_plugins.tree import TreeFile
 
 MAX_PART_BYTES: Final = 256 * 1024
 MAX_SHOWN_CHARS: Final = 4_000
+ROOT: Final = "${CALIBAN_PLUGIN_ROOT}"
 _STEERS: Final = rb"(?i)!`|\bmodel\b"
 _PROGRAM: Final = (
     r"(?i).*\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|php|ps1|psm1|bat|cmd|exe|dll|so|dylib|jar|lua)"
@@ -57,7 +58,7 @@ def capabilities(plugin: Plugin, files: Sequence[TreeFile]) -> tuple[Capability,
     """Every part of `plugin`, what acts by itself first. `files` are all that it holds."""
     parts = [
         *_hooks(plugin),
-        *(_server(server) for server in plugin.servers),
+        *(_server(plugin, server) for server in plugin.servers),
         *(_command(plugin, file) for file in plugin.commands),
         *(_style(plugin, file) for file in plugin.styles),
         *(_words("skill", plugin, file) for file in plugin.skills),
@@ -103,7 +104,8 @@ def _hooks(plugin: Plugin) -> Iterator[Capability]:
                 yield _made("hook", f"{event}[{number}]", text.encode(), text, acts=True)
 
 
-def _server(server: PluginServer) -> Capability:
+def _server(plugin: Plugin, server: PluginServer) -> Capability:
+    """A server as it is written: the same wherever its plugin lies."""
     words = " ".join((server.command, *server.args)) if server.command else server.url
     names = ", ".join(sorted((*server.env, *server.headers)))
     lines = [
@@ -122,7 +124,8 @@ def _server(server: PluginServer) -> Capability:
             dict(server.headers),
         ]
     )
-    return _made("server", server.full_name, data.encode(), "\n".join(filter(None, lines)), acts=True)
+    shown = "\n".join(filter(None, lines)).replace(str(plugin.root), ROOT)
+    return _made("server", server.full_name, data.replace(str(plugin.root), ROOT).encode(), shown, acts=True)
 
 
 def _command(plugin: Plugin, file: PluginFile) -> Capability:

@@ -48,7 +48,8 @@ IDLE: Final = (
 class PluginManifest(Struct, frozen=True, kw_only=True):
     """A manifest.
 
-    `where` are the places of parts that it names, a kind -> paths inside of the plugin; `hooks` and `servers` stand in the manifest itself. `notes` are what a person should know of it.
+    `where` are the places of parts that it names, a kind -> paths inside of the plugin; `hooks` and `servers`
+    stand in the manifest itself. `notes` are what a person should know of it.
     """
 
     name: str

@@ -16,7 +16,8 @@ VERSION = 1
 class InstalledVersion(Struct, frozen=True, kw_only=True):
     """One version that a person agreed to.
 
-    `digest` is that of its tree, `stamp` what the files looked like once they were written; `commit` is what git found. `installed_at` is RFC 3339 in UTC.
+    `digest` is that of its tree, `stamp` what the files looked like once they were written; `commit` is what
+    git found. `installed_at` is RFC 3339 in UTC.
     """
 
     version: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,7 @@ from caliban_plugins.archive import MAX_ARCHIVE_BYTES, unpack
 from caliban_plugins.errors import SourceFailed
 from caliban_plugins.paths import shown_path
 from caliban_plugins.source import PluginSource
+from caliban_plugins.table import MAX_JSON_BYTES
 from caliban_process import Command, Completed, NotStarted, Runner
 from caliban_process.errors import ProcessError
 from caliban_process.output import OutputLimit
@@ -77,6 +79,24 @@ class Repositories:
             return commit
         finally:
             shutil.rmtree(store, ignore_errors=True)
+
+    async def read_file(self, source: PluginSource, names: Sequence[str]) -> tuple[bytes, str, str]:
+        """The first of the files `names` in `source`, which of them it is, and the commit.
+
+        Raises `SourceFailed`.
+        """
+        with tempfile.TemporaryDirectory(prefix="caliban-") as folder:
+            store = Path(folder) / "index.git"
+            commit = await self._fetched(source, store)
+            for name in names:
+                path = f"{source.inside}/{name}" if source.inside else name
+                listed = await self._git(store, "ls-tree", "-z", "--full-tree", commit, "--", path)
+                if listed.stdout.kept.startswith(b"100"):
+                    shown = await self._git(
+                        store, "cat-file", "blob", f"{commit}:{path}", limit=MAX_JSON_BYTES
+                    )
+                    return shown.stdout.kept, name, commit
+        raise SourceFailed(f"{source.words}: there is none of {', '.join(names)}")
 
     async def _fetched(self, source: PluginSource, store: Path) -> str:
         is_local = not source.at.startswith(("https://", "ssh://")) and ":" not in source.at

@@ -17,7 +17,6 @@ SourceKind: TypeAlias = Literal["folder", "git", "archive", "index"]
 """A directory, a git repository, an archive (a file or an address), a JSON file at an address."""
 
 GITHUB: Final = "https://github.com"
-ARCHIVES: Final = (".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar", ".zip")
 _OWNER: Final = lazy_pattern(r"[A-Za-z0-9][\w.-]{0,99}/[A-Za-z0-9_][\w.-]{0,99}", re.ASCII)
 _SSH: Final = lazy_pattern(r"[A-Za-z0-9_][\w.-]*@[A-Za-z0-9][\w.-]*:[\w./~@+-]+", re.ASCII)
 _URL: Final = lazy_pattern(r"(https|ssh)://[^\s\x00-\x20\x7f\"'`<>\\^{|}]+", re.ASCII)
@@ -31,7 +30,8 @@ SIGNATURES: Final = ("signature", "signatures", "sigstore", "minisign", "cosign"
 class PluginSource(Struct, frozen=True, kw_only=True):
     """One place.
 
-    `at` is a path or an address; `ref` names a branch or a tag, `commit` and `sha256` pin what must be found there; `inside` is the folder of the plugin within it, empty for the whole.
+    `at` is a path or an address; `ref` names a branch or a tag, `commit` and `sha256` pin what must be found
+    there; `inside` is the folder of the plugin within it, empty for the whole.
     """
 
     kind: SourceKind
@@ -54,7 +54,8 @@ def git_source(
 ) -> PluginSource:
     """A git repository.
 
-    Only https and ssh, and with `local` a path of this machine, which a person must have typed. Raises `SourceFailed`.
+    Only https and ssh, and with `local` a path of this machine, which a person must have typed. Raises
+    `SourceFailed`.
     """
     given = f"{GITHUB}/{url}.git" if _OWNER.fullmatch(url) is not None else url
     if given.startswith("https://") and "@" in given.split("/")[2]:

@@ -55,6 +55,8 @@ def build_hooks(inputs: HookInputs) -> ConfiguredHooks | None:
     for spec in inputs.chosen.unfired:
         words = f"{spec.place} never runs: {spec.event} is not fired by this version"
         inputs.report(Notice(subtype="hook_event", message=words))
+    for words in inputs.chosen.problems:
+        inputs.report(Notice(subtype="plugin", message=words))
     specs = inputs.chosen.specs
     if not specs:
         return None
