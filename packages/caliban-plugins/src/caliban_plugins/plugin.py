@@ -128,8 +128,8 @@ class _Reading:
         """The paths of one kind: the usual folder, and what the manifest names."""
         named = self._manifest.where.get(kind, ())
         usual = tuple(path for path in FOLDERS[kind] if is_folder(self._root, path))
-        if self._manifest.layout == "own" and named:
-            usual = ()  # the guide: what the manifest names is all of it
+        if self._manifest.layout in ("own", "given") and named:
+            usual = ()  # what is named there is all of it
         for path in named:
             if path != "." and not is_folder(self._root, path) and not is_file(self._root, path):
                 self.problems.append(f"{self._manifest.name}: `{kind}` names {path}, which is not there")

@@ -49,6 +49,11 @@ class PluginSource(Struct, frozen=True, kw_only=True):
         return f"{self.kind} {self.at}{f' at {pin}' if pin else ''}{within}"
 
 
+def folder_source(at: str, *, inside: str = "") -> PluginSource:
+    """A folder of this machine. Raises `SourceFailed` for a path that leads out of it."""
+    return PluginSource(kind="folder", at=at, inside=_inside(inside))
+
+
 def git_source(
     url: str, *, ref: str = "", commit: str = "", inside: str = "", local: bool = False
 ) -> PluginSource:
@@ -133,7 +138,7 @@ def refuse_signed(table: JsonTable) -> None:
 
 def _inside(path: str) -> str:
     try:
-        return inner_path(path) if path.strip("./") else ""
+        return inner_path(path) if path not in ("", ".", "./") else ""
     except PluginPathRefused as error:
         raise SourceFailed(error.message) from error
 

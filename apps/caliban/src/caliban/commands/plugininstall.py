@@ -24,7 +24,7 @@ from caliban.stdio import complain, write_out
 from caliban_common.terminal import visible
 from caliban_common.text import clean, one_line
 from caliban_plugins import PluginFailed, capability_changes
-from caliban_plugins.source import PluginSource, archive_source, git_source
+from caliban_plugins.source import PluginSource, archive_source, folder_source, git_source
 from caliban_plugins.store import updated
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _folder(text: str, inside: str) -> PluginSource:
     path = local_path(text)
     if not Path(path).is_dir():
         raise CommandRefused(f"{one_line(text, max_chars=200)} is not a directory")
-    return PluginSource(kind="folder", at=path, inside=inside.strip("/"))
+    return folder_source(path, inside=inside)
 
 
 def _git(url: str, ref: str, inside: str) -> PluginSource:

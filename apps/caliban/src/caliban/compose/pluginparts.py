@@ -11,12 +11,15 @@ from msgspec.structs import replace
 
 from caliban.compose.supplied import MAX_FILE_BYTES, ProjectFile
 from caliban_agent_core.subagent.definition import AgentDefinition
+from caliban_agent_core.subagent.files import read_agent
 from caliban_common.errors import CalibanError
 from caliban_drive.notice import Notice, Report
 from caliban_hooks import BadHook, HookSpec, read_hooks
-from caliban_output_styles import OutputStyle
+from caliban_output_styles import OutputStyle, read_style
+from caliban_output_styles.read import MAX_FILE_BYTES as MAX_STYLE_BYTES
 from caliban_plugins import Plugin, PluginFile
 from caliban_skills import Skill
+from caliban_skills.read import read_skill
 
 _PLAIN: Final = r"[\w@%+=:,./-]+"
 _VARIABLE: Final = rb"\$\{((?:CALIBAN|CLAUDE)_PLUGIN_(?:ROOT|DATA)|CLAUDE_SKILL_DIR)\}"
@@ -24,8 +27,6 @@ _VARIABLE: Final = rb"\$\{((?:CALIBAN|CLAUDE)_PLUGIN_(?:ROOT|DATA)|CLAUDE_SKILL_
 
 def plugin_skills(plugins: Iterable[Plugin], problems: list[str]) -> Iterator[Skill]:
     """The skills of plugins; a file that is none costs no other."""
-    from caliban_skills.read import read_skill
-
     for plugin in plugins:
         for file, data in _files(plugin, plugin.skills, "skill", problems):
             path = file.path
@@ -48,9 +49,6 @@ def plugin_commands(plugins: Iterable[Plugin], problems: list[str]) -> Iterator[
 
 def plugin_styles(plugins: Iterable[Plugin], problems: list[str]) -> Iterator[OutputStyle]:
     """The output styles of plugins."""
-    from caliban_output_styles import read_style
-    from caliban_output_styles.read import MAX_FILE_BYTES as MAX_STYLE_BYTES
-
     for plugin in plugins:
         for file, data in _files(plugin, plugin.styles, "output style", problems, MAX_STYLE_BYTES):
             try:
@@ -63,8 +61,6 @@ def plugin_styles(plugins: Iterable[Plugin], problems: list[str]) -> Iterator[Ou
 
 def plugin_agents(plugins: Iterable[Plugin], report: Report) -> Iterator[AgentDefinition]:
     """The kinds of sub-agents of plugins."""
-    from caliban_agent_core.subagent.files import read_agent
-
     for plugin in plugins:
         problems: list[str] = []
         own = {file.name for file in plugin.skills}

@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from caliban.cli.options import Options
 from caliban.compose.project import Project
 from caliban.errors import ConfigError
 from caliban_common.paths import data_dir, managed_settings_dir
 from caliban_drive.notice import Report
-
-if TYPE_CHECKING:
-    from caliban_plugins import Plugin, PluginServer
 
 STRICT_ONLY: Final = "CALIBAN_STRICT_PLUGIN_ONLY_CUSTOMIZATION"
 OWN: Final = "plugins"
@@ -38,11 +35,6 @@ def with_plugins(
     return find_plugins(
         PluginInputs(project=project, options=options, workspace=workspace, environ=environ, report=report)
     )
-
-
-def plugin_servers(plugins: tuple[Plugin, ...]) -> tuple[PluginServer, ...]:
-    """The MCP servers that plugins describe, for whoever connects servers."""
-    return tuple(server for plugin in plugins for server in plugin.servers)
 
 
 def _may_have_some(project: Project, options: Options) -> bool:

@@ -11,9 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.cli.options import Options
-from caliban.compose.pluginplaces import OWN_NAMES, folders_in, plugin_store
+from caliban.compose.pluginplaces import OWN, OWN_NAMES, folders_in, plugin_servers, plugin_store
 from caliban.compose.pluginpolicy import is_enabled, named_in_vain, source_problem
-from caliban.compose.plugins import OWN, plugin_servers
 from caliban.compose.project import ALLOWED, Project
 from caliban.errors import ConfigError, MissingError
 from caliban.version import VERSION
