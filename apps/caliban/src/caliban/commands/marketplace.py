@@ -106,7 +106,7 @@ def _list(desk: PluginDesk, name: str | None) -> int:
         ]
         lines = [
             f"{entry.name:24} {entry.version:10} "
-            f"{one_line(entry.problem or entry.description or '', max_chars=MAX_WORDS)}".rstrip()
+            f"{entry.problem or one_line(entry.description, max_chars=MAX_WORDS)}".rstrip()
             for entry in market.entries
         ]
     else:
