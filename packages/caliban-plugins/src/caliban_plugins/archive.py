@@ -38,21 +38,21 @@ _DIRECTORY: Final = b"PK\x01\x02"
 def unpack(data: bytes, target: Path, *, name: str = "the archive") -> None:
     """Write the members of an archive (tar, tar.gz, tar.bz2, zip) below `target`, a new folder.
 
-    Raises `ArchiveRefused` and `FileFailed`; what was written by then is the caller's to throw away.
+    Nothing is written before all of it was looked at. Raises `ArchiveRefused` and `FileFailed`.
     """
     if len(data) > MAX_ARCHIVE_BYTES:
         raise ArchiveRefused(f"{name} has more than {MAX_ARCHIVE_BYTES:,} bytes")
     members = _zip_members if data.startswith(b"PK") else _tar_members
     bounds = Bounds(name)
-    ensure_private_dir(target)
     kinds: dict[str, bool] = {}
+    files: list[tuple[str, bytes, bool]] = []
     try:
         for raw, content, executable in members(data, name):
             path = _noted(raw, kinds, bounds, is_folder=content is None)
             if content is None:
                 continue
             bounds.size(path, len(content))
-            write_file(target, path, content, executable=executable)
+            files.append((path, content, executable))
     except TreeRefused as error:
         raise ArchiveRefused(error.message) from error
     except CalibanError:
@@ -64,6 +64,9 @@ def unpack(data: bytes, target: Path, *, name: str = "the archive") -> None:
         raise ArchiveRefused(f"{name} is damaged, or no archive that is known here: {error}") from error
     if not kinds:
         raise ArchiveRefused(f"{name} is empty")
+    ensure_private_dir(target)
+    for path, content, executable in files:
+        write_file(target, path, content, executable=executable)
 
 
 def _noted(raw: str, kinds: dict[str, bool], bounds: Bounds, *, is_folder: bool) -> str:

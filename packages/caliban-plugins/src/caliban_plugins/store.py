@@ -25,12 +25,14 @@ from caliban_common.typed import typed
 from caliban_plugins.errors import StoreUnusable
 from caliban_plugins.record import VERSION, InstalledPlugin, InstalledVersion, PluginRecords
 from caliban_plugins.table import read_table
-from caliban_plugins.tree import read_tree, tree_digest, tree_stamp
+from caliban_plugins.tree import read_tree, tree_digest, tree_stamp, walk_tree
 
 LOCK_FILE: Final = "installed.json"
 MAX_BYTES: Final = 32 << 20
 LOCK_TRIES: Final = 200
 LOCK_PAUSE_S: Final = 0.05
+MAX_SINGLE: Final = 64
+"""So many files are waited for one by one."""
 _STAGING: Final = ".staging-"
 
 
@@ -113,8 +115,9 @@ class PluginStore:
                 if tree_digest(read_tree(place)) == digest:
                     return tree_stamp(place)
                 shutil.rmtree(place)
+            _flush(staged)
             staged.rename(place)
-            _flush(place.parent)
+            _flush_one(place.parent)
         except OSError as error:
             raise failed("write", place, error) from error
         return tree_stamp(place)
@@ -236,10 +239,22 @@ def _remove_empty(place: Path) -> None:
         pass  # it is not there, or not empty
 
 
-def _flush(folder: Path) -> None:
+def _flush(root: Path) -> None:
+    """Wait until the files of a tree are on the disk: many at once are the system's to write together."""
     if os.name != "posix":
         return
-    descriptor = os.open(folder, os.O_RDONLY)
+    files = [path for path, _ in walk_tree(root)]
+    if len(files) > MAX_SINGLE:
+        os.sync()
+        return
+    for path in files:
+        _flush_one(root / path)
+
+
+def _flush_one(place: Path) -> None:
+    if os.name != "posix":
+        return
+    descriptor = os.open(place, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -141,8 +141,6 @@ def write_file(root: Path, path: str, data: bytes, *, executable: bool) -> None:
         descriptor = os.open(place, flags, 0o755 if executable else 0o644)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
     except (OSError, ValueError) as error:
         raise failed("write", place, error) from error
 
