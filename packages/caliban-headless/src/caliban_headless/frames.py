@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -26,17 +27,11 @@ from caliban_headless.remedies import result_advice
 ERROR_CATEGORIES = frozenset({"overloaded", "rate_limit", "timeout", "network", "server_error"})
 
 
-class PluginFact(Struct, frozen=True, kw_only=True):
-    """A plugin that counts in a run: where it came from, and where its files are."""
-
-    name: str
-    version: str
-    source: str
-    path: str
-
-
 class Init(Struct, frozen=True, kw_only=True):
-    """What the first frame says of a run. Models are `provider/model`, `prices_as_of` is a date."""
+    """What the first frame says of a run. Models are `provider/model`, `prices_as_of` is a date.
+
+    Each of `plugins` has name, version, source and path.
+    """
 
     session_id: str
     model: str
@@ -47,7 +42,7 @@ class Init(Struct, frozen=True, kw_only=True):
     permission_mode: str
     fallback_model: str | None = None
     prices_as_of: str | None = None
-    plugins: tuple[PluginFact, ...] = ()
+    plugins: tuple[Mapping[str, str], ...] = ()
 
 
 def init_frame(init: Init) -> dict[str, Any]:
@@ -58,10 +53,7 @@ def init_frame(init: Init) -> dict[str, Any]:
         "session_id": init.session_id,
         "model": init.model,
         "tools": sorted(init.tools),
-        "plugins": [
-            {"name": one.name, "version": one.version, "source": one.source, "path": one.path}
-            for one in init.plugins
-        ],
+        "plugins": list(init.plugins),
         "settingSources": list(init.setting_sources),
         "mcp_servers": [],
         "bare_mode": init.bare,

@@ -27,7 +27,7 @@ from caliban_common.message import Message
 from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import Cancelled
-from caliban_headless.frames import Init, PluginFact
+from caliban_headless.frames import Init
 from caliban_headless.input import FrameSource, OnePrompt, Resumption
 from caliban_headless.notices import Notices, show_notice
 from caliban_headless.output import Output
@@ -216,12 +216,12 @@ def _init(app: App, session: Session, row: OutputFormat) -> Init:
         fallback_model=app.model.fallback,
         prices_as_of=prices_as_of() if row.holds_notices else None,
         plugins=tuple(
-            PluginFact(
-                name=plugin.name,
-                version=plugin.manifest.version,
-                source=plugin.source,
-                path=str(plugin.root),
-            )
+            {
+                "name": plugin.name,
+                "version": plugin.manifest.version,
+                "source": plugin.source,
+                "path": str(plugin.root),
+            }
             for plugin in app.plugins
         ),
     )
