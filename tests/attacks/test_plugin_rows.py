@@ -302,6 +302,9 @@ def test_a_marketplace_that_is_not_allowed_brings_nothing(cli, tmp_path, setting
     assert (done.code, words in done.err) == (1, True), done.err
     done = cli.run("plugin", "install", f"kit@{shop}", "--yes", env=env)
     assert done.code == 1 and (words in done.err), done.err
+    if words == "strict_known":
+        done = cli.run("-p", "hi", "--plugin-dir", str(shop / "kit"))
+        assert (done.code, words in done.err) == (78, True), done.err
     assert is_clean(cli)
 
 

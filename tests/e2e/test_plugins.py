@@ -286,6 +286,7 @@ def test_what_makes_no_sense_is_refused_in_words(cli, words, code, expected):
 
 def test_a_new_plugin_is_valid_and_installs_without_a_question(cli):
     assert cli.run("plugin").out == "(no plugins)\n"
+    assert "caliban plugin VERB --help" in cli.run("plugin", "help").out
     assert cli.run("plugin", "init", "fresh").code == 0
     assert cli.run("plugin", "init", "fresh").code == 1
     assert cli.run("plugin", "validate", "fresh").code == 0

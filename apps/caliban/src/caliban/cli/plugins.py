@@ -129,6 +129,12 @@ _VERBS: Final = (
         needs_words=True,
     ),
     Subcommand(
+        "plugin help",
+        "the help of all of this",
+        "caliban.commands.plugin:help_plugin",
+        description="Show the help of caliban plugin.",
+    ),
+    Subcommand(
         "plugin marketplace",
         "lists of plugins: add, remove, list, update",
         "caliban.commands.marketplace:marketplace",

@@ -9,7 +9,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
+from caliban.cli.plugins import PLUGIN
 from caliban.commands.plugindesk import PluginDesk, open_desk, told
 from caliban.commands.scope import report
 from caliban.compose.pluginparts import plugin_hooks
@@ -76,6 +78,11 @@ def show_plugin(invocation: Invocation) -> int:
             f"there is no plugin {one_line(name, max_chars=80)}", hint=near or "caliban plugin list"
         )
     return write_out(dumps(_about(plugin, installed)) + b"\n")
+
+
+def help_plugin(invocation: Invocation) -> int:
+    """Print the help of the command."""
+    return write_out(command_parser(PLUGIN).format_help().encode())
 
 
 def rollback(invocation: Invocation) -> int:

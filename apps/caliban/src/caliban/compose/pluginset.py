@@ -22,6 +22,7 @@ from caliban_common.text import one_line
 from caliban_drive.notice import Notice, Report
 from caliban_plugins import Plugin, PluginRecords, PluginStore, StoreUnusable, read_plugin, read_tree
 from caliban_plugins.record import InstalledPlugin
+from caliban_plugins.source import PluginSource
 from caliban_plugins.store import check_owned
 from caliban_plugins.table import JsonTable
 
@@ -73,6 +74,7 @@ class _Finder:
         self._inputs = inputs
         self._settings = inputs.project.settings
         self._store = plugin_store()
+        self._known: set[str] = set()
         self.problems: list[str] = []
 
     def chosen(self) -> tuple[Plugin, ...]:
@@ -91,6 +93,9 @@ class _Finder:
             else:
                 plugins[plugin.name] = plugin
                 self.problems += (f"the plugin {plugin.name}: {words}" for words in plugin.problems)
+        for name in named_in_vain(self._settings, self._inputs.environ, self._known | set(plugins)):
+            words = f"the plugin {name} is to be enabled, and is not installed: caliban plugin list"
+            self.problems.append(words)
         return tuple(plugins.values())
 
     def _every(self) -> Iterator[Plugin]:
@@ -107,12 +112,8 @@ class _Finder:
         yield from self._of_project(records)
         yield from self._of_person(records)
         yield from self._of_administrator()
-        known = {name for plugin in records.plugins for name in (plugin.name, plugin.id)}
-        known |= {file.name for file in self._inputs.project.files.plugins}
-        for name in named_in_vain(self._settings, self._inputs.environ, known):
-            self.problems.append(
-                f"the plugin {name} is to be enabled, and is not installed: caliban plugin list"
-            )
+        self._known |= {name for plugin in records.plugins for name in (plugin.name, plugin.id)}
+        self._known |= {file.name for file in self._inputs.project.files.plugins}
 
     def _of_flags(self) -> Iterator[Plugin]:
         for text in self._inputs.options.extensions.plugin_dir:
@@ -120,12 +121,20 @@ class _Finder:
             path = path if path.is_absolute() else Path.cwd() / path
             if not path.is_dir():
                 raise MissingError(f"--plugin-dir: {one_line(text, max_chars=200)} is not a directory")
+            problem = self._not_from(path)
+            if problem:
+                raise ConfigError(f"--plugin-dir: {problem}", hint="run without it")
             try:
                 read_tree(path)
                 plugin = read_plugin(path.resolve(), scope="flag", source=str(path))
             except CalibanError as error:
                 raise ConfigError(f"--plugin-dir: {error.message}", hint=error.hint) from error
             yield replace(plugin, data=self._store.data(plugin.name))
+
+    def _not_from(self, path: Path) -> str:
+        """Why no plugin may lie in a folder; empty where one may."""
+        source = PluginSource(kind="folder", at=str(path.resolve()))
+        return source_problem(source, "", self._settings, self._inputs.environ, PluginRecords())
 
     def _of_project(self, records: PluginRecords) -> Iterator[Plugin]:
         """Those of a trusted project that a person has agreed to one by one, as they are."""
@@ -140,6 +149,10 @@ class _Finder:
                     f"the plugin in {file.path} is not used until you agree to it as it is: "
                     f"caliban plugin enable {file.name}"
                 )
+                continue
+            problem = self._not_from(file.path)
+            if problem:
+                self.problems.append(f"the plugin {file.name} is left out: {problem}")
                 continue
             yield from self._read(file.path, "project", digest=file.data.decode(), name=file.name)
 
