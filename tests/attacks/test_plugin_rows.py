@@ -240,6 +240,13 @@ def evil_submodule(repo, cli) -> None:
     kit.git(repo, "commit", "-q", "-m", "x")
 
 
+def plain_submodule(repo, cli) -> None:
+    kit.commit(repo)
+    sha = kit.git(repo, "rev-parse", "HEAD")
+    kit.git(repo, "update-index", "--add", "--cacheinfo", f"160000,{sha},vendored")
+    kit.git(repo, "commit", "-q", "-m", "x")
+
+
 def evil_link(repo, cli) -> None:
     (repo / "sub").symlink_to(".git")
     kit.commit(repo)
@@ -247,8 +254,11 @@ def evil_link(repo, cli) -> None:
 
 @pytest.mark.parametrize(
     ("spoil", "words"),
-    [(evil_submodule, ("submodule", "fsck")), (evil_link, ("is a link",))],
-    ids=["s943", "s943-link"],
+    [
+        pytest.param(evil_submodule, ("submodule", "fsck"), id="s943"),
+        pytest.param(evil_link, ("is a link",), id="s943-link"),
+        pytest.param(plain_submodule, ("'vendored' is a submodule",), id="s943-plain"),
+    ],
 )
 def test_a_repository_with_submodules_or_links_is_refused(cli, tmp_path, spoil, words):
     repo = kit.write(tmp_path / "repo", kit.claude())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import tarfile
@@ -184,6 +185,11 @@ def test_there_are_bounds(tmp_path: Path) -> None:
         unpack(tar(*((f"f{number}", b"") for number in range(MAX_FILES + 1))), tmp_path / "x")
     with pytest.raises(ArchiveRefused, match="more than"):
         unpack(tar(("f", bytes(17 << 20)), mode="w:gz"), tmp_path / "y")
+    header = tarfile.TarInfo("./PaxHeaders/x")
+    header.type, header.size = tarfile.XHDTYPE, 100 << 20  # read whole by who believes it
+    packed = gzip.compress(header.tobuf(tarfile.USTAR_FORMAT) + bytes(100 << 20), 1)
+    with pytest.raises(ArchiveRefused, match="unpacks to more than"):
+        unpack(packed, tmp_path / "h")
     with pytest.raises(ArchiveRefused, match="is empty"):
         unpack(tar(), tmp_path / "z")
 
