@@ -140,6 +140,10 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.faces.headless": "schemas and recordings are loaded where a flag asks for them",
     "caliban.compose.app": "what holds tools back, and what a model takes of images, where there are any",
     "caliban.commands.doctor": "styles are looked at where one was chosen",
+    "caliban.compose.hooking.chosen": "plugins are loaded where there are some",
+    "caliban.compose.plugins": "the same",
+    "caliban.compose.slash": "the same",
+    "caliban.compose.styles": "the same",
     "caliban.compose.extensions": "commands and styles are read where a prompt, or a setting, names one",
     "caliban.compose.skills": "files of skills are read where there are some",
     "caliban.compose.hooks": "hooks are loaded where settings have some",
@@ -297,6 +301,7 @@ OTHER_PROGRAMS: Mapping[str, str] = {
     "caliban_permissions.side_effects": "tables of the options of the programs that it judges",
     "caliban_permissions.readonly": "the same",
     "caliban_permissions.commands": "the same",
+    "caliban_plugins.repository": "the options of git",
     "caliban_sandbox.sandbox": "the options of bubblewrap",
     "caliban_tools_builtin.search.engine": "the options of ripgrep",
 }

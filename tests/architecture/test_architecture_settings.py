@@ -10,6 +10,7 @@ import house
 SETTINGS = "caliban_settings"
 SCHEMA = "caliban_settings.schema"
 SERVERS = "caliban_settings.server_keys"
+PLUGINS = "caliban_settings.plugin_keys"
 COMPOSE = "caliban.compose"
 
 THROUGH: Mapping[str, str] = {
@@ -29,7 +30,7 @@ WITHIN = ("parent_settings_behavior", "disable_all_hooks")
 def rows() -> Iterator[tuple[str, bool]]:
     """The paths of the table of settings, read from its source, and whether each waits for its feature."""
     for module in house.modules():
-        if module.name not in (SCHEMA, SERVERS):
+        if module.name not in (SCHEMA, SERVERS, PLUGINS):
             continue
         for node in house.nodes(module):
             if isinstance(node, ast.Call) and house.callee(node) == "Key":

@@ -105,7 +105,7 @@ BEFORE = [
     pytest.param(
         '[[hooks.SessionStart]]\ncommand = "PAYLOAD"\n', ("hooks.SessionStart",), ("PAYLOAD",), id="s436a"
     ),
-    pytest.param('[plugins]\nx = "PAYLOAD"\n', ("plugins",), ("PAYLOAD",), id="s421a"),
+    pytest.param('[plugins]\nenabled = ["PAYLOAD"]\n', ("plugins.enabled",), ("PAYLOAD",), id="s421a"),
 ]
 
 

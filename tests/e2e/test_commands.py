@@ -65,7 +65,6 @@ def test_f002_a_safeguard_that_is_not_there_refuses_the_run(cli, text, word):
         ('[mcp_servers.x]\ncommand = "x"\n', "mcp_servers.x"),
         ('editor_mode = "vim"\n', "editor_mode"),
         ("enable_telemetry = true\n", "enable_telemetry"),
-        ("[plugins]\nx = 1\n", "plugins"),
     ],
 )
 def test_f002_what_else_is_not_there_is_named_and_the_run_goes_on(cli, text, word):

@@ -126,7 +126,7 @@ def test_what_only_plugins_may_do_is_named(cli):
     style(own(cli), "x", "force_for_plugin: true\n")
     text, said = system(cli, *chosen("x"))
     assert "Be brief." in text
-    assert "`force-for-plugin` is for the styles of plugins, which are not part of this version" in said
+    assert "`force-for-plugin` is for the styles of plugins, and does nothing here" in said
 
 
 def test_a_resumed_session_takes_the_style_of_the_run(cli):

@@ -219,15 +219,9 @@ class Dispatcher:
         log, options = self._gate.log, self._options
         if log is None:
             return None
-        return log.record(
-            JudgedCall(
-                session_id=options.session_id,
-                agent=options.agent,
-                turn=work.turn,
-                call=call,
-                decision=decision,
-            )
-        )
+        id, agent = options.session_id, options.agent
+        judged = JudgedCall(session_id=id, agent=agent, turn=work.turn, call=call, decision=decision)
+        return log.record(judged)
 
     def _wrong(self, place: int, call: ToolUseBlock, tool: Tool | None) -> str | None:
         """What keeps a call from being judged at all."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -27,7 +28,10 @@ ERROR_CATEGORIES = frozenset({"overloaded", "rate_limit", "timeout", "network", 
 
 
 class Init(Struct, frozen=True, kw_only=True):
-    """What the first frame says of a run. Models are `provider/model`, `prices_as_of` is a date."""
+    """What the first frame says of a run. Models are `provider/model`, `prices_as_of` is a date.
+
+    Each of `plugins` has name, version, source and path.
+    """
 
     session_id: str
     model: str
@@ -38,6 +42,7 @@ class Init(Struct, frozen=True, kw_only=True):
     permission_mode: str
     fallback_model: str | None = None
     prices_as_of: str | None = None
+    plugins: tuple[Mapping[str, str], ...] = ()
 
 
 def init_frame(init: Init) -> dict[str, Any]:
@@ -48,7 +53,7 @@ def init_frame(init: Init) -> dict[str, Any]:
         "session_id": init.session_id,
         "model": init.model,
         "tools": sorted(init.tools),
-        "plugins": [],
+        "plugins": list(init.plugins),
         "settingSources": list(init.setting_sources),
         "mcp_servers": [],
         "bare_mode": init.bare,

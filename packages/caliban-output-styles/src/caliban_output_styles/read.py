@@ -20,6 +20,7 @@ MAX_DESCRIPTION_CHARS: Final = 1024
 def read_style(path: Path, data: bytes, scope: StyleScope) -> OutputStyle:
     """The style that `data`, the content of the file at `path`, describes; its name is that of the file.
 
+    In a plugin the file need not say its name again.
     Raises `StyleRefused`.
     """
     try:
@@ -29,14 +30,16 @@ def read_style(path: Path, data: bytes, scope: StyleScope) -> OutputStyle:
 
 
 def _read(fields: HeadFields, path: Path, scope: StyleScope) -> OutputStyle:
-    name = fields.text("name", max_chars=64, required=True)
+    is_plugin = scope == "plugin"
+    name = path.stem if is_plugin else fields.text("name", max_chars=64, required=True)
     if re.fullmatch(NAME, name) is None:
         raise fields.error("name", f"must be letters, digits, - and _, not {name!r}")
     if name != path.stem:
         raise fields.error("name", f"must be the name of the file, {path.stem!r}, not {name!r}")
     notes = []
-    if fields.flag("force-for-plugin", default=False):
-        notes.append("`force-for-plugin` is for the styles of plugins, which are not part of this version")
+    forced = fields.flag("force-for-plugin", default=False)
+    if forced and not is_plugin:
+        notes.append("`force-for-plugin` is for the styles of plugins, and does nothing here")
     if not fields.is_whole:
         notes.append("bytes that are no UTF-8 were replaced")
     return OutputStyle(
@@ -45,6 +48,7 @@ def _read(fields: HeadFields, path: Path, scope: StyleScope) -> OutputStyle:
         scope=scope,
         body=fields.body.replace("\x00", "\ufffd"),
         path=path,
+        is_forced=forced and is_plugin,
         keeps_coding=fields.flag("keep-coding-instructions", default=True),
         notes=tuple(notes),
     )

@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-StyleScope: TypeAlias = Literal["project", "user", "builtin"]
+StyleScope: TypeAlias = Literal["project", "user", "plugin", "builtin"]
 """Whose a style is, in the order in which they count."""
 
 DEFAULT: Final = "default"
@@ -19,7 +19,8 @@ class OutputStyle(Struct, frozen=True, kw_only=True):
     """How answers are written: `body` stands in the system prompt, and changes neither tools nor rules.
 
     Without `keeps_coding` the usual words on how to work with code are left out. An empty body changes
-    nothing. `notes` are what a person should know of the file at `path`.
+    nothing. One that `is_forced` by its plugin is taken whatever a person chose. `notes` are what a person
+    should know of the file at `path`.
     """
 
     name: str
@@ -28,6 +29,7 @@ class OutputStyle(Struct, frozen=True, kw_only=True):
     body: str = ""
     path: Path | None = None
     keeps_coding: bool = True
+    is_forced: bool = False
     notes: tuple[str, ...] = ()
 
     def block(self) -> str:

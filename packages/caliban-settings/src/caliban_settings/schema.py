@@ -23,6 +23,7 @@ from caliban_settings.key import (
     Key,
 )
 from caliban_settings.permission_keys import PERMISSION_KEYS
+from caliban_settings.plugin_keys import PLUGIN_KEYS
 from caliban_settings.sandbox_keys import SANDBOX_KEYS
 from caliban_settings.server_keys import SERVER_KEYS
 
@@ -267,13 +268,7 @@ SCHEMA: Final[tuple[Key, ...]] = (
         default=32000,
         doc="Tokens for both.",
     ),
-    Key(
-        path="plugins",
-        form=TABLE,
-        guard="trust",
-        doc="Plugins; their package owns the form.",
-        later="plugins are",
-    ),
+    *PLUGIN_KEYS,
     Key(
         path="images.max_bytes",
         form={"type": "integer", "minimum": 10_000},

@@ -27,7 +27,8 @@ IDLE: Final = ("model", "effort", "context", "agent", "hooks", "shell")
 def read_skill(path: Path, data: bytes, scope: SkillScope) -> Skill:
     """The skill that `data`, the content of the file at `path`, describes.
 
-    Its name is that of its folder. Raises `SkillRefused`.
+    Its name is that of its folder; in a plugin, whose authors call it by that, it need not say so. Raises
+    `SkillRefused`.
     """
     try:
         return _read(HeadFields(str(path), data), path, scope)
@@ -36,7 +37,7 @@ def read_skill(path: Path, data: bytes, scope: SkillScope) -> Skill:
 
 
 def _read(fields: HeadFields, path: Path, scope: SkillScope) -> Skill:
-    name = fields.text("name", max_chars=64, required=True)
+    name = path.parent.name if scope == "plugin" else fields.text("name", max_chars=64, required=True)
     if re.fullmatch(NAME, name) is None:
         raise fields.error("name", f"must be 1 to 64 of a-z, 0-9 and -, not {name!r}")
     if name != path.parent.name:

@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-SkillScope: TypeAlias = Literal["project", "user", "builtin"]
+SkillScope: TypeAlias = Literal["project", "user", "plugin", "builtin"]
 """Whose a skill is, in the order in which they count."""
 
 NAME: Final = r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?"

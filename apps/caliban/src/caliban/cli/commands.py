@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from caliban.cli.flag import Flag, flag, positive, switch, words
 from caliban.cli.groups import GROUPS, shared
 from caliban.cli.perms import CALL_EXAMPLE, PERMS
+from caliban.cli.plugins import PLUGIN
 from caliban.cli.rewind import REWIND
 from caliban.cli.sessions import SESSIONS
 from caliban.cli.skills import SKILLS, STYLES
@@ -166,6 +167,7 @@ COMMANDS: Final = (
     SESSIONS,
     SKILLS,
     STYLES,
+    PLUGIN,
     Subcommand(
         "router",
         "which models a request would go to, in which order",
@@ -256,7 +258,6 @@ LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "kill": "background agents are not part of this version",
         "logs": "background agents are not part of this version",
         "mcp": "MCP servers are not part of this version",
-        "plugin": "plugins are not part of this version",
         "respawn": "background agents are not part of this version",
         "rm": "background agents are not part of this version",
         "settings": "settings are files; there is no command to change them in this version",

@@ -260,20 +260,29 @@ GROUPS: Final = (
     Group(
         "extensions",
         "extensions",
-        tuple(
-            switch(
-                f"--no-{name}",
-                variable=f"CALIBAN_NO_{name.upper().replace('-', '_')}",
-                help=f"without {what}",
-            )
-            for name, what in (
-                ("hooks", "hooks"),
-                ("skills", "skills"),
-                ("commands", "command files: /NAME in a prompt stays text"),
-                ("mcp", "MCP servers"),
-                ("plugins", "plugins"),
-                ("sub-agent", "sub-agents"),
-            )
+        (
+            flag(
+                "--plugin-dir",
+                type=words,
+                action="append",
+                metavar="DIR",
+                help="take the plugin in DIR for this run, unseen; may be given several times",
+            ),
+            *(
+                switch(
+                    f"--no-{name}",
+                    variable=f"CALIBAN_NO_{name.upper().replace('-', '_')}",
+                    help=f"without {what}",
+                )
+                for name, what in (
+                    ("hooks", "hooks"),
+                    ("skills", "skills"),
+                    ("commands", "command files: /NAME in a prompt stays text"),
+                    ("mcp", "MCP servers"),
+                    ("plugins", "plugins"),
+                    ("sub-agent", "sub-agents"),
+                )
+            ),
         ),
     ),
     Group(

@@ -131,6 +131,7 @@ class ExtensionOptions(Struct, frozen=True, kw_only=True):
     no_commands: bool = False
     no_mcp: bool = False
     no_plugins: bool = False
+    plugin_dir: tuple[str, ...] = ()
     no_sub_agent: bool = False
 
 

@@ -26,12 +26,13 @@ from caliban.compose.extensions import DEFAULT_STYLE
 from caliban.compose.hooks import find_hooks
 from caliban.compose.host import Host, this_host
 from caliban.compose.keys import find_key
+from caliban.compose.plugins import with_plugins
 from caliban.compose.project import STATE_WORDS, Project, open_project
 from caliban.compose.provider import close_provider, list_models, make_provider
 from caliban.compose.recorder import checkpoint_root
 from caliban.compose.settings import unbuilt_words
 from caliban.compose.workspace import build_workspace
-from caliban.errors import ConfigError, KeyFailed, MissingKey
+from caliban.errors import AppError, ConfigError, KeyFailed, MissingKey
 from caliban.faces.cancellable import run_cancellable
 from caliban.stdio import write_out
 from caliban_common.codec import dumps
@@ -104,8 +105,9 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
         unknown = (_row(name, "warn", "not checked: the settings do not load") for name in PROVIDERS)
         return (_row("run", "fail", "would not start: the settings do not load"), *rows, *unknown)
     rows.append(_trust(project))
-    rows += _hooks(options, project.settings)
     host, settings = this_host(), project.settings
+    project, plugins = _plugins(options, project, workspace or Path.cwd(), host)
+    rows += (*plugins, *_hooks(options, project))
     rows += [_skills(options, project), *_style(options, project, host)]
     rows.append(_row("claudemd", *memory_row(options, settings, workspace or Path.cwd(), host.environ)))
     inputs = ModelInputs(
@@ -131,17 +133,37 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
     return (_run(ready, checks), *rows, *(checks[name] for name in names), *_installed())
 
 
-def _hooks(options: Options, settings: Settings) -> Iterator[Check]:
+def _plugins(
+    options: Options, project: Project, workspace: Path, host: Host
+) -> tuple[Project, tuple[Check, ...]]:
+    """The project with its plugins, and a row where there are any, or some were left out."""
+    told: list[str] = []
+    try:
+        found = with_plugins(
+            project, options, workspace, host.environ, lambda notice: told.append(notice.message)
+        )
+    except AppError as error:
+        return project, (_row("plugins", "fail", error.message),)
+    names = ", ".join(plugin.name for plugin in found.plugins) or "none counts"
+    if told:
+        more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+        return found, (_row("plugins", "warn", f"{names}; {told[0]}{more}"),)
+    return found, (_row("plugins", "pass", names),) if found.plugins else ()
+
+
+def _hooks(options: Options, project: Project) -> Iterator[Check]:
     """The hooks that count, where there are some."""
     try:
-        chosen = find_hooks(options, settings)
+        chosen = find_hooks(options, project.settings, project.plugins)
     except ConfigError as error:
         yield _row("hooks", "fail", error.message)
         return
     if chosen is None:
         return
     counts = ", ".join(f"{name} {count}" for name, count in chosen.counts.items()) or "none counts"
-    if chosen.unfired:
+    if chosen.problems:
+        yield _row("hooks", "warn", f"{counts}; {chosen.problems[0]}")
+    elif chosen.unfired:
         names = ", ".join(dict.fromkeys(spec.event for spec in chosen.unfired))
         yield _row("hooks", "warn", f"{counts}; not fired by this version: {names}")
     else:

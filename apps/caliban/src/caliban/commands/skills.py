@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from caliban.cli.invocation import Invocation
+from caliban.commands.scope import report
+from caliban.compose.host import this_host
+from caliban.compose.plugins import with_plugins
 from caliban.compose.project import Project, open_project
 from caliban.compose.skills import find_skills
 from caliban.compose.slash import CalledCommand, command_list
@@ -54,7 +57,9 @@ def show_skill(invocation: Invocation) -> int:
 
 def _project(invocation: Invocation) -> Project:
     options = invocation.options
-    return open_project(options.settings, build_workspace(options.workspace.workspace))
+    workspace = build_workspace(options.workspace.workspace)
+    project = open_project(options.settings, workspace)
+    return with_plugins(project, options, workspace, this_host().environ, report)
 
 
 def _commands(invocation: Invocation, project: Project, problems: list[str]) -> tuple[CalledCommand, ...]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from caliban.cli.invocation import Invocation
+from caliban.commands.scope import report
 from caliban.compose.host import this_host
+from caliban.compose.plugins import with_plugins
 from caliban.compose.project import Project, open_project
 from caliban.compose.styles import find_styles, style_name
 from caliban.compose.workspace import build_workspace
@@ -23,7 +25,8 @@ def list_styles(invocation: Invocation) -> int:
     styles = find_styles(invocation.options.settings, project)
     name = style_name(project, this_host().environ)
     try:
-        taken = styles.find(name).name
+        forced = next((style.name for style in styles.styles if style.is_forced), None)
+        taken = forced or styles.find(name).name
     except NoSuchStyle as error:
         taken = ""
         complain(f"caliban: output_style: {error.message}\n")
@@ -71,4 +74,6 @@ def show_style(invocation: Invocation) -> int:
 
 def _project(invocation: Invocation) -> Project:
     options = invocation.options
-    return open_project(options.settings, build_workspace(options.workspace.workspace))
+    workspace = build_workspace(options.workspace.workspace)
+    project = open_project(options.settings, workspace)
+    return with_plugins(project, options, workspace, this_host().environ, report)

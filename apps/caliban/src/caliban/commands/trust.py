@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,13 +13,14 @@ from msgspec import Struct
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import SettingsOptions
 from caliban.cli.trust import MIN_DIGITS
+from caliban.commands.asked import has_person, says_yes
 from caliban.compose.consents import refused_root, store_path, trust_store
 from caliban.compose.project import STATE_WORDS, ProjectTrust, judge_trust
 from caliban.compose.settings import layers_of
 from caliban.compose.supplied import read_files
 from caliban.compose.surface import surface_of
 from caliban.compose.workspace import build_workspace
-from caliban.errors import CommandCancelled, CommandRefused, ConfigError, UsageError
+from caliban.errors import CommandRefused, ConfigError, UsageError
 from caliban.stdio import complain, write_out
 from caliban_common.codec import dumps
 from caliban_common.errors import CalibanError
@@ -208,24 +207,14 @@ def _check_digest(given: str, digest: str) -> None:
 def _agrees(question: TrustQuestion, invocation: Invocation) -> bool:
     """Whether a person at a terminal says yes to what was shown; anything else is no."""
     digest = question.surface.digest
-    if sys.stdin is None or not sys.stdin.isatty() or not os.isatty(1):
+    if not has_person():
         raise CommandRefused(
             "there is no terminal to ask at: nothing is trusted without a person",
             hint="look with caliban trust show; then: caliban trust add --yes --digest "
             + digest[:MIN_DIGITS],
         )
     code = write_out(clean(_shown(question)).encode())
-    if code:
-        return False
-    complain("\nMay all of this count in runs here? [y/N] ")
-    signals = invocation.signals
-    try:
-        signals.raises(True)
-        line = sys.stdin.readline()
-        signals.raises(False)
-    except KeyboardInterrupt:
-        raise CommandCancelled("cancelled; nothing was written") from None
-    return line.strip().lower() in ("y", "yes")
+    return not code and says_yes("May all of this count in runs here?", invocation.signals)
 
 
 def _keep(question: TrustQuestion) -> int:

@@ -64,6 +64,10 @@ def agent_kinds(options: Options, project: Project, report: Report) -> tuple[Age
             for problem in read.problems:
                 report(Notice(subtype="agent_file", message=problem))
             kinds |= {kind.name: kind for kind in read.definitions}
+        if project.plugins:
+            from caliban.compose.pluginparts import plugin_agents
+
+            kinds |= {kind.name: kind for kind in plugin_agents(project.plugins, report)}
     return _led(tuple(kinds.values()), project.settings.get("agent"), report)
 
 

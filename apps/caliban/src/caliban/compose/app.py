@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
     from caliban_hooks import ConfiguredHooks
     from caliban_images import MediaLimits
+    from caliban_plugins import Plugin
 
 
 class App(Struct, frozen=True, kw_only=True):
@@ -85,6 +86,7 @@ class App(Struct, frozen=True, kw_only=True):
     wiring: Wiring = USUAL
     auto: AutoMode | None = None
     extensions: Extensions
+    plugins: tuple[Plugin, ...] = ()
 
     def media(self) -> MediaLimits:
         """What the model takes of images and PDFs."""
@@ -270,6 +272,7 @@ async def open_app(
             wiring=wiring,
             auto=_auto(opening, plain) if opening.classifies else None,
             extensions=opening.extensions,
+            plugins=opening.project.plugins,
         )
     _expire_sessions(opening, wiring)
 

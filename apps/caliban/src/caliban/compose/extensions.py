@@ -83,7 +83,7 @@ def _called(options: Options, project: Project, report: Report) -> tuple[Options
 
 def _style(options: Options, project: Project, host: Host, report: Report) -> OutputStyle | None:
     chosen = host.environ.get("CALIBAN_OUTPUT_STYLE") or project.settings.get("output_style")
-    if chosen in (None, "", DEFAULT_STYLE):
+    if chosen in (None, "", DEFAULT_STYLE) and not project.plugins:
         return None
     from caliban.compose.styles import build_style
 

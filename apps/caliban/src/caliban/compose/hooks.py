@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     from caliban_agent_core.subagent.definition import AgentDefinition
     from caliban_common.tool import ToolSource
     from caliban_hooks import ConfiguredHooks
+    from caliban_plugins import Plugin
 
 
-def find_hooks(options: Options, settings: Settings) -> ChosenHooks | None:
+def find_hooks(options: Options, settings: Settings, plugins: tuple[Plugin, ...] = ()) -> ChosenHooks | None:
     """The hooks that count, if there are any. Raises `ConfigError` for one that cannot run as written."""
-    if not settings.get("hooks"):
+    if not settings.get("hooks") and not any(plugin.hooks for plugin in plugins):
         return None
     from caliban.compose.hooking.chosen import OFF, choose_hooks
 
-    chosen = choose_hooks(settings, no_hooks=options.extensions.no_hooks)
+    chosen = choose_hooks(settings, no_hooks=options.extensions.no_hooks, plugins=plugins)
     if chosen.specs and options.session.record is not None:
         raise ConfigError("--record cannot keep what hooks answer: leave it out", hint=f"or {OFF}")
     return chosen

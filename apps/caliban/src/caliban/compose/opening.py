@@ -22,6 +22,7 @@ from caliban.compose.masked import masked_notice
 from caliban.compose.memory import RunMemory
 from caliban.compose.memoryplaces import memory_places
 from caliban.compose.permissions import Permissions, build_permissions
+from caliban.compose.plugins import with_plugins
 from caliban.compose.project import Project, open_project
 from caliban.compose.remarks import say_planning, say_warnings
 from caliban.compose.session import SavedSession, Sessions
@@ -87,6 +88,7 @@ def open_run(options: Options, report: Report, whole: Host, wiring: Wiring) -> O
     workspace = build_workspace(options.workspace.workspace)
     project = open_project(options.settings, workspace)
     settings = project.settings
+    project = with_plugins(project, options, workspace, whole.environ, reporter)
     sessions = wiring.sessions(options.session, workspace)
     say_warnings(options, settings, whole, sessions.saved, reporter)
     box, host = boxed(options.workspace, settings, workspace, whole, reporter)
@@ -106,7 +108,7 @@ def open_run(options: Options, report: Report, whole: Host, wiring: Wiring) -> O
         project=project,
         sessions=sessions,
         extensions=more,
-        hooks=find_hooks(options, settings) if wiring.hooks else None,
+        hooks=find_hooks(options, settings, project.plugins) if wiring.hooks else None,
         box=box,
         host=host,
         permissions=permissions,

@@ -20,6 +20,7 @@ from caliban_common.errors import CalibanError
 from caliban_settings import Settings, SettingsError, SettingsLayers
 
 if TYPE_CHECKING:
+    from caliban_plugins import Plugin
     from caliban_trust import Consent, TrustSurface
 
 ALLOWED: Final = "until this project is trusted: caliban trust add, or --trust-project for one run"
@@ -48,11 +49,12 @@ class ProjectTrust(Struct, frozen=True, kw_only=True):
 
 
 class Project(Struct, frozen=True, kw_only=True):
-    """The settings of a run, and what the workspace supplies beside them."""
+    """The settings of a run, what the workspace supplies beside them, and the plugins that count there."""
 
     settings: Settings
     files: ProjectFiles = ProjectFiles()
     trust: ProjectTrust = ProjectTrust()
+    plugins: tuple[Plugin, ...] = ()
 
 
 def open_project(options: SettingsOptions, workspace: Path) -> Project:

@@ -67,5 +67,3 @@ def _left_out(options: ExtensionOptions) -> Iterator[str]:
     """The first names of the settings that flags say to do without."""
     if options.no_mcp:
         yield "mcp_servers"
-    if options.no_plugins:
-        yield "plugins"

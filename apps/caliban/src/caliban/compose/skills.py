@@ -31,6 +31,10 @@ def find_skills(options: SettingsOptions, project: Project) -> SkillCatalog:
     if takes(options, "user"):
         for file in own_files("skill", "skills", problems):
             skills += _read(file, "user", problems)
+    if project.plugins:
+        from caliban.compose.pluginparts import plugin_skills
+
+        skills += plugin_skills(project.plugins, problems)
     return make_catalog((*skills, *builtin_skills()), problems)
 
 

@@ -22,7 +22,7 @@ from caliban_drive.notice import Notice, Report
 from caliban_skills import SkillScope
 from caliban_skills.command import CommandFile, command_of, read_command
 
-CALLED: Final = r"/([A-Za-z0-9][\w:-]{0,255})(?:\s+(.*))?"
+CALLED: Final = r"/([A-Za-z0-9][\w.:-]{0,255})(?:\s+(.*))?"
 NICKNAMES: Final = ("inherit", "sonnet", "opus", "haiku", "default")
 """Models that only another harness knows, and the word for that of the run."""
 
@@ -108,7 +108,10 @@ def _find(name: str, options: Options, project: Project, problems: list[str]) ->
 def _files(
     options: Options, project: Project, problems: list[str]
 ) -> Iterator[tuple[ProjectFile, SkillScope, bool]]:
-    """Files of commands. What is not trusted stands behind a person's own: it takes no name of theirs."""
+    """Files of commands. What is not trusted stands behind a person's own: it takes no name of theirs.
+
+    Those of plugins have names that nobody else has.
+    """
     theirs = project.files.commands if takes(options.settings, "project") else ()
     own = own_files("command", "commands", problems) if takes(options.settings, "user") else []
     if project.trust.counts:
@@ -116,6 +119,10 @@ def _files(
     yield from ((file, "user", True) for file in own)
     if not project.trust.counts:
         yield from ((file, "project", False) for file in theirs)
+    if project.plugins:
+        from caliban.compose.pluginparts import plugin_commands
+
+        yield from ((file, "plugin", True) for file in plugin_commands(project.plugins, problems))
 
 
 def _read(file: ProjectFile, scope: SkillScope, *, trusted: bool) -> CalledCommand:

@@ -41,9 +41,14 @@ def build_style(
     Raises `ConfigError` for a person's choice that is not there; that of a project is told, and left.
     """
     name = style_name(project, environ)
-    if name == DEFAULT or options.system.is_given:
+    if options.system.is_given or (name == DEFAULT and not project.plugins):
         return None
     styles = find_styles(options.settings, project)
+    forced = [style for style in styles.styles if style.is_forced]
+    if forced:
+        return _forced(forced, name, report)
+    if name == DEFAULT:
+        return None
     try:
         style = styles.find(name)
     except NoSuchStyle as error:
@@ -75,7 +80,20 @@ def find_styles(options: SettingsOptions, project: Project) -> StyleCatalog:
     if takes(options, "user"):
         for file in own_files("style", "output-styles", problems):
             styles += _read(file.path, file.data, "user", problems)
+    if project.plugins:
+        from caliban.compose.pluginparts import plugin_styles
+
+        styles += plugin_styles(project.plugins, problems)
     return make_styles((*styles, *builtin_styles()), problems)
+
+
+def _forced(forced: list[OutputStyle], name: str, report: Report) -> OutputStyle:
+    """The first of the styles that plugins lock, told with whose it is and what it takes the place of."""
+    style = forced[0]
+    others = "".join(f"; {other.name} wants the same, and is left" for other in forced[1:])
+    words = f"the output style is {style.name}, locked by its plugin in the place of {name}{others}"
+    report(Notice(subtype="output_style", message=words))
+    return style
 
 
 def is_of_project(project: Project, environ: Mapping[str, str]) -> bool:

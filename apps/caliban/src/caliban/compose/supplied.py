@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from caliban_common.listing import FoundFiles
 
 ROUTER_FILE: Final = "caliban.toml"
+PLUGINS: Final = (".caliban", "plugins")
 MAX_FILE_BYTES: Final = 256 * 1024
 MAX_ROUTER_BYTES: Final = 1 << 20
 MAX_AGENTS: Final = 64
@@ -42,12 +44,16 @@ class ProjectFile(Struct, frozen=True, kw_only=True):
 
 
 class ProjectFiles(Struct, frozen=True, kw_only=True):
-    """What lies in a workspace beside settings: files by what they are, what is wrong with others, routes."""
+    """What lies in a workspace beside settings: files by what they are, what is wrong with others, routes.
+
+    A plugin is a folder, and its data the digest of all of it.
+    """
 
     agents: tuple[ProjectFile, ...] = ()
     skills: tuple[ProjectFile, ...] = ()
     styles: tuple[ProjectFile, ...] = ()
     commands: tuple[ProjectFile, ...] = ()
+    plugins: tuple[ProjectFile, ...] = ()
     problems: tuple[str, ...] = ()
     router: ProjectFile | None = None
 
@@ -55,7 +61,7 @@ class ProjectFiles(Struct, frozen=True, kw_only=True):
     def wait(self) -> bool:
         """Whether any of it counts with trust only."""
         steering = any(file.may_steer for file in self.commands)
-        return bool(self.agents or self.skills or self.styles or steering or self.router)
+        return bool(self.agents or self.skills or self.styles or steering or self.plugins or self.router)
 
 
 def read_files(workspace: Path) -> ProjectFiles:
@@ -83,9 +89,26 @@ def read_files(workspace: Path) -> ProjectFiles:
         skills=_files("skill", OWNERS, "skills", workspace, problems),
         styles=_files("style", (".caliban", ".claude"), "output-styles", workspace, problems),
         commands=_files("command", (".caliban", ".claude"), "commands", workspace, problems),
+        plugins=_plugins(workspace, problems),
         problems=tuple(problems),
         router=router,
     )
+
+
+def _plugins(workspace: Path, problems: list[str]) -> tuple[ProjectFile, ...]:
+    """The plugins in a workspace."""
+    if not os.path.isdir(os.path.join(workspace, *PLUGINS)):  # noqa: PTH112, PTH118 - on every start
+        return ()
+    from caliban.compose.pluginplaces import folder_digest, folders_in
+
+    folder = workspace.joinpath(*PLUGINS)
+    plugins = []
+    for path in folders_in(folder, workspace, problems):
+        try:
+            plugins.append(ProjectFile(path=path, data=folder_digest(path).encode(), name=path.name))
+        except CalibanError as error:
+            problems.append(f"the plugin in {path} is left out: {error.message}")
+    return tuple(plugins)
 
 
 def _files(

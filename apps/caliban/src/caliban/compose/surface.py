@@ -44,6 +44,7 @@ def surface_of(
         *(_of_skill(file, workspace, shows) for file in files.skills),
         *(_of_file("style", file, workspace, shows) for file in files.styles),
         *(_of_file("slash", file, workspace, shows) for file in files.commands if file.may_steer),
+        *(_of_plugin(file, workspace, shows) for file in files.plugins),
         *_of_programs(sorted(_programs(settings, workspace)), workspace),
     ]
     if files.router is not None:
@@ -93,6 +94,16 @@ def _of_skill(file: ProjectFile, workspace: Path, shows: bool) -> TrustItem:
         return item
     taken = shadowed_by(file.path.parent.name)
     return replace(item, shown=f"(takes the place of {taken})\n{item.shown}") if taken else item
+
+
+def _of_plugin(file: ProjectFile, workspace: Path, shows: bool) -> TrustItem:
+    """A plugin whole: its digest is that of every file in it. Each needs a yes of its own besides."""
+    shown = ""
+    if shows:
+        from caliban.compose.pluginplaces import folder_words
+
+        shown = folder_words(file.path)
+    return trust_item("plugin", _place(file.path, workspace), file.name, file.data, shown=shown)
 
 
 def _of_programs(paths: Iterable[Path], workspace: Path) -> Iterator[TrustItem]:

@@ -229,6 +229,15 @@ def _init(app: App, session: Session, row: OutputFormat) -> Init:
         permission_mode=app.permissions.mode,
         fallback_model=app.model.fallback,
         prices_as_of=prices_as_of() if row.holds_notices else None,
+        plugins=tuple(
+            {
+                "name": plugin.name,
+                "version": plugin.manifest.version,
+                "source": plugin.source,
+                "path": str(plugin.root),
+            }
+            for plugin in app.plugins
+        ),
     )
 
 

@@ -65,6 +65,8 @@ def build_hooks(inputs: HookInputs) -> ConfiguredHooks | None:
     for spec in inputs.chosen.unfired:
         words = f"{spec.place} never runs, for this version has no {spec.event}: {EVENTS[spec.event].unfired}"
         inputs.run.report(Notice(subtype="hook_event", message=words))
+    for words in inputs.chosen.problems:
+        inputs.run.report(Notice(subtype="plugin", message=words))
     specs = inputs.chosen.specs
     if not specs:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -15,6 +15,9 @@ from caliban_settings import Settings
 from caliban_settings.key import PERSON, SCOPES, Scope
 from caliban_settings.source import INLINE
 
+if TYPE_CHECKING:
+    from caliban_plugins import Plugin
+
 OFF: Final = "run without hooks: --no-hooks"
 UNBUILT: Final[Mapping[str, str]] = MappingProxyType({"mcp": "MCP servers are not part of this version"})
 """Kinds of hooks that cannot run -> why. One that was asked for is refused: it may be a guard."""
@@ -23,10 +26,14 @@ ADMINISTRATOR: Final = "ask your administrator, whose hook it is"
 
 
 class ChosenHooks(Struct, frozen=True, kw_only=True):
-    """The hooks that count, lowest scope first; `unfired` are those whose event is never raised."""
+    """The hooks that count, lowest scope first; `unfired` are those whose event is never raised.
+
+    `problems` are hooks of plugins that cannot run here.
+    """
 
     specs: tuple[HookSpec, ...] = ()
     unfired: tuple[HookSpec, ...] = ()
+    problems: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -35,8 +42,12 @@ class ChosenHooks(Struct, frozen=True, kw_only=True):
         return {name: names.count(name) for name in dict.fromkeys(names)}
 
 
-def choose_hooks(settings: Settings, *, no_hooks: bool) -> ChosenHooks:
-    """The hooks that count. Raises `ConfigError` for one that cannot run as it is written."""
+def choose_hooks(settings: Settings, *, no_hooks: bool, plugins: tuple[Plugin, ...] = ()) -> ChosenHooks:
+    """The hooks that count, those of plugins last.
+
+    Raises `ConfigError` for one in settings that cannot run as it is written.
+    """
+    problems: list[str] = []
     specs: list[HookSpec] = []
     for scope in scopes_with_hooks(settings, no_hooks=no_hooks):
         table = settings.layers[scope]["hooks"]
@@ -50,7 +61,14 @@ def choose_hooks(settings: Settings, *, no_hooks: bool) -> ChosenHooks:
             except BadHook as error:
                 hint = ADMINISTRATOR if scope == "managed" else f"mend it, or {OFF}"
                 raise ConfigError(error.message, hint=hint) from error
+    if plugins:
+        from caliban.compose.pluginparts import plugin_hooks
+
+        scopes = plugin_scopes(settings, no_hooks=no_hooks)
+        counting = tuple(plugin for plugin in plugins if plugin.scope in scopes)
+        specs += plugin_hooks(counting, problems)
     return ChosenHooks(
+        problems=tuple(problems),
         specs=tuple(spec for spec in specs if EVENTS[spec.event].fired),
         unfired=tuple(spec for spec in specs if not EVENTS[spec.event].fired),
     )
@@ -76,6 +94,21 @@ def scopes_with_hooks(settings: Settings, *, no_hooks: bool) -> tuple[Scope, ...
         return tuple(scope for scope in having if scope == "managed")
     own = any(says(scope, "allow_managed_hooks_only") for scope in SCOPES if scope not in PERSON)
     return tuple(scope for scope in having if not own or scope in PERSON)
+
+
+def plugin_scopes(settings: Settings, *, no_hooks: bool) -> tuple[str, ...]:
+    """The scopes of plugins whose hooks count: as for those in settings."""
+
+    def says(scope: Scope, key: str) -> bool:
+        return settings.layers.get(scope, {}).get(key) is True
+
+    if says("managed", "disable_all_hooks"):
+        return ()
+    if no_hooks or any(
+        says(scope, key) for scope in PERSON for key in ("disable_all_hooks", "allow_managed_hooks_only")
+    ):
+        return ("managed",)
+    return ("managed", "user", "flag", "project")
 
 
 def _source(settings: Settings, scope: Scope, event: str) -> str:
