@@ -54,8 +54,8 @@ def _wanted(files: FilePolicy) -> tuple[dict[str, MountKind], dict[str, str]]:
     kinds.update((path, "read") for path in files.readable or () if not is_below(path, covered))
     linked = (parts for path, parts in repositories.items() if is_below(path, files.writable))
     # One that is not there yet, in another, can be made there: as a passage, where something within is held.
-    roots = (path for path in files.writable if os.path.lexists(path) or not _is_within(path, files.writable))
-    writable = (*roots, *(path for parts in linked for path in parts.writable))
+    own = (path for path in files.writable if os.path.lexists(path) or not _is_within(path, files.writable))
+    writable = (*own, *(path for parts in linked for path in parts.writable))
     kinds.update((path, "write") for path in writable)
     for path in files.hidden:
         # What is not there yet could be made, where its directory may be written, and hides nothing.
