@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from caliban.cli.config import CONFIG
 from caliban.cli.flag import Flag, flag, positive, switch, words
 from caliban.cli.groups import GROUPS, shared
 from caliban.cli.perms import CALL_EXAMPLE, PERMS
@@ -136,6 +137,7 @@ COMMANDS: Final = (
         "CLAUDE.md itself is never touched, and nothing of the project is run.",
     ),
     REWIND,
+    CONFIG,
     PERMS,
     TRUST,
     SESSIONS,
@@ -226,7 +228,6 @@ LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "agents": "background agents are not part of this version",
         "attach": "background agents are not part of this version",
-        "config": "settings are files; there is no command to change them in this version",
         "daemon": "background agents are not part of this version",
         "kill": "background agents are not part of this version",
         "logs": "background agents are not part of this version",
