@@ -19,7 +19,7 @@ from caliban_settings.parse import MAX_BYTES, parse
 from caliban_settings.rules import from_legacy, with_denies_of
 
 INLINE = "inline settings"
-_HOOK_KEYS = (
+HOOK_KEYS = (
     "hooks",
     "disable_all_hooks",
     "allow_managed_hooks_only",
@@ -120,7 +120,7 @@ def _both(toml: Source, json: Source) -> Source:
 
 
 def _with_features(source: Source | None, scope: Scope, directory: Path) -> Source | None:
-    for name, keys in (("mcp.toml", ("mcp_servers",)), ("hooks.toml", _HOOK_KEYS)):
+    for name, keys in (("mcp.toml", ("mcp_servers",)), ("hooks.toml", HOOK_KEYS)):
         feature = _read(directory / name, scope)
         if feature is None:
             continue

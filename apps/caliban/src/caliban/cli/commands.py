@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from caliban.cli.config import CONFIG
+from caliban.cli.config import CONFIG, SETTINGS
 from caliban.cli.flag import Flag, flag, positive, switch, words
 from caliban.cli.groups import GROUPS, shared
 from caliban.cli.perms import CALL_EXAMPLE, PERMS
@@ -138,6 +138,7 @@ COMMANDS: Final = (
     ),
     REWIND,
     CONFIG,
+    SETTINGS,
     PERMS,
     TRUST,
     SESSIONS,
@@ -235,7 +236,6 @@ LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "plugin": "plugins are not part of this version",
         "respawn": "background agents are not part of this version",
         "rm": "background agents are not part of this version",
-        "settings": "settings are files; there is no command to change them in this version",
         "stop": "background agents are not part of this version",
     }
 )

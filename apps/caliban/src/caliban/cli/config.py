@@ -80,6 +80,28 @@ _CONFIG_VERBS: Final = (
         needs_words=True,
     ),
     Subcommand(
+        "config edit",
+        "the file of a scope in your editor",
+        "caliban.commands.configedit:edit_settings",
+        flags=(_scope(WRITABLE, "user", "whose file"), _WORKSPACE),
+        usage="[--scope SCOPE]",
+        description="Open a copy in VISUAL or EDITOR. It takes the file's place once it is right; what is "
+        "not is kept beside it, and the file stays as it was (exit 78).",
+    ),
+    Subcommand(
+        "config migrate",
+        "files of one feature each in one settings.toml",
+        "caliban.commands.configmigrate:migrate",
+        flags=(
+            switch("--dry-run", help="print what the one file would say, as JSON, and write nothing"),
+            _scope(WRITABLE, "project", "whose files"),
+            _WORKSPACE,
+        ),
+        usage="[--dry-run] [--scope SCOPE]",
+        description="Move what permissions.toml, mcp.toml and hooks.toml say into settings.toml. The old "
+        "files are kept under names that end in .migrated.",
+    ),
+    Subcommand(
         "config path",
         "which files the settings stand in",
         "caliban.commands.config:list_paths",
@@ -121,4 +143,55 @@ CONFIG: Final = Subcommand(
     description="Settings are TOML files in four scopes: managed, user, project and local; --settings stands "
     "above them.",
     verbs=_CONFIG_VERBS,
+)
+
+_SETTINGS_VERBS: Final = (
+    Subcommand(
+        "settings import",
+        "settings of Claude Code, Codex or an older caliban",
+        "caliban.commands.settingsimport:import_settings",
+        flags=(
+            flag(
+                "--from",
+                type=words,
+                metavar="PATH",
+                required=True,
+                dest="source",
+                help="settings.json of Claude Code, config.toml of Codex, .toml or .json of caliban",
+            ),
+            _scope(FILES, "project", "where to write them"),
+            switch("--dry-run", help="print what would be written, and write nothing"),
+            _WORKSPACE,
+        ),
+        usage="--from PATH [--scope SCOPE] [--dry-run]",
+        description="Carry settings over into the file of a scope. What is set there stays, lists are "
+        "joined, and each setting without an equal is named with its line. Exit: 1 when there is none to be "
+        "had.",
+    ),
+    Subcommand(
+        "settings print",
+        "what one scope says by itself",
+        "caliban.commands.settingsprint:print_scope",
+        flags=(
+            flag("--scope", metavar="SCOPE", default="project", help=f"{', '.join(FILES)}; default: project"),
+            _WORKSPACE,
+        ),
+        usage="[--scope SCOPE]",
+        description="Print the settings of one scope before they are merged, as JSON and without secrets. "
+        "Exit: 2 for a word that is no scope.",
+    ),
+)
+
+SETTINGS: Final = Subcommand(
+    "settings",
+    "settings of one scope, and those of other harnesses",
+    "caliban.commands.settingsprint:print_scope",
+    flags=(
+        flag("verb", metavar="VERB", choices=("import", "print"), help="one of those below"),
+        flag("--scope", metavar="SCOPE", default="project", help=f"{', '.join(FILES)}; default: project"),
+    ),
+    usage="VERB …",
+    description="Settings of one scope, and those of other harnesses; caliban config has what is merged.",
+    needs_words=True,
+    verbs=_SETTINGS_VERBS,
 )

@@ -48,7 +48,7 @@ class ProjectTrust(Struct, frozen=True, kw_only=True):
 
 
 class Project(Struct, frozen=True, kw_only=True):
-    """The settings of a run, the scopes that they are merged of, and what the workspace supplies beside them."""
+    """The settings of a run, the scopes that they are made of, and what the workspace supplies beside."""
 
     settings: Settings
     layers: SettingsLayers

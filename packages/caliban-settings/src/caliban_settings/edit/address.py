@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -38,8 +39,13 @@ def find_key(text: str) -> KeyAddress:
 
     Raises `NoSuchSetting`.
     """
-    given = _parts(text)
-    node, path, spellings = schema_tree(SCHEMA), [], (given[0],)
+    return address_of(_parts(text))
+
+
+def address_of(given: Sequence[str]) -> KeyAddress:
+    """The setting at a path of names. Raises `NoSuchSetting`."""
+    node, path = schema_tree(SCHEMA), list[str]()
+    spellings: tuple[str, ...] = ()
     for place, name in enumerate(given):
         child = node.child(name)
         if child is None:
@@ -51,7 +57,9 @@ def find_key(text: str) -> KeyAddress:
         if node.key is not None and rest and not (node.children or node.star):
             if not _holds_tables(node.key.form):
                 raise NoSuchSetting(f"`{quoted_path(path)}` has no settings in it")
-            return KeyAddress(path=(*path, *rest), key=node.key, spellings=(rest[-1],), inner=True)
+            return KeyAddress(
+                path=(*path, *given[place + 1 :]), key=node.key, spellings=(rest[-1],), inner=True
+            )
     below = (*node.children, *(("NAME",) if node.star is not None else ()))
     return KeyAddress(path=tuple(path), key=node.key, spellings=spellings, below=below)
 

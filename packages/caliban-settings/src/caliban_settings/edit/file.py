@@ -68,7 +68,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True):
                 fresh = EVERYBODY_READS if self.scope == "managed" else OWNERS_ONLY
                 if len(changed) > MAX_BYTES:
                     raise SettingsNotWritten(f"{self.path} would have more than {MAX_BYTES:,} bytes")
-                if changed != raw or not exists:
+                if changed != raw:
                     write_atomic(real, changed, mode=None if exists else fresh)
         except SettingsError:
             raise

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
 from caliban_settings.edit.scan import Array, Block, Layout, TextSpan, scan
-from caliban_settings.errors import SettingsNotWritten, SettingsError
+from caliban_settings.errors import SettingsError, SettingsNotWritten
 from caliban_settings.parse import kind_of, parse
 from caliban_settings.rules import BUCKETS, clean_patterns, clean_rules, from_legacy
 

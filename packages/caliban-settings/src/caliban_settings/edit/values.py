@@ -80,6 +80,14 @@ def with_value(text: str, address: KeyAddress, value: Any) -> str:
     return _changed(text, change, wanted)
 
 
+def value_in(text: str, address: KeyAddress) -> Any:
+    """What `text` says for the setting; `None` where it does not."""
+    data: Any = _data(text)
+    for name in _spelled(data, address):
+        data = data.get(name) if isinstance(data, dict) else None
+    return data
+
+
 def without_value(text: str, address: KeyAddress) -> str:
     """`text` without the setting. Raises `SettingsNotWritten`, also where it is not there."""
     data = _data(text)
@@ -112,9 +120,9 @@ def _readings(text: str) -> tuple[Any, ...]:
     import tomllib
 
     found: list[Any] = []
-    for read in (lambda: tomllib.loads(f"v = {text.strip()}"), lambda: {"v": json.loads(text)}):
+    for is_toml in (True, False):
         try:
-            table = read()
+            table = tomllib.loads(f"v = {text.strip()}") if is_toml else {"v": json.loads(text)}
         except (ValueError, RecursionError):
             continue
         if set(table) == {"v"}:
