@@ -39,10 +39,10 @@ _ROLES: Final[Mapping[EventRole, tuple[str, ...]]] = {
         "PermissionDenied",
         "Notification",
         "StopFailure",
+        "ConfigChange",
     ),
 }
 _NOT_FIRED: Final = (
-    "ConfigChange",
     "CwdChanged",
     "DirectoryAdded",
     "Elicitation",

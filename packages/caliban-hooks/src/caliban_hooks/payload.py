@@ -9,6 +9,7 @@ from typing import Any, assert_never
 from msgspec import Struct, field
 
 from caliban_common.hook import (
+    ConfigChange,
     HookEvent,
     Notification,
     PermissionDenied,
@@ -102,6 +103,8 @@ def _own(
         case SubagentStop():
             said = {"stop_hook_active": event.again, "last_assistant_message": event.last_text}
             return {**said, "agent_transcript_path": ""}, (event.agent,), None
+        case ConfigChange():
+            return {"source": event.source, "file_path": event.path}, (event.source,), None
         case SubagentStart():
             return {"tool_use_id": event.tool_use_id, "prompt": event.prompt}, (event.agent,), None
         case Notification():

@@ -27,9 +27,10 @@ from caliban_settings.sandbox_keys import SANDBOX_KEYS
 from caliban_settings.server_keys import SERVER_KEYS
 
 SCHEMA: Final[tuple[Key, ...]] = (
-    Key(path="agent", form=TEXT, doc="Profile that sub-agents take when none is named."),
+    Key(path="agent", restart=True, form=TEXT, doc="Profile that sub-agents take when none is named."),
     Key(
         path="agents.max_depth",
+        restart=True,
         form={"type": "integer", "minimum": 1, "maximum": 5},
         guard="limit",
         default=1,
@@ -37,6 +38,7 @@ SCHEMA: Final[tuple[Key, ...]] = (
     ),
     Key(
         path="agents.max_at_once",
+        restart=True,
         form={"type": "integer", "minimum": 1},
         guard="limit",
         default=8,
@@ -52,24 +54,28 @@ SCHEMA: Final[tuple[Key, ...]] = (
     ),
     Key(
         path="model_overrides.*",
+        restart=True,
         form=TEXT,
         guard="trust",
         doc="The model for one purpose, such as summarization.",
     ),
     Key(
         path="model_overrides.fast-classifier",
+        restart=True,
         form=TEXT,
         scopes=PERSON,
         doc="The model that judges tool calls in the auto mode.",
     ),
     Key(
         path="model_overrides.fast_classifier",
+        restart=True,
         form=TEXT,
         scopes=PERSON,
         doc="The same, by the router's name.",
     ),
     Key(
         path="budget.soft_ratio",
+        restart=True,
         scopes=PERSON,
         form={"type": "number", "minimum": 0, "maximum": 1},
         default=0.8,
@@ -77,6 +83,7 @@ SCHEMA: Final[tuple[Key, ...]] = (
     ),
     Key(
         path="budget.unpriced",
+        restart=True,
         scopes=PERSON,
         form={"enum": ["count_zero", "refuse"]},
         default="count_zero",
@@ -116,11 +123,13 @@ SCHEMA: Final[tuple[Key, ...]] = (
     ),
     Key(
         path="tools.lazy_mcp",
+        restart=True,
         form=FLAG,
         doc="Hold deferred tools back until a search finds them; unset: where they take 5 % of the window.",
     ),
     Key(
         path="tools.max_active_schemas",
+        restart=True,
         form={"type": "integer", "minimum": 1},
         guard="limit",
         default=24,
@@ -170,7 +179,13 @@ SCHEMA: Final[tuple[Key, ...]] = (
         restart=True,
         doc="Tools that the vendor runs itself, such as web_search.",
     ),
-    Key(path="provider.*.options.extra_body", form=TABLE, scopes=PERSON, doc="Members of every body."),
+    Key(
+        path="provider.*.options.extra_body",
+        restart=True,
+        form=TABLE,
+        scopes=PERSON,
+        doc="Members of every body.",
+    ),
     Key(
         path="provider.*.headers.*", form=TEXT, scopes=PERSON, restart=True, doc="A header of every request."
     ),
@@ -315,9 +330,16 @@ SCHEMA: Final[tuple[Key, ...]] = (
         doc="A knob of the terminal interface, such as showCostInStatusline.",
         later=TERMINAL,
     ),
-    Key(path="api_key_helper", form=HELPERS, guard="trust", doc="A program that prints an API key."),
+    Key(
+        path="api_key_helper",
+        restart=True,
+        form=HELPERS,
+        guard="trust",
+        doc="A program that prints an API key.",
+    ),
     Key(
         path="shell_environment",
+        restart=True,
         form={"enum": ["inherit", "strict"]},
         scopes=PERSON,
         default="inherit",
@@ -367,6 +389,7 @@ SCHEMA: Final[tuple[Key, ...]] = (
     ),
     Key(
         path="additional_directories",
+        restart=True,
         form=TEXTS,
         merge="join",
         guard="inside",
