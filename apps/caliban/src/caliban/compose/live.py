@@ -71,6 +71,7 @@ class LiveSettings:
         self.model: ResolvedModel | None = None
         self.said: set[str] = set()
         self._seen: FileStamps | None = None
+        self._paths: tuple[str, ...] | None = None
 
     async def refresh(self, app: App) -> None:
         """Take over what has changed since the last look; the first one only notes how the files are."""
@@ -85,9 +86,11 @@ class LiveSettings:
 
     def look(self) -> FileStamps:
         """How the files are now: 17 of them, 30 microseconds."""
-        return tuple(map(_stamp, self.paths()))
+        if self._paths is None:
+            self._paths = self._find_paths()
+        return tuple(map(_stamp, self._paths))
 
-    def paths(self) -> tuple[str, ...]:
+    def _find_paths(self) -> tuple[str, ...]:
         """Every file that may hold settings of the run."""
         managed, user, own = str(managed_settings_dir()), str(config_dir()), f"{self.workspace}/.caliban"
         places = [f"{managed}/managed-settings.toml", f"{managed}/managed-settings.json"]
