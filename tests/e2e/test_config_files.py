@@ -188,7 +188,7 @@ def test_settings_of_codex_are_carried_over_and_what_is_set_stays(cli):
     ):
         assert f"not carried over: {words}" in done.err
     project = cli.run("settings", "import", "--from", str(source))
-    assert "may not be said in the scope project" in project.err
+    assert "may not be said in the scope project, only" in project.err
     assert "provider" not in tomllib.loads((folder(cli) / "settings.toml").read_text())
 
 

@@ -7,22 +7,20 @@ from typing import Final
 from caliban_settings.key import (
     ANY,
     COUNT,
-    DESCRIBED,
     FLAG,
     HELPERS,
     MODEL,
     PERSON,
-    SECONDS,
     SHARE,
     STATUS_LINE,
     TABLE,
     TERMINAL,
     TEXT,
     TEXTS,
-    VALUE,
     Key,
 )
 from caliban_settings.permission_keys import PERMISSION_KEYS
+from caliban_settings.provider_keys import PROVIDER_KEYS
 from caliban_settings.sandbox_keys import SANDBOX_KEYS
 from caliban_settings.server_keys import SERVER_KEYS
 
@@ -135,67 +133,7 @@ SCHEMA: Final[tuple[Key, ...]] = (
         default=24,
         doc="Deferred tools that were found and are shown at a time.",
     ),
-    Key(path="provider.*.kind", form=TEXT, scopes=PERSON, restart=True, doc="Which adapter speaks to it."),
-    Key(path="provider.*.base_url", form=TEXT, scopes=PERSON, restart=True, doc="Where its API is."),
-    Key(
-        path="provider.*.api_key_env",
-        form=TEXT,
-        scopes=PERSON,
-        restart=True,
-        doc="The variable with its key.",
-    ),
-    Key(
-        path="provider.*.first_byte_s",
-        form=SECONDS,
-        scopes=PERSON,
-        restart=True,
-        doc="Seconds until a reply has to begin.",
-    ),
-    Key(
-        path="provider.*.idle_s",
-        form=SECONDS,
-        scopes=PERSON,
-        restart=True,
-        doc="Seconds in which a reply may say nothing.",
-    ),
-    Key(
-        path="provider.*.total_s",
-        form=SECONDS,
-        scopes=PERSON,
-        restart=True,
-        doc="Seconds that a whole reply may take; without it there is no limit.",
-    ),
-    Key(
-        path="provider.*.models.*",
-        form=DESCRIBED,
-        scopes=PERSON,
-        restart=True,
-        doc="What a model is that no table knows: window, max_output, vision, tools, thinking, price.",
-    ),
-    Key(
-        path="provider.*.options.server_tools",
-        form=TEXTS,
-        scopes=PERSON,
-        restart=True,
-        doc="Tools that the vendor runs itself, such as web_search.",
-    ),
-    Key(
-        path="provider.*.options.extra_body",
-        restart=True,
-        form=TABLE,
-        scopes=PERSON,
-        doc="Members of every body.",
-    ),
-    Key(
-        path="provider.*.headers.*", form=TEXT, scopes=PERSON, restart=True, doc="A header of every request."
-    ),
-    Key(
-        path="provider.*.options.*",
-        form=VALUE,
-        scopes=PERSON,
-        restart=True,
-        doc="What only this provider knows, such as a region; a name it does not know is an error.",
-    ),
+    *PROVIDER_KEYS,
     *PERMISSION_KEYS,
     Key(
         path="hooks.*",

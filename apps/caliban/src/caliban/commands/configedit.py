@@ -17,6 +17,7 @@ from caliban.stdio import complain, write_out
 from caliban_common.errors import CalibanError
 from caliban_common.files import write_atomic
 from caliban_common.text import clean
+from caliban_process.foreground import run_in_foreground
 from caliban_settings import SettingsError
 from caliban_settings.edit.file import SettingsFile
 from caliban_settings.edit.values import check_text
@@ -101,14 +102,12 @@ def _aside(file: SettingsFile, text: str) -> Path:
 
 def _run_editor(path: Path) -> None:
     """Run the editor of the environment at this terminal. Raises `CommandRefused` where it fails."""
-    import subprocess
-
     line = next((os.environ[name] for name in EDITORS if os.environ.get(name, "").strip()), DEFAULT_EDITOR)
     try:
-        done = subprocess.run([*shlex.split(line), str(path)], check=False)
+        code = run_in_foreground([*shlex.split(line), str(path)])
     except (OSError, ValueError) as error:
         raise CommandRefused(
             f"the editor {line!r:.80} cannot be started: {error}", hint="name another one in EDITOR"
         ) from error
-    if done.returncode != 0:
-        raise CommandRefused(f"the editor {line!r:.80} ended with {done.returncode}; nothing is changed")
+    if code != 0:
+        raise CommandRefused(f"the editor {line!r:.80} ended with {code}; nothing is changed")

@@ -29,7 +29,7 @@ from caliban_settings.edit.store import OWN_FILE
 from caliban_settings.edit.values import check_text
 from caliban_settings.errors import SettingsNotWritten
 from caliban_settings.foreign.read import harness_of, translate
-from caliban_settings.foreign.translated import Carried, LeftOut
+from caliban_settings.foreign.translated import Carried, NotCarried
 from caliban_settings.parse import MAX_BYTES, parse
 from caliban_settings.place import line_of
 
@@ -50,7 +50,7 @@ def import_settings(invocation: Invocation) -> int:
     translated = translate(data, harness)
     rules, refused = _rules(data) if harness == "claude" else ((), ())
     carried, left_out = _checked((*translated.carried, *rules), target, str(path))
-    result: list[tuple[str, int, tuple[LeftOut, ...]]] = []
+    result: list[tuple[str, int, tuple[NotCarried, ...]]] = []
 
     def change(before: str) -> str:
         result[:] = [with_carried(before, carried, scope)]
@@ -123,15 +123,15 @@ def _rules(data: Mapping[str, Any]) -> tuple[tuple[Carried, ...], tuple[str, ...
 
 def _checked(
     items: tuple[Carried, ...], target: SettingsFile, name: str
-) -> tuple[tuple[Carried, ...], tuple[LeftOut, ...]]:
+) -> tuple[tuple[Carried, ...], tuple[NotCarried, ...]]:
     """`items` without the hooks that could not run, and without rules that would not count there."""
     kept: list[Carried] = []
-    left_out: list[LeftOut] = []
+    left_out: list[NotCarried] = []
     ruled = target.scope != "local" and (target.path.parent / OWN_FILE).exists()
     for item in items:
         why = next(_objections(item, name, ruled=ruled), "")
         if why:
-            left_out.append(LeftOut(path=item.source, why=why))
+            left_out.append(NotCarried(path=item.source, why=why))
         else:
             kept.append(item)
     return tuple(kept), tuple(left_out)

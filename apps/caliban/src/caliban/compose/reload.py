@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import anyio
 from msgspec.structs import replace
 
 from caliban.compose.hooks import find_hooks, make_hooks
-from caliban.compose.live import FileStamps, LiveSettings
 from caliban.compose.project import Project, open_project
 from caliban.compose.settings import check_unbuilt
 from caliban_agent_core.hooks import ask_hooks
 from caliban_common.errors import CalibanError
 from caliban_common.hook import ConfigChange
 from caliban_drive.notice import Notice
-from caliban_settings.edit.address import quoted_path
+from caliban_settings.edit.address import address_of, quoted_path
+from caliban_settings.errors import NoSuchSetting
 from caliban_settings.leaves import LeafPath, Leaves
 from caliban_settings.settings import keeping
 
 if TYPE_CHECKING:
     from caliban.compose.app import App
+    from caliban.compose.live import FileStamps, LiveSettings
     from caliban_hooks import ConfiguredHooks
 
 QUIET_S: Final = 0.25
@@ -135,9 +137,6 @@ def _remarks(project: Project, changed: tuple[LeafPath, ...]) -> Iterator[str]:
 
 
 def _restarts(project: Project, path: LeafPath) -> bool:
-    from caliban_settings.edit.address import address_of
-    from caliban_settings.errors import NoSuchSetting
-
     try:
         key = address_of(path).key
     except NoSuchSetting:
@@ -145,13 +144,15 @@ def _restarts(project: Project, path: LeafPath) -> bool:
     return key is not None and key.restart
 
 
-_SOURCES: Final = {
-    "managed": "policy_settings",
-    "user": "user_settings",
-    "project": "project_settings",
-    "local": "local_settings",
-    "cli": "flag_settings",
-}
+_SOURCES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "managed": "policy_settings",
+        "user": "user_settings",
+        "project": "project_settings",
+        "local": "local_settings",
+        "cli": "flag_settings",
+    }
+)
 
 
 def _events(before: Project, now: Project, session_id: str) -> Iterator[ConfigChange]:

@@ -9,19 +9,21 @@ from caliban_settings.check import problem
 from caliban_settings.edit.address import KeyAddress, address_of
 from caliban_settings.edit.values import value_in, with_value
 from caliban_settings.errors import NoSuchSetting, SettingsNotWritten
-from caliban_settings.foreign.translated import Carried, LeftOut
+from caliban_settings.foreign.translated import Carried, NotCarried
 from caliban_settings.key import Scope
 from caliban_settings.leaves import dotted
 
 
-def with_carried(text: str, items: Iterable[Carried], scope: Scope) -> tuple[str, int, tuple[LeftOut, ...]]:
+def with_carried(
+    text: str, items: Iterable[Carried], scope: Scope
+) -> tuple[str, int, tuple[NotCarried, ...]]:
     """`text` with `items`, how many of them it did not say before, and those that it does not take."""
     count = 0
-    left_out: list[LeftOut] = []
+    left_out: list[NotCarried] = []
     for item in items:
         changed, why = _with_item(text, item, scope)
         if why:
-            left_out.append(LeftOut(path=item.source, why=why))
+            left_out.append(NotCarried(path=item.source, why=why))
         count += changed != text
         text = changed
     return text, count, tuple(left_out)
@@ -59,7 +61,7 @@ def _objection(address: KeyAddress, value: Any, scope: Scope) -> str:
     if _holds_null(value):
         return f"{address.name} cannot be null: TOML has no such value"
     if scope not in key.scopes:
-        return f"{address.name} may not be said in the scope {scope}: --scope user"
+        return f"{address.name} may not be said in the scope {scope}, only in those of a person"
     if key.later and key.safeguard:
         return f"{address.name} would have no effect: {key.later} not part of this version"
     return ""

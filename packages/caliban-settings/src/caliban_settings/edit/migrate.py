@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from caliban_common.files import read_regular
 from caliban_settings.edit.address import KeyAddress
 from caliban_settings.edit.file import SettingsFile
 from caliban_settings.edit.values import with_value, without_value
@@ -94,8 +95,6 @@ def _in_buckets(data: dict[str, Any]) -> dict[str, Any]:
 
 def _unread(path: Path, source: Source | None) -> tuple[str, ...]:
     """Words about what a file says and nobody reads: it stays in the file that is set aside."""
-    from caliban_common.files import read_regular
-
     names = LEGACY[path.name]
     given = parse(read_regular(path, max_bytes=MAX_BYTES), name=str(path), toml=True)[0]
     if path.name == "permissions.toml":

@@ -11,7 +11,7 @@ from caliban_settings.foreign.translated import (
     Carried,
     ForeignPath,
     Found,
-    LeftOut,
+    NotCarried,
     Reader,
     Translated,
     collected,
@@ -36,7 +36,7 @@ def from_claude(data: Mapping[str, Any]) -> Translated:
 def _model(*path: str) -> Reader:
     def read(value: Any, source: ForeignPath) -> Found:
         if not isinstance(value, str) or value in ALIASES:
-            yield LeftOut(
+            yield NotCarried(
                 path=source, why=f"{value!r:.60} is a name that only Claude Code knows: say the model's own"
             )
         else:
@@ -47,7 +47,7 @@ def _model(*path: str) -> Reader:
 
 def _permissions(value: Any, source: ForeignPath) -> Found:
     if not isinstance(value, Mapping):
-        yield LeftOut(path=source, why="it is no table")
+        yield NotCarried(path=source, why="it is no table")
         return
     rest = {name: item for name, item in value.items() if name not in ("allow", "ask", "deny")}
     readers: dict[str, Reader] = {
@@ -62,12 +62,12 @@ def _enforce(value: Any, source: ForeignPath) -> Found:
     if value == "disable":
         yield Carried(path=("permissions", "enforce"), value=True, source=source)
     else:
-        yield LeftOut(path=source, why=f"{value!r:.60} has no equal here")
+        yield NotCarried(path=source, why=f"{value!r:.60} has no equal here")
 
 
 def _hooks(value: Any, source: ForeignPath) -> Found:
     if not isinstance(value, Mapping):
-        yield LeftOut(path=source, why="it is no table")
+        yield NotCarried(path=source, why="it is no table")
         return
     for event, groups in value.items():
         yield Carried(path=("hooks", str(event)), value=groups, source=(*source, event))
@@ -75,31 +75,31 @@ def _hooks(value: Any, source: ForeignPath) -> Found:
 
 def _environment(value: Any, source: ForeignPath) -> Found:
     if not isinstance(value, Mapping):
-        yield LeftOut(path=source, why="it is no table")
+        yield NotCarried(path=source, why="it is no table")
         return
     for name, text in value.items():
         if name.startswith(("CLAUDE_CODE_", "CLAUDE_")):
-            yield LeftOut(path=(*source, name), why="it steers Claude Code itself")
+            yield NotCarried(path=(*source, name), why="it steers Claude Code itself")
         elif isinstance(text, (str, int)) and not isinstance(text, bool):
             yield Carried(path=("env", name), value=str(text), source=(*source, name))
         else:
-            yield LeftOut(path=(*source, name), why="it is no text")
+            yield NotCarried(path=(*source, name), why="it is no text")
 
 
 def _status_line(value: Any, source: ForeignPath) -> Found:
     if not isinstance(value, Mapping) or value.get("type", "command") != "command":
-        yield LeftOut(path=source, why="only a command can be a status line here")
+        yield NotCarried(path=source, why="only a command can be a status line here")
         return
     known = {name: item for name, item in value.items() if name in ("command", "padding")}
     yield Carried(path=("statusLine",), value=known, source=source)
     for name in value:
         if name not in (*known, "type"):
-            yield LeftOut(path=(*source, name), why="it has no equal here")
+            yield NotCarried(path=(*source, name), why="it has no equal here")
 
 
 def _sandbox(value: Any, source: ForeignPath) -> Found:
     if not isinstance(value, Mapping):
-        yield LeftOut(path=source, why="it is no table")
+        yield NotCarried(path=source, why="it is no table")
         return
     yield from read_table(value, _SANDBOX, source)
 

@@ -12,7 +12,7 @@ from caliban_settings.foreign.translated import (
     Carried,
     ForeignPath,
     Found,
-    LeftOut,
+    NotCarried,
     Reader,
     Translated,
     collected,
@@ -48,14 +48,14 @@ def _model(data: Mapping[str, Any]) -> Found:
         value = {"provider": provider, "name": model} if isinstance(provider, str) else model
         yield Carried(path=("model",), value=value, source=("model",))
     elif provider is not None:
-        yield LeftOut(path=("model_provider",), why="a provider is named together with its model")
+        yield NotCarried(path=("model_provider",), why="a provider is named together with its model")
 
 
 def _providers(value: Any, source: ForeignPath) -> Found:
     for name, table in value.items() if isinstance(value, Mapping) else ():
         here = (*source, name)
         if not isinstance(table, Mapping):
-            yield LeftOut(path=here, why="it is no table")
+            yield NotCarried(path=here, why="it is no table")
             continue
         own = ("provider", str(name))
         yield Carried(path=(*own, "kind"), value="openai", source=here)
@@ -73,7 +73,7 @@ def _providers(value: Any, source: ForeignPath) -> Found:
                 case "name":
                     pass  # what it is called on a screen
                 case _:
-                    yield LeftOut(path=(*here, member), why=NO_EQUAL)
+                    yield NotCarried(path=(*here, member), why=NO_EQUAL)
 
 
 def _shell_environment(value: Any, source: ForeignPath) -> Found:
@@ -86,7 +86,7 @@ def _shell_environment(value: Any, source: ForeignPath) -> Found:
             mode = "strict" if item == "core" else "inherit"
             yield Carried(path=("shell_environment",), value=mode, source=here)
         else:
-            yield LeftOut(path=here, why=NO_EQUAL)
+            yield NotCarried(path=here, why=NO_EQUAL)
 
 
 _EFFORTS: Final[Mapping[str, str]] = MappingProxyType(
@@ -103,7 +103,7 @@ _READERS: Final[Mapping[str, Reader]] = MappingProxyType(
         "approval_policy": no_equal(_MODES),
         "sandbox_mode": no_equal(_BOX),
         "sandbox_workspace_write": no_equal(_BOX),
-        "projects": no_equal("a project is trusted by caliban trust add, once a person has seen it"),
+        "projects": no_equal("a project is trusted once a person has seen what it supplies"),
         "notify": no_equal("a program is told by a hook, such as hooks.Stop"),
     }
 )

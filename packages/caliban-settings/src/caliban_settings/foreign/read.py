@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from caliban_settings.foreign.claude import from_claude
 from caliban_settings.foreign.codex import MARKS, from_codex
-from caliban_settings.foreign.translated import Carried, Found, Harness, LeftOut, Translated, collected
+from caliban_settings.foreign.translated import Carried, Found, Harness, NotCarried, Translated, collected
 from caliban_settings.leaves import LeafPath, Node, schema_tree
 from caliban_settings.rules import from_legacy
 from caliban_settings.schema import SCHEMA
@@ -64,7 +64,7 @@ def _walk(node: Node, table: Mapping[str, Any], path: LeafPath) -> Found:
     for given, value in table.items():
         child, here = node.child(given), (*path, given)
         if child is None:
-            yield LeftOut(path=here, why="there is no such setting")
+            yield NotCarried(path=here, why="there is no such setting")
             continue
         own = (*path, given if child is node.star else child.name)
         if child.key is not None:
@@ -72,4 +72,4 @@ def _walk(node: Node, table: Mapping[str, Any], path: LeafPath) -> Found:
         elif isinstance(value, Mapping):
             yield from _walk(child, value, own)
         else:
-            yield LeftOut(path=here, why="it is no table")
+            yield NotCarried(path=here, why="it is no table")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from caliban_settings.foreign.translated import Carried, ForeignPath, Found, LeftOut
+from caliban_settings.foreign.translated import Carried, ForeignPath, Found, NotCarried
 
 _SAME: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -30,13 +30,13 @@ _TYPES: Final[Mapping[str, str]] = MappingProxyType(
 def read_servers(value: Any, source: ForeignPath) -> Found:
     """Each server of a table, member by member; what one has that ours has not is named."""
     if not isinstance(value, Mapping):
-        yield LeftOut(path=source, why="it is no table")
+        yield NotCarried(path=source, why="it is no table")
         return
     for name, server in value.items():
         if isinstance(server, Mapping):
             yield from _server(str(name), server, (*source, name))
         else:
-            yield LeftOut(path=(*source, name), why="it is no table")
+            yield NotCarried(path=(*source, name), why="it is no table")
 
 
 def _server(name: str, server: Mapping[str, Any], source: ForeignPath) -> Found:
@@ -55,9 +55,9 @@ def _server(name: str, server: Mapping[str, Any], source: ForeignPath) -> Found:
                 path = (*own, "headers", str(header))
                 yield Carried(path=path, value=f"${{{variable}}}", source=(*here, header))
         elif member not in _SAME:
-            yield LeftOut(path=here, why="it has no equal here")
+            yield NotCarried(path=here, why="it has no equal here")
         elif _SAME[member] == "type" and value not in _TYPES:
-            yield LeftOut(path=here, why=f"servers of the type {value!r:.40} are not spoken to here")
+            yield NotCarried(path=here, why=f"servers of the type {value!r:.40} are not spoken to here")
         elif isinstance(value, Mapping):
             for inner, text in value.items():
                 path = (*own, _SAME[member], str(inner))

@@ -13,7 +13,7 @@ Harness: TypeAlias = Literal["claude", "codex", "caliban"]
 ForeignPath: TypeAlias = tuple[str | int, ...]
 
 
-class LeftOut(Struct, frozen=True, kw_only=True):
+class NotCarried(Struct, frozen=True, kw_only=True):
     """What of a foreign file was not carried over: its path there, and why."""
 
     path: ForeignPath
@@ -37,10 +37,10 @@ class Translated(Struct, frozen=True, kw_only=True):
     """The settings that a file has of ours, and all that it says beside them."""
 
     carried: tuple[Carried, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[NotCarried, ...] = ()
 
 
-Found: TypeAlias = Iterator[Carried | LeftOut]
+Found: TypeAlias = Iterator[Carried | NotCarried]
 Reader: TypeAlias = Callable[[Any, ForeignPath], Found]
 NO_EQUAL = "it has no equal here"
 
@@ -48,7 +48,7 @@ NO_EQUAL = "it has no equal here"
 def collected(found: Found) -> Translated:
     """What was found, in two lists."""
     carried: list[Carried] = []
-    left_out: list[LeftOut] = []
+    left_out: list[NotCarried] = []
     for item in found:
         if isinstance(item, Carried):
             carried.append(item)
@@ -73,7 +73,7 @@ def one_of(words: Mapping[str, Any], *path: str) -> Reader:
         if isinstance(value, str) and value in words:
             yield Carried(path=path, value=words[value], source=source)
         else:
-            yield LeftOut(path=source, why=f"{value!r:.60} has no equal here")
+            yield NotCarried(path=source, why=f"{value!r:.60} has no equal here")
 
     return read
 
@@ -83,7 +83,7 @@ def no_equal(why: str) -> Reader:
 
     def read(value: Any, source: ForeignPath) -> Found:
         del value
-        yield LeftOut(path=source, why=why)
+        yield NotCarried(path=source, why=why)
 
     return read
 
@@ -95,4 +95,4 @@ def read_table(table: Mapping[str, Any], readers: Mapping[str, Reader], source: 
         if reader is not None:
             yield from reader(value, (*source, name))
         else:
-            yield LeftOut(path=(*source, name), why=NO_EQUAL)
+            yield NotCarried(path=(*source, name), why=NO_EQUAL)
