@@ -154,6 +154,8 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.retention": "checkpoints are loaded where a session goes",
     "caliban.compose.permissions": "without rules the engine is made with the first call that is judged",
     "caliban.compose.project": "trust is looked at where a project asks for something",
+    "caliban.compose.live": "what takes changed settings over is loaded where some change",
+    "caliban.compose.settings": "settings files are written by commands only",
     "caliban.compose.supplied": "routes of a project are looked for where there is such a file",
     "caliban.compose.surface": "what a person is shown takes more than a digest",
     "caliban.compose.tools": "what reaches the network is loaded with the first call that does",

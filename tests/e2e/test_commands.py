@@ -33,7 +33,7 @@ def asked(cli) -> str:
         (("--settings", "{}", "completion", "bash"), 64),
         (("doctr",), 64),
         (("sessions",), 0),
-        (("--bare", "config", "print"), 64),
+        (("--bare", "plugin", "list"), 64),
         (("--output-format", "json", "modles"), 64),
         (("/compact",), 64),
     ],

@@ -504,12 +504,12 @@ def test_a_hook_that_cannot_run_as_it_is_written_refuses_the_start(cli, hooks, w
 
 
 def test_an_event_that_is_never_fired_is_named_and_the_run_goes_on(cli):
-    hooked(cli, {"WorktreeCreate": one("true"), "ConfigChange": one("true")})
+    hooked(cli, {"WorktreeCreate": one("true"), "CwdChanged": one("true")})
     cli.script(DONE)
     done = cli.run("-p", "hi")
     assert done.code == 0
     assert "this version has no WorktreeCreate: agents have no worktrees" in done.err
-    assert "this version has no ConfigChange" in done.err
+    assert "this version has no CwdChanged" in done.err
 
 
 def test_doctor_shows_the_hooks_that_count(cli):

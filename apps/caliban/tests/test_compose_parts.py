@@ -5,8 +5,9 @@ import pytest
 from caliban.cli.options import Options, PermissionOptions, SettingsOptions, WorkspaceOptions
 from caliban.compose.board import Board
 from caliban.compose.host import Host
+from caliban.compose.live import LiveSettings
 from caliban.compose.permissions import build_permissions
-from caliban.compose.project import build_settings
+from caliban.compose.project import build_settings, open_project
 from caliban.compose.tools import ToolInputs, build_tools
 from caliban.compose.workspace import build_workspace
 from caliban.errors import UsageError
@@ -55,6 +56,7 @@ def test_a_tool_that_rules_deny_altogether_is_not_offered(settings, work, notice
             ToolInputs(
                 options=options,
                 settings=settings(),
+                live=LiveSettings(options, work, open_project(options.settings, work)),
                 workspace=work,
                 permissions=permissions,
                 host=Host(environ={}, runner=Runner()),

@@ -13,7 +13,7 @@ from caliban_settings import SettingsError, load_settings
 from caliban_settings.edit.rules import rule_entries, toml_rules, with_rule, without_rule
 from caliban_settings.edit.scan import scan
 from caliban_settings.edit.store import rule_store
-from caliban_settings.errors import RulesNotWritten
+from caliban_settings.errors import SettingsNotWritten
 from caliban_settings.parse import parse
 
 PATTERNS = st.sampled_from(["Bash:git *", 'Bash:echo "x" \\*', "Glob", "mcp__*", "Edit:src/**", "Bash:é\t#]"])
@@ -65,7 +65,7 @@ def test_a_rule_is_read_as_it_was_written_and_taking_it_out_gives_the_bytes_back
     try:
         before = read(text)
         changed = with_rule(text, rule, own_file=True)
-    except RulesNotWritten:
+    except SettingsNotWritten:
         assert "allow" in text and {"comment", "reason"} & rule.keys()  # there is no place for them
         return
     except SettingsError:
@@ -133,7 +133,7 @@ def test_a_new_file_is_made_where_its_scope_is_read(tmp_path, scope, name, mode)
 
 
 def test_the_command_line_has_no_file(tmp_path):
-    with pytest.raises(RulesNotWritten, match="stand in no file"):
+    with pytest.raises(SettingsNotWritten, match="stand in no file"):
         store(tmp_path, "cli")
 
 
@@ -165,7 +165,7 @@ def test_json_is_read_and_not_written(tmp_path, scope, name):
     (rule,) = kept.rules()
     assert rule.entry.rule == {"pattern": "Read", "action": "allow"}
     for change in (lambda: kept.add([ALLOW]), lambda: kept.remove(rule)):
-        with pytest.raises(RulesNotWritten, match="JSON"):
+        with pytest.raises(SettingsNotWritten, match="JSON"):
             change()
 
 
@@ -179,7 +179,7 @@ def test_links_are_followed_at_home_and_not_out_of_a_workspace(tmp_path):
     assert "git" in real.read_text()
     (tmp_path / "ws" / ".caliban").mkdir()
     (tmp_path / "ws" / ".caliban" / "permissions.toml").symlink_to(real)
-    with pytest.raises(RulesNotWritten, match="leads out of the workspace"):
+    with pytest.raises(SettingsNotWritten, match="leads out of the workspace"):
         project.add([DENY])
     assert DENY["pattern"] not in real.read_text()
 

@@ -18,4 +18,8 @@ def test_the_examples_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> N
         "({'pattern': 'WebFetch', 'action': 'deny'},)",
         "[('permissions.allow', ['Bash'], True)]",
         "/config/settings.toml:3: `max_turns` must be an integer, got a string",
+        "# mine",
+        'model = "m"  # big',
+        "max_turns = 20",
+        "",
     ]

@@ -19,7 +19,7 @@ from caliban_sessions import (
     SessionWriteError,
 )
 from caliban_settings import SettingsError
-from caliban_settings.errors import RulesNotWritten
+from caliban_settings.errors import SettingsNotWritten
 from caliban_telemetry import BudgetError, RatesError
 
 CODES: tuple[tuple[type[CalibanError], int], ...] = (
@@ -32,7 +32,7 @@ CODES: tuple[tuple[type[CalibanError], int], ...] = (
     (SessionCorrupt, exit_codes.NO_INPUT),
     (SessionUnreadable, exit_codes.NO_INPUT),
     (SessionWriteError, exit_codes.CONFIG),
-    (RulesNotWritten, exit_codes.FAILURE),
+    (SettingsNotWritten, exit_codes.FAILURE),
     (SettingsError, exit_codes.CONFIG),
     (KeyFailed, exit_codes.CONFIG),
     (RatesError, exit_codes.CONFIG),

@@ -11,6 +11,7 @@ from typing import Any, Literal, assert_never
 from caliban_agent_core.state import RunState
 from caliban_common.event import HookFired
 from caliban_common.hook import (
+    ConfigChange,
     FileChanged,
     HookEvent,
     Hooks,
@@ -43,6 +44,11 @@ from caliban_common.stop import Stop
 from caliban_common.text import clean, one_line
 
 NO_OBJECTION = HookVerdict()
+
+
+def listening(hooks: Hooks | None) -> Hooks | None:
+    """`hooks` where somebody would be asked: those that may come later say `is_idle` until then."""
+    return None if hooks is None or getattr(hooks, "is_idle", False) else hooks
 
 
 async def ask_hooks(hooks: Hooks, event: HookEvent) -> HookVerdict:
@@ -104,12 +110,16 @@ class HookCaller:
         agent: str = "",
         start: SessionStart | None = None,
     ) -> None:
-        self._hooks = hooks
+        self._given = hooks
         self._state = state
         self._session_id = session_id
         self._agent = agent
         self._start = start
         self.stop: Stop | None = None
+
+    @property
+    def _hooks(self) -> Hooks | None:
+        return listening(self._given)
 
     async def before_run(self, prompt: str) -> tuple[HookVerdict, Message | None]:
         """Ask about the user's prompt, which is not in the history yet; and what is to follow it there."""
@@ -241,9 +251,10 @@ class HookCaller:
         return verdict
 
     async def _ask(self, event: HookEvent) -> HookVerdict:
-        if self._hooks is None:
+        hooks = self._hooks
+        if hooks is None:
             return NO_OBJECTION
-        verdict = await ask_hooks(self._hooks, event)
+        verdict = await ask_hooks(hooks, event)
         if verdict.stop and self.stop is None:
             reason = verdict.reason or "no reason given"
             self.stop = Stop(kind="hook_denied", message=f"a hook stopped the run: {reason}")
@@ -289,7 +300,8 @@ def _shown_of_session(
     | RunStop
     | SubagentStop
     | Notification
-    | StopFailure,
+    | StopFailure
+    | ConfigChange,
 ) -> dict[str, Any]:
     match event:
         case SessionStart():
@@ -309,5 +321,7 @@ def _shown_of_session(
             return {"again": event.again}
         case Notification() | StopFailure():
             return {"matcher": event.kind}
+        case ConfigChange():
+            return {"matcher": event.source}
         case _:
             assert_never(event)

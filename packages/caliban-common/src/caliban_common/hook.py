@@ -235,6 +235,14 @@ class SubagentStop(Tagged, frozen=True, kw_only=True, tag="SubagentStop"):
     again: bool = False
 
 
+class ConfigChange(Tagged, frozen=True, kw_only=True, tag="ConfigChange"):
+    """The settings of one `source`, with its file, have changed while the session goes on."""
+
+    session_id: str
+    source: str
+    path: str = ""
+
+
 HookEvent: TypeAlias = (
     SessionStart
     | SessionEnd
@@ -259,6 +267,7 @@ HookEvent: TypeAlias = (
     | StopFailure
     | SubagentStart
     | SubagentStop
+    | ConfigChange
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 import anyio
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.compact.summary import is_update
-from caliban_agent_core.hooks import ask_hooks, context_message, hook_fired, prompt_denied
+from caliban_agent_core.hooks import ask_hooks, context_message, hook_fired, listening, prompt_denied
 from caliban_agent_core.prefix import PrefixWatch
 from caliban_agent_core.run import Run
 from caliban_agent_core.tasks import background_news
@@ -34,10 +34,10 @@ class SessionParts(Struct, frozen=True, kw_only=True):
 
     `start` is what hooks are told of it, `costs` who knows what was spent, `reporter` the road of its
     notices, `new_id` names the messages that it writes itself. `news` gives, once, lines for the model about
-    what goes on beside its turns; one that begins as a context update is a message of its own. `pending` are
-    the ids of calls of the last reply that an earlier process left to a person. `instructions` are
-    the files that the history begins with, for hooks; `called` is the command that the first prompt was made
-    of, with what was said to it.
+    what goes on beside its turns; one that begins as a context update is a message of its own. `refresh` is
+    awaited before each prompt and between turns. `pending` are the ids of calls of the last reply that an
+    earlier process left to a person. `instructions` are the files that the history begins with, for hooks;
+    `called` is the command that the first prompt was made of, with what was said to it.
     """
 
     start: SessionStart | None = None
@@ -45,6 +45,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     reporter: Reporter = Reporter(drop)
     new_id: NewId = new_id
     news: Callable[[], tuple[str, ...]] = tuple
+    refresh: Callable[[], Awaitable[None]] | None = None
     pending: tuple[str, ...] = ()
     instructions: tuple[InstructionsLoaded, ...] = ()
     called: tuple[str, str] = ("", "")
@@ -86,7 +87,7 @@ class Conversation:
         self.agent = agent
         self.messages: tuple[Message, ...] = messages
         self.parts = parts
-        self.steering: SteeringQueue = SteeringQueue(self._admit_steering, self.news)
+        self.steering: SteeringQueue = SteeringQueue(self._admit_steering, self.news, self.refresh)
         self._start = start
         self._is_open = False
         self._called = parts.called
@@ -129,6 +130,11 @@ class Conversation:
         news = (background_news(told, id=self.parts.new_id()),) if told else ()
         return (*news, *(user(line, id=self.parts.new_id()) for line in lines if is_update(line)))
 
+    async def refresh(self) -> None:
+        """Let whoever made the session change it, between turns and before each prompt."""
+        if self.parts.refresh is not None:
+            await self.parts.refresh()
+
     async def admit(self, prompt: Message) -> tuple[Message, ...] | Stop:
         """What enters the history for `prompt`: the hooks may add to it, or end it."""
         if not self._is_open:
@@ -152,11 +158,12 @@ class Conversation:
     async def close(self, reason: str) -> None:
         """Tell the hooks of the end, and let go of the store; a failure is reported."""
         try:
-            if self._is_open and self.agent.hooks is not None:
+            hooks = listening(self.agent.hooks)
+            if self._is_open and hooks is not None:
                 self._is_open = False
                 with anyio.move_on_after(END_HOOK_S, shield=True) as waiting:
                     event = SessionEnd(session_id=self._start.session_id, reason=reason)
-                    await ask_hooks(self.agent.hooks, event)
+                    await ask_hooks(hooks, event)
                 if waiting.cancelled_caught:
                     words = f"hooks at the end of a session have {END_HOOK_S:g} s, and these were not done"
                     self.report(Notice(subtype="hook_failed", message=words))
@@ -234,9 +241,10 @@ class Conversation:
 
     async def _ask(self, event: HookEvent) -> tuple[Message, ...] | Stop:
         """What hooks add to the history at `event`, or how they end it."""
-        if self.agent.hooks is None:
+        hooks = listening(self.agent.hooks)
+        if hooks is None:
             return ()
-        verdict = await ask_hooks(self.agent.hooks, event)
+        verdict = await ask_hooks(hooks, event)
         if self._current is not None:
             self._current.put(hook_fired(event, verdict))
         context = context_message(event, verdict, new_id=self.parts.new_id)

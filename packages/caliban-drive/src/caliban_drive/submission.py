@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from caliban_agent_core.background import Background
 from caliban_agent_core.channel import Channel
 from caliban_agent_core.errors import RunNotFinished
+from caliban_agent_core.hooks import listening
 from caliban_agent_core.run import Run
 from caliban_common.event import (
     AgentEvent,
@@ -229,10 +230,12 @@ class Submission:
         """What enters the history for the prompt, or why it does not; nothing was recorded yet."""
         if self._prompt is None:
             return ()
-        if self._conversation.agent.hooks is None:
-            return (self._prompt,)
+        conversation = self._conversation
         with self._judging:
-            return await self._conversation.admit(self._prompt)
+            await conversation.refresh()
+            if listening(conversation.agent.hooks) is None:
+                return (self._prompt,)
+            return await conversation.admit(self._prompt)
         return CANCELLED
 
     def _end_without_run(self, stop: Stop) -> None:

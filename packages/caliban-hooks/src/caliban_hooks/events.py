@@ -50,10 +50,10 @@ _ROLES: Final[Mapping[EventRole, tuple[str, ...]]] = {
         "FileChanged",
         "TaskCreated",
         "TaskCompleted",
+        "ConfigChange",
     ),
 }
 _NOT_FIRED: Final[Mapping[str, str]] = {
-    "ConfigChange": "settings are read at the start, and not again",
     "CwdChanged": "a session works in one directory from its start to its end",
     "DirectoryAdded": "no directory is added to a session that has begun",
     "Elicitation": "MCP servers are not part of this version",

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, assert_never
 from msgspec import Struct, field
 
 from caliban_common.hook import (
+    ConfigChange,
     FileChanged,
     HookEvent,
     InstructionsLoaded,
@@ -114,7 +115,8 @@ def _of_session(
     | PostCompact
     | RunStop
     | StopFailure
-    | Notification,
+    | Notification
+    | ConfigChange,
 ) -> _About:
     match event:
         case SessionStart():
@@ -131,6 +133,8 @@ def _of_session(
             return {"trigger": event.trigger}, (event.trigger,)
         case RunStop():
             return {"stop_hook_active": event.again, "last_assistant_message": event.last_text}, ()
+        case ConfigChange():
+            return {"source": event.source, "file_path": event.path}, (event.source,)
         case StopFailure():
             return {"error": event.kind, "error_details": event.message}, (event.kind,)
         case Notification():

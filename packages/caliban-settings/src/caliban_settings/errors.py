@@ -2,7 +2,8 @@
 
     CalibanError
     └── SettingsError   a file cannot be read, is not what its format promises, or says what no setting may
-        └── RulesNotWritten     a file is not changed: its form does not allow it, or it is not ours to write
+        ├── SettingsNotWritten  a file is not changed: its form does not allow it, or it is not ours to write
+        └── NoSuchSetting       a dotted name that the table of settings does not hold
 
 Settings that are merely unknown, untrusted or deprecated are warnings, not errors.
 """
@@ -16,5 +17,9 @@ class SettingsError(CalibanError):
     """The settings cannot be used; the message begins with the file and the line where they are known."""
 
 
-class RulesNotWritten(SettingsError):
+class SettingsNotWritten(SettingsError):
     """A file was left as it is, and why."""
+
+
+class NoSuchSetting(SettingsError):
+    """There is no setting of this name; the hint has the nearest one."""

@@ -111,7 +111,7 @@ class _Reader:
         self.warnings: list[str] = []
         self.problems: list[str] = []
         self._source = source
-        self._origins = (ValueOrigin(scope=source.scope, path=source.path),)
+        self._origins: dict[str, tuple[ValueOrigin, ...]] = {}
 
     def walk(self, node: Node, table: Mapping[str, Any], path: LeafPath) -> None:
         """Take in `table`, which stands at `path`, by the names that `node` knows."""
@@ -159,7 +159,13 @@ class _Reader:
         return kept
 
     def _add(self, path: LeafPath, key: Key | None, value: Any) -> None:
-        self.leaves[path] = SettingValue(key=key, value=value, origins=self._origins)
+        self.leaves[path] = SettingValue(key=key, value=value, origins=self._origin(path[0]))
+
+    def _origin(self, name: str) -> tuple[ValueOrigin, ...]:
+        if name not in self._origins:
+            path = self._source.file_of(name).path
+            self._origins[name] = (ValueOrigin(scope=self._source.scope, path=path),)
+        return self._origins[name]
 
     def _unknown(self, node: Node, path: LeafPath) -> None:
         near = nearest(path[-1], node.children) if len(self.warnings) < MAX_WARNINGS else None
@@ -173,8 +179,9 @@ class _Reader:
         self.problems.append(self._placed(path, text) if len(self.problems) < MAX_PROBLEMS else "")
 
     def _placed(self, path: KeyPath, text: str) -> str:
-        line = line_of(self._source.text, path, toml=self._source.toml)
-        place = self._source.name if line is None else f"{self._source.name}:{line}"
+        source = self._source.file_of(str(path[0]))
+        line = line_of(source.text, path, toml=source.toml)
+        place = source.name if line is None else f"{source.name}:{line}"
         return f"{place}: `{one_line(dotted(path), max_chars=120)}` {text}"
 
 

@@ -13,8 +13,9 @@ from caliban_settings.errors import SettingsError
 from caliban_settings.grants import OF_PROJECT, ProjectSetting, project_settings
 from caliban_settings.guard import Ground, Withheld, blocks, floor, lock, restrain
 from caliban_settings.key import PERSON, SCOPES, Scope
-from caliban_settings.leaves import LeafPath, Leaves, SettingValue, read_leaves, schema_tree
+from caliban_settings.leaves import LeafPath, Leaves, SettingValue, ValueOrigin, read_leaves, schema_tree
 from caliban_settings.merge import merge, nested
+from caliban_settings.place import line_of
 from caliban_settings.rules import rules_of
 from caliban_settings.schema import SCHEMA
 from caliban_settings.settings import Settings
@@ -103,6 +104,16 @@ class SettingsLayers(Struct, frozen=True, kw_only=True):
             unbuilt=unbuilt(leaves) if leaves else (),
             warnings=(*self.warnings, *_about(withheld)),
         )
+
+    def line_of(self, path: LeafPath, origin: ValueOrigin) -> int | None:
+        """The line, from 1, at which `origin` says the value at `path`; `None` where it is not found."""
+        source = self.given.get(origin.scope)
+        if source is None or origin.path is None:
+            return None
+        file = source.file_of(path[0])
+        own = path[1:] if file is not source and path[0] == "permissions" else path
+        line = line_of(file.text, path, toml=file.toml)
+        return line if line is not None or own == path else line_of(file.text, own, toml=file.toml)
 
     def of_project(self) -> tuple[ProjectSetting, ...]:
         """What the project's own files grant, and what of them narrows that; empty where they grant nothing.

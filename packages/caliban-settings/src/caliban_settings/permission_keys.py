@@ -25,13 +25,20 @@ PERMISSION_KEYS: Final[tuple[Key, ...]] = (
     ),
     Key(
         path="permissions.enforce",
+        restart=True,
         form=FLAG,
         merge="strictest",
         guard="tighten",
         default=False,
         doc="Refuse to start without permissions or in bypass mode.",
     ),
-    Key(path="permissions.default_mode", form=MODES, scopes=PERSON, doc="The mode that a session begins in."),
+    Key(
+        path="permissions.default_mode",
+        restart=True,
+        form=MODES,
+        scopes=PERSON,
+        doc="The mode that a session begins in.",
+    ),
     Key(
         path="permissions.auto_allow_read_only",
         form=FLAG,
@@ -41,6 +48,7 @@ PERMISSION_KEYS: Final[tuple[Key, ...]] = (
     ),
     Key(
         path="permissions.audit_log",
+        restart=True,
         form=FLAG,
         merge="strictest",
         guard="tighten",
@@ -49,6 +57,7 @@ PERMISSION_KEYS: Final[tuple[Key, ...]] = (
     ),
     Key(
         path="permissions.audit_required",
+        restart=True,
         form=FLAG,
         merge="strictest",
         guard="tighten",

@@ -7,30 +7,29 @@ from typing import Final
 from caliban_settings.key import (
     ANY,
     COUNT,
-    DESCRIBED,
     FLAG,
     HELPERS,
     MODEL,
     PERSON,
-    SECONDS,
     SHARE,
     STATUS_LINE,
     TABLE,
     TERMINAL,
     TEXT,
     TEXTS,
-    VALUE,
     Key,
 )
 from caliban_settings.permission_keys import PERMISSION_KEYS
 from caliban_settings.plugin_keys import PLUGIN_KEYS
+from caliban_settings.provider_keys import PROVIDER_KEYS
 from caliban_settings.sandbox_keys import SANDBOX_KEYS
 from caliban_settings.server_keys import SERVER_KEYS
 
 SCHEMA: Final[tuple[Key, ...]] = (
-    Key(path="agent", form=TEXT, doc="Profile that sub-agents take when none is named."),
+    Key(path="agent", restart=True, form=TEXT, doc="Profile that sub-agents take when none is named."),
     Key(
         path="agents.max_depth",
+        restart=True,
         form={"type": "integer", "minimum": 1, "maximum": 5},
         guard="limit",
         default=1,
@@ -38,6 +37,7 @@ SCHEMA: Final[tuple[Key, ...]] = (
     ),
     Key(
         path="agents.max_at_once",
+        restart=True,
         form={"type": "integer", "minimum": 1},
         guard="limit",
         default=8,
@@ -53,24 +53,28 @@ SCHEMA: Final[tuple[Key, ...]] = (
     ),
     Key(
         path="model_overrides.*",
+        restart=True,
         form=TEXT,
         guard="trust",
         doc="The model for one purpose, such as summarization.",
     ),
     Key(
         path="model_overrides.fast-classifier",
+        restart=True,
         form=TEXT,
         scopes=PERSON,
         doc="The model that judges tool calls in the auto mode.",
     ),
     Key(
         path="model_overrides.fast_classifier",
+        restart=True,
         form=TEXT,
         scopes=PERSON,
         doc="The same, by the router's name.",
     ),
     Key(
         path="budget.soft_ratio",
+        restart=True,
         scopes=PERSON,
         form={"type": "number", "minimum": 0, "maximum": 1},
         default=0.8,
@@ -78,6 +82,7 @@ SCHEMA: Final[tuple[Key, ...]] = (
     ),
     Key(
         path="budget.unpriced",
+        restart=True,
         scopes=PERSON,
         form={"enum": ["count_zero", "refuse"]},
         default="count_zero",
@@ -117,71 +122,19 @@ SCHEMA: Final[tuple[Key, ...]] = (
     ),
     Key(
         path="tools.lazy_mcp",
+        restart=True,
         form=FLAG,
         doc="Hold deferred tools back until a search finds them; unset: where they take 5 % of the window.",
     ),
     Key(
         path="tools.max_active_schemas",
+        restart=True,
         form={"type": "integer", "minimum": 1},
         guard="limit",
         default=24,
         doc="Deferred tools that were found and are shown at a time.",
     ),
-    Key(path="provider.*.kind", form=TEXT, scopes=PERSON, restart=True, doc="Which adapter speaks to it."),
-    Key(path="provider.*.base_url", form=TEXT, scopes=PERSON, restart=True, doc="Where its API is."),
-    Key(
-        path="provider.*.api_key_env",
-        form=TEXT,
-        scopes=PERSON,
-        restart=True,
-        doc="The variable with its key.",
-    ),
-    Key(
-        path="provider.*.first_byte_s",
-        form=SECONDS,
-        scopes=PERSON,
-        restart=True,
-        doc="Seconds until a reply has to begin.",
-    ),
-    Key(
-        path="provider.*.idle_s",
-        form=SECONDS,
-        scopes=PERSON,
-        restart=True,
-        doc="Seconds in which a reply may say nothing.",
-    ),
-    Key(
-        path="provider.*.total_s",
-        form=SECONDS,
-        scopes=PERSON,
-        restart=True,
-        doc="Seconds that a whole reply may take; without it there is no limit.",
-    ),
-    Key(
-        path="provider.*.models.*",
-        form=DESCRIBED,
-        scopes=PERSON,
-        restart=True,
-        doc="What a model is that no table knows: window, max_output, vision, tools, thinking, price.",
-    ),
-    Key(
-        path="provider.*.options.server_tools",
-        form=TEXTS,
-        scopes=PERSON,
-        restart=True,
-        doc="Tools that the vendor runs itself, such as web_search.",
-    ),
-    Key(path="provider.*.options.extra_body", form=TABLE, scopes=PERSON, doc="Members of every body."),
-    Key(
-        path="provider.*.headers.*", form=TEXT, scopes=PERSON, restart=True, doc="A header of every request."
-    ),
-    Key(
-        path="provider.*.options.*",
-        form=VALUE,
-        scopes=PERSON,
-        restart=True,
-        doc="What only this provider knows, such as a region; a name it does not know is an error.",
-    ),
+    *PROVIDER_KEYS,
     *PERMISSION_KEYS,
     Key(
         path="hooks.*",
@@ -310,9 +263,16 @@ SCHEMA: Final[tuple[Key, ...]] = (
         doc="A knob of the terminal interface, such as showCostInStatusline.",
         later=TERMINAL,
     ),
-    Key(path="api_key_helper", form=HELPERS, guard="trust", doc="A program that prints an API key."),
+    Key(
+        path="api_key_helper",
+        restart=True,
+        form=HELPERS,
+        guard="trust",
+        doc="A program that prints an API key.",
+    ),
     Key(
         path="shell_environment",
+        restart=True,
         form={"enum": ["inherit", "strict"]},
         scopes=PERSON,
         default="inherit",
@@ -362,6 +322,7 @@ SCHEMA: Final[tuple[Key, ...]] = (
     ),
     Key(
         path="additional_directories",
+        restart=True,
         form=TEXTS,
         merge="join",
         guard="inside",

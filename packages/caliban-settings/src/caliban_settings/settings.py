@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban_settings.guard import Withheld
 from caliban_settings.key import Scope
 from caliban_settings.leaves import LeafPath, Leaves, ValueOrigin
+from caliban_settings.merge import nested
 from caliban_settings.schema import SCHEMA
 from caliban_settings.unbuilt import Unbuilt
 
@@ -84,6 +86,13 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     def _rank(self, scope: Scope) -> int:
         return tuple(self.layers).index(scope)
+
+
+def keeping(new: Settings, old: Settings) -> Settings:
+    """`new` with the values of `old` for what only a new start takes over."""
+    leaves = {path: leaf for path, leaf in new.leaves.items() if leaf.key is None or not leaf.key.restart}
+    leaves |= {path: leaf for path, leaf in old.leaves.items() if leaf.key is not None and leaf.key.restart}
+    return replace(new, leaves=leaves, merged=nested(leaves))
 
 
 def _within(own: LeafPath, path: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from caliban_settings.parse import MAX_BYTES, parse
 from caliban_settings.rules import from_legacy, with_denies_of
 
 INLINE = "inline settings"
-_HOOK_KEYS = (
+HOOK_KEYS = (
     "hooks",
     "disable_all_hooks",
     "allow_managed_hooks_only",
@@ -28,7 +29,10 @@ _HOOK_KEYS = (
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """What one scope says. `path` is the file in use, `None` for an inline overlay; `name` is for errors."""
+    """What one scope says. `path` is the file in use, `None` for an inline overlay; `name` is for errors.
+
+    `features` are the files of one feature that a first name was taken from, where that is not `path`.
+    """
 
     scope: Scope
     path: Path | None
@@ -37,6 +41,11 @@ class Source(Struct, frozen=True, kw_only=True):
     text: str
     toml: bool
     warnings: tuple[str, ...] = ()
+    features: Mapping[str, Source] = {}
+
+    def file_of(self, name: str) -> Source:
+        """The file in which the first name of a setting stands."""
+        return self.features.get(name, self)
 
 
 def read_scope(scope: Scope, directory: Path, stem: str) -> Source | None:
@@ -111,7 +120,7 @@ def _both(toml: Source, json: Source) -> Source:
 
 
 def _with_features(source: Source | None, scope: Scope, directory: Path) -> Source | None:
-    for name, keys in (("mcp.toml", ("mcp_servers",)), ("hooks.toml", _HOOK_KEYS)):
+    for name, keys in (("mcp.toml", ("mcp_servers",)), ("hooks.toml", HOOK_KEYS)):
         feature = _read(directory / name, scope)
         if feature is None:
             continue
@@ -119,7 +128,7 @@ def _with_features(source: Source | None, scope: Scope, directory: Path) -> Sour
         new = {key: feature.data[key] for key in keys if key in feature.data and key not in given}
         if new:
             warning = f"{feature.name} is deprecated: move what it says into settings.toml"
-            source = _warned(source or feature, warning, {**given, **new})
+            source = _warned(source or feature, warning, {**given, **new}, dict.fromkeys(new, feature))
     permissions = _read(directory / "permissions.toml", scope)
     return source if permissions is None else _with_permissions(source, permissions)
 
@@ -129,15 +138,21 @@ def _with_permissions(source: Source | None, legacy: Source) -> Source:
     table = from_legacy(legacy.data)
     if source is None:
         return _warned(legacy, None, {"permissions": table})
+    own = {"permissions": legacy}
     if "permissions" not in source.data:
-        return _warned(source, None, {**source.data, "permissions": table})
+        return _warned(source, None, {**source.data, "permissions": table}, own)
     merged, count = with_denies_of(table, _table(source.data, "permissions"))
     kept = f" but for its {count} deny rules, which hold" if count else ""
     warning = f"{legacy.name} replaces the `permissions` of {source.name}{kept}"
-    return _warned(source, warning, {**source.data, "permissions": merged})
+    return _warned(source, warning, {**source.data, "permissions": merged}, own)
 
 
-def _warned(source: Source, warning: str | None, data: dict[str, Any] | None = None) -> Source:
+def _warned(
+    source: Source,
+    warning: str | None,
+    data: dict[str, Any] | None = None,
+    features: Mapping[str, Source] = {},
+) -> Source:
     return Source(
         scope=source.scope,
         path=source.path,
@@ -146,6 +161,7 @@ def _warned(source: Source, warning: str | None, data: dict[str, Any] | None = N
         text=source.text,
         toml=source.toml,
         warnings=source.warnings if warning is None else (*source.warnings, warning),
+        features={**source.features, **features},
     )
 
 

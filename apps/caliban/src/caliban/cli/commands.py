@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from caliban.cli.config import CONFIG, SETTINGS
 from caliban.cli.flag import Flag, flag, positive, switch, words
 from caliban.cli.groups import GROUPS, shared
 from caliban.cli.perms import CALL_EXAMPLE, PERMS
@@ -162,6 +163,8 @@ COMMANDS: Final = (
         "CLAUDE.md itself is never touched, and nothing of the project is run.",
     ),
     REWIND,
+    CONFIG,
+    SETTINGS,
     PERMS,
     TRUST,
     SESSIONS,
@@ -253,14 +256,12 @@ LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "agents": "background agents are not part of this version",
         "attach": "background agents are not part of this version",
-        "config": "settings are files; there is no command to change them in this version",
         "daemon": "background agents are not part of this version",
         "kill": "background agents are not part of this version",
         "logs": "background agents are not part of this version",
         "mcp": "MCP servers are not part of this version",
         "respawn": "background agents are not part of this version",
         "rm": "background agents are not part of this version",
-        "settings": "settings are files; there is no command to change them in this version",
         "stop": "background agents are not part of this version",
     }
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyio.abc import TaskGroup
 from msgspec import Struct
@@ -24,6 +25,7 @@ from caliban.compose.costs import RunCosts
 from caliban.compose.extensions import Extensions
 from caliban.compose.hooks import make_hooks, tracked
 from caliban.compose.host import Host, this_host
+from caliban.compose.live import LiveHooks, LiveSettings
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error
 from caliban.compose.memory import NoteRules, RunMemory, WatchedTools
 from caliban.compose.opening import Opening, open_run
@@ -51,10 +53,10 @@ from caliban_tools_builtin.specs import NOTE_TOOLS
 
 if TYPE_CHECKING:
     from caliban.compose.asking.rules import AutoMode
+    from caliban_agent_core.options import AgentOptions
     from caliban_agent_core.ports import Approver, Rules
     from caliban_agent_core.toolsearch.active import ActiveTools
     from caliban_drive.structured import AnswerSchema
-    from caliban_hooks import ConfiguredHooks
     from caliban_images import MediaLimits
     from caliban_plugins import Plugin
 
@@ -87,10 +89,11 @@ class App(Struct, frozen=True, kw_only=True):
     auto: AutoMode | None = None
     extensions: Extensions
     plugins: tuple[Plugin, ...] = ()
+    live: LiveSettings
 
     def media(self) -> MediaLimits:
         """What the model takes of images and PDFs."""
-        return limits_of(self.model, self.settings)
+        return limits_of(self.model, self.live.now)
 
     def session(self, *, schema: AnswerSchema | None = None, approver: Approver | None = None) -> Session:
         """The conversation that the flags name, open for writing; its answers are held to `schema`.
@@ -101,12 +104,11 @@ class App(Struct, frozen=True, kw_only=True):
         """
         saved = self.sessions.open(provider=self.model.name, model=self.model.model)
         shape = schema.native if schema is not None else None
-        limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
-        limits = replace(limits, masker=self.masker, strict_media=self.strict_media, cwd=str(self.workspace))
+        limits = self._limits(self.live.now, saved.id, shape)
         judged = NoteRules(self.wiring.rules(self._rules(asks=approver is not None)), self.memory)
         judges = build_judges(judged, self.hooks, approver, self.permissions.log)
         self.memory.begin(saved.messages, (tool.spec for tool in self.tools.tools()))
-        limits, new_id = self.wiring.options(limits), self.wiring.new_id
+        new_id = self.wiring.new_id
         session = Session(
             build_agent(self.model, self._offered(judges), judges, limits, new_id=new_id),
             id=saved.id,
@@ -119,6 +121,7 @@ class App(Struct, frozen=True, kw_only=True):
                 reporter=self.reporter,
                 new_id=new_id,
                 news=self.wiring.news(self.board.news),
+                refresh=partial(self.live.refresh, self) if self.wiring is USUAL else None,
                 pending=saved.pending,
                 instructions=self._instructions(saved.id),
                 called=self._called(),
@@ -131,6 +134,17 @@ class App(Struct, frozen=True, kw_only=True):
         if saved.plan_mode and not self.permissions.plan_mode:
             session.note(plan_mode=False)
         return session
+
+    def limits(self, settings: Settings) -> AgentOptions:
+        """What the agent of the session at work may do from its next prompt on, by other `settings`."""
+        session = self.board.session
+        shape = None if session is None else session.agent.options.response_schema
+        return self._limits(settings, "" if session is None else session.id, shape)
+
+    def _limits(self, settings: Settings, session_id: str, shape: Mapping[str, Any] | None) -> AgentOptions:
+        limits = agent_options(self.options.model, self.options.workspace, settings, session_id, shape)
+        limits = replace(limits, masker=self.masker, strict_media=self.strict_media, cwd=str(self.workspace))
+        return self.wiring.options(limits)
 
     def _rules(self, *, asks: bool) -> Rules:
         """The rules of a session; in the auto mode what they leave open is answered before a person is."""
@@ -244,8 +258,11 @@ async def open_app(
     asked, costs = opening.model_inputs(), opening.costs
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
     model = _wired(plain, opening.host, tasks, wiring)
-    tools = _tool_inputs(opening, model, tasks)
-    hooks = make_hooks(opening.hooks, tools, plain, opening.extensions.kinds)
+    live = LiveSettings(options, opening.workspace, opening.project)
+    tools = _tool_inputs(opening, model, tasks, live)
+    live.inputs, live.model = tools, plain
+    hooks = live.hooks = LiveHooks(make_hooks(opening.hooks, tools, plain, opening.extensions.kinds))
+    live.tracks = opening.hooks is not None and "FileChanged" in opening.hooks.counts
     async with _running(model, hooks, opening), opening.box.opened(reporter, tasks):
         say_what_is_left_out(options, settings, model, reporter)
         usable = _usable(_offered(tools, opening), model, reporter)
@@ -272,15 +289,16 @@ async def open_app(
             wiring=wiring,
             auto=_auto(opening, plain) if opening.classifies else None,
             extensions=opening.extensions,
+            live=live,
             plugins=opening.project.plugins,
         )
-    _expire_sessions(opening, wiring)
+    _expire_sessions(opening, live.now, wiring)
 
 
-def _expire_sessions(opening: Opening, wiring: Wiring) -> None:
+def _expire_sessions(opening: Opening, settings: Settings, wiring: Wiring) -> None:
     """Let go of old sessions, where somebody asked for that and this run is no replay."""
     environ, options = opening.host.environ, opening.options.session
-    days = cleanup_days(opening.settings, environ)
+    days = cleanup_days(settings, environ)
     if days is None or options.no_save or not wiring.logs:
         return
     from caliban.compose.retention import expire_sessions
@@ -301,9 +319,7 @@ def _auto(opening: Opening, model: ResolvedModel) -> AutoMode:
 
 
 @asynccontextmanager
-async def _running(
-    model: ResolvedModel, hooks: ConfiguredHooks | None, opening: Opening
-) -> AsyncIterator[None]:
+async def _running(model: ResolvedModel, hooks: LiveHooks, opening: Opening) -> AsyncIterator[None]:
     """Make the provider ready, and close what a run has opened; no error that leaves holds a secret."""
     try:
         await make_ready(model.provider)
@@ -312,8 +328,7 @@ async def _running(
         mask_error(error, opening.host.masker)
         raise
     finally:
-        if hooks is not None:
-            await hooks.aclose()
+        await hooks.aclose()
         await close_provider(model.provider, opening.reporter)
         await opening.permissions.close()
 
@@ -331,13 +346,16 @@ def _agents(opening: Opening, model: ResolvedModel, wiring: Wiring) -> AgentInpu
     )
 
 
-def _tool_inputs(opening: Opening, model: ResolvedModel, tasks: TaskGroup | None) -> ToolInputs:
+def _tool_inputs(
+    opening: Opening, model: ResolvedModel, tasks: TaskGroup | None, live: LiveSettings
+) -> ToolInputs:
     """What tools are made of; what is told beside the turns of a run comes by their board."""
     board = Board(opening.permissions)
     board.announce(opening.memory.news)
     return ToolInputs(
         options=opening.options,
         settings=opening.settings,
+        live=live,
         workspace=opening.workspace,
         permissions=opening.permissions,
         host=opening.host,
@@ -345,7 +363,7 @@ def _tool_inputs(opening: Opening, model: ResolvedModel, tasks: TaskGroup | None
         board=board,
         tasks=tasks,
         report=opening.reporter,
-        media=lambda: limits_of(model, opening.settings),
+        media=lambda: limits_of(model, live.now),
         notes=opening.memory.notes_dir,
         skills=opening.extensions.skills,
     )

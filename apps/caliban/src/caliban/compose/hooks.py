@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from caliban.compose.resolved import ResolvedModel
     from caliban.compose.tools import ToolInputs
     from caliban_agent_core.subagent.definition import AgentDefinition
+    from caliban_common.hook import Hooks
     from caliban_common.tool import ToolSource
     from caliban_hooks import ConfiguredHooks
     from caliban_plugins import Plugin
@@ -52,11 +53,9 @@ def make_hooks(
     return build_hooks(HookInputs(chosen=chosen, run=inputs, model=model, kinds=kinds))
 
 
-def tracked(
-    tools: ToolSource, chosen: ChosenHooks | None, inputs: ToolInputs, hooks: ConfiguredHooks | None
-) -> ToolSource:
+def tracked(tools: ToolSource, chosen: ChosenHooks | None, inputs: ToolInputs, hooks: Hooks) -> ToolSource:
     """`tools`, which look after the files that they write where a hook wants to know of changes."""
-    if hooks is None or chosen is None or "FileChanged" not in chosen.counts:
+    if chosen is None or "FileChanged" not in chosen.counts:
         return tools
     from caliban.compose.hooking.changes import TrackedTools, WrittenFiles
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
 from msgspec import Struct
 
@@ -22,6 +23,9 @@ from caliban_settings import Settings
 
 if TYPE_CHECKING:
     from caliban_permissions import Engine, Rule, RuleSet
+
+
+Rebuild: TypeAlias = Callable[[Settings, bool], "tuple[Engine, bool]"]
 
 
 class ModeLatches(Struct, frozen=True, kw_only=True):
@@ -46,8 +50,11 @@ class Permissions:
         *,
         ruled: bool,
         latches: ModeLatches | None = None,
+        rebuild: Rebuild | None = None,
     ) -> None:
         self.mode = mode
+        self._rebuild = rebuild
+        self._answers: tuple[Rule, ...] = ()
         self.latches = latches or ModeLatches()
         self._own = mode
         self._make = make
@@ -93,7 +100,26 @@ class Permissions:
     def add_answers(self, rules: tuple[Rule, ...]) -> None:
         """From now on `rules`, which a person made in this run, stand before all others."""
         self._engine = self.engine.with_answers(rules)
+        self._answers = (*rules, *self._answers)
         self._ruled = True
+
+    def rebuilt(self, settings: Settings, *, trusted: bool) -> tuple[Engine, bool] | None:
+        """The engine that other `settings` make in the mode of now, and whether somebody wrote a rule.
+
+        Answers that a person gave in this run stay. Raises `UsageError` and `ConfigError`.
+        """
+        if self._rebuild is None:
+            return None
+        engine, ruled = self._rebuild(settings, trusted)
+        engine = engine.in_mode(self.mode, own=self.plan_mode and self._own != "plan")
+        if self._answers:
+            engine = engine.with_answers(self._answers)
+        return engine, ruled or bool(self._answers)
+
+    def take(self, rebuilt: tuple[Engine, bool] | None) -> None:
+        """Judge by another engine from now on."""
+        if rebuilt is not None:
+            self._engine, self._ruled = rebuilt
 
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision:
         """The verdict on a call."""
@@ -155,20 +181,29 @@ def build_permissions(
     `UsageError` and `ConfigError`.
     """
     mode = resolve_mode(options, settings)
-    ruled = bool(options.allow or options.deny or options.ask or any(settings.rules_by_scope().values()))
 
-    def make() -> Engine:
+    def make(settings: Settings, trusted: bool) -> Engine:
         from caliban_agent_core.toolsearch.spec import search_spec
         from caliban_tools_builtin import builtin_specs
 
         own = (*builtin_specs(), search_spec(), *vouched)
         return build_engine(options, settings, workspace, own, trusted=trusted, box=box)
 
+    def rebuild(settings: Settings, trusted: bool) -> tuple[Engine, bool]:
+        return make(settings, trusted), _is_ruled(options, settings)
+
     latches = ModeLatches(
         bypass=options.allow_dangerously_skip_permissions and not settings.get("permissions.enforce"),
         auto=mode == "auto" and not options.disable_auto_mode,
     )
-    return Permissions(mode, make, ruled=ruled, latches=latches)
+    first = partial(make, settings, trusted)
+    ruled = _is_ruled(options, settings)
+    return Permissions(mode, first, ruled=ruled, latches=latches, rebuild=rebuild)
+
+
+def _is_ruled(options: PermissionOptions, settings: Settings) -> bool:
+    """Whether somebody wrote a rule."""
+    return bool(options.allow or options.deny or options.ask or any(settings.rules_by_scope().values()))
 
 
 def build_engine(

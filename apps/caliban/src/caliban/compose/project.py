@@ -49,9 +49,10 @@ class ProjectTrust(Struct, frozen=True, kw_only=True):
 
 
 class Project(Struct, frozen=True, kw_only=True):
-    """The settings of a run, what the workspace supplies beside them, and the plugins that count there."""
+    """The settings of a run, the scopes they are made of, what the workspace supplies, and the plugins."""
 
     settings: Settings
+    layers: SettingsLayers
     files: ProjectFiles = ProjectFiles()
     trust: ProjectTrust = ProjectTrust()
     plugins: tuple[Plugin, ...] = ()
@@ -69,13 +70,13 @@ def open_project(options: SettingsOptions, workspace: Path) -> Project:
     if not waits and not files.wait:
         state: TrustState = "once" if options.trust_project else "nothing"
         trust = ProjectTrust(state=state)
-        return Project(settings=_told(settings, files), files=files, trust=trust)
+        return Project(settings=_told(settings, files), layers=layers, files=files, trust=trust)
     trust = _trust(layers, files, workspace)
     if options.trust_project and not trust.counts:
         trust = ProjectTrust(state="once", words=trust.words if trust.state == "unknown" else None)
     if trust.counts:
         settings = layers.merged(trusted=True)
-    return Project(settings=_told(settings, files, trust.words), files=files, trust=trust)
+    return Project(settings=_told(settings, files, trust.words), layers=layers, files=files, trust=trust)
 
 
 def build_settings(options: SettingsOptions, workspace: Path) -> Settings:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from caliban.cli.options import ExtensionOptions, SettingsOptions
 from caliban.errors import ConfigError
 from caliban_common.paths import config_dir, managed_settings_dir
 from caliban_settings import Settings, SettingsError, SettingsLayers, Unbuilt, read_layers
 from caliban_settings.guard import WAITS
+from caliban_settings.key import Scope
 from caliban_settings.source import INLINE
+
+if TYPE_CHECKING:
+    from caliban_settings.edit.file import SettingsFile
 
 BARE_SOURCES = ("managed",)
 
@@ -33,6 +38,24 @@ def layers_of(options: SettingsOptions, workspace: Path) -> SettingsLayers:
     except SettingsError as error:
         error.message = with_flags(error.message)
         raise
+
+
+def scope_file(scope: Scope, workspace: Path) -> SettingsFile:
+    """The TOML file of a scope that has one, whether it is there or not."""
+    from caliban_settings.edit.file import SettingsFile
+
+    own = workspace / ".caliban"
+    match scope:
+        case "managed":
+            return SettingsFile(scope=scope, path=managed_settings_dir() / "managed-settings.toml")
+        case "user":
+            return SettingsFile(scope=scope, path=config_dir() / "settings.toml")
+        case "project":
+            return SettingsFile(scope=scope, path=own / "settings.toml", workspace=workspace)
+        case "local":
+            return SettingsFile(scope=scope, path=own / "settings.local.toml", workspace=workspace)
+        case "cli":
+            raise ValueError("the command line has no file")
 
 
 def unbuilt_words(item: Unbuilt) -> str:

@@ -20,8 +20,9 @@ ANY_CODE: Final = "RUNS ANY CODE"
 _NAMES: Final = rf"(?i)({'|'.join(SECRET_NAMES)})|authorization"
 _VALUES: Final = rf"({'|'.join(SECRET_VALUES)}|(?i:\bbearer\s))[^\s\"']*"
 _LINE: Final = r"""(?m)^(\s*["']?([\w.-]+)["']?\s*=\s*)(?:"[^"\n]*"|'[^'\n]*')"""
-_NO_SECRET: Final = ("api_key_env",)
-"""Members whose names sound like secrets, and that name a variable."""
+_REFERENCE: Final = r"(\w+ )?\$\{\w+(:-)?\}"
+_NO_SECRET: Final = ("api_key_env", "api_key_helper", "http_hook_allowed_env_vars")
+"""Members whose names sound like secrets, and that name a variable or a program."""
 
 
 def shown_setting(setting: ProjectSetting) -> str:
@@ -32,6 +33,22 @@ def shown_setting(setting: ProjectSetting) -> str:
     hides = len(names) > 1 and ("env" in names or "headers" in names) and _is_secret(names[-1])
     value = HIDDEN if hides and isinstance(setting.value, str) else _masked(setting.value)
     return visible(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def shown_value(path: tuple[str, ...], value: Any) -> Any:
+    """The value of a setting as plain data, without secrets; a `${NAME}` stays, for it is none."""
+    if isinstance(value, str) and any(_hides(path[:end]) for end in range(2, len(path) + 1)):
+        return value if re.fullmatch(_REFERENCE, value) else HIDDEN
+    if isinstance(value, dict):
+        return {name: shown_value((*path, name), below) for name, below in value.items()}
+    if isinstance(value, list):
+        return [shown_value((*path, str(place)), below) for place, below in enumerate(value)]
+    return _masked(value)
+
+
+def _hides(path: tuple[str, ...]) -> bool:
+    """Whether what stands at `path` is a header, or has the name of a secret."""
+    return path[-2] in ("headers", "extra_body") or _is_secret(path[-1])
 
 
 def shown_text(data: bytes) -> str:

@@ -15,6 +15,7 @@ from caliban.cli.options import Options
 from caliban.compose.board import Board
 from caliban.compose.box import NO_BOX, Box
 from caliban.compose.host import Host
+from caliban.compose.live import LiveSettings
 from caliban.compose.permissions import Permissions, roots_of
 from caliban_agent_core.registry import installed_tools
 from caliban_agent_core.subagent.spec import NAME
@@ -62,6 +63,7 @@ class ToolInputs(Struct, frozen=True, kw_only=True):
 
     options: Options
     settings: Settings
+    live: LiveSettings
     workspace: Path
     permissions: Permissions
     host: Host
@@ -88,7 +90,7 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             workspace=workspace,
             restrict_paths=options.workspace.restrict_paths,
             extra_roots=roots_of(settings, workspace),
-            env=settings.get("env") or {},
+            env=inputs.live.env,
             readable=inputs.permissions.may_read,
             host_environment=host.environ,
             runner=host.runner,
@@ -97,7 +99,7 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             board=inputs.board,
             tasks=inputs.tasks,
             announce=inputs.board.announce,
-            web=lambda: _page_client(settings),
+            web=lambda: _page_client(inputs.live.now),
             search=lambda: _search_service(host),
             permits=inputs.permissions.permits,
             runs_outside=inputs.permissions.runs_outside if inputs.box.unsandboxed else _never,

@@ -7,7 +7,7 @@ from typing import Any
 from caliban.compose.app import App
 from caliban.compose.slash import CalledCommand
 from caliban.errors import CommandRefused
-from caliban_agent_core.hooks import ask_hooks, context_text
+from caliban_agent_core.hooks import ask_hooks, context_text, listening
 from caliban_agent_core.ports import JudgedCall
 from caliban_common.hook import PreToolUse, UserPromptExpansion
 from caliban_common.masked import masked_output
@@ -80,8 +80,9 @@ async def _output(app: App, called: CalledCommand, command: str) -> str:
 async def _judged(app: App, call: ToolUseBlock, tool: Tool, shown: str) -> ToolUseBlock:
     """The call as it may run. Raises `CommandRefused`."""
     session_id = app.sessions.saved.id
-    if app.hooks is not None:
-        verdict = await ask_hooks(app.hooks, PreToolUse(session_id=session_id, turn=0, call=call))
+    hooks = listening(app.hooks)
+    if hooks is not None:
+        verdict = await ask_hooks(hooks, PreToolUse(session_id=session_id, turn=0, call=call))
         if verdict.denies or verdict.stop or verdict.decision == "ask":
             raise CommandRefused(f"{shown}: a hook objects: {verdict.reason or 'no reason given'}")
         if verdict.updated_input is not None:

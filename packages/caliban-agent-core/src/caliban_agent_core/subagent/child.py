@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from caliban_agent_core.agent import Agent
 from caliban_agent_core.attributed import AttributedProvider
 from caliban_agent_core.compact.transcript import middle_out
-from caliban_agent_core.hooks import ask_hooks, context_text, hook_fired
+from caliban_agent_core.hooks import ask_hooks, context_text, hook_fired, listening
 from caliban_agent_core.overflow import file_name
 from caliban_agent_core.subagent.definition import AgentDefinition
 from caliban_agent_core.subagent.parts import SubAgentParts
@@ -131,14 +131,15 @@ class SubAgentRun:
     async def run(self, emit: Emit) -> ToolOutput:
         """Ask the hooks, run the agent, tell every event of it by `emit`, and sum it up."""
         prompt = self._prompt()
-        if self._parts.hooks is not None:
+        hooks = listening(self._parts.hooks)
+        if hooks is not None:
             event = SubagentStart(
                 session_id=self._context.session_id,
                 agent=self._task.definition.name,
                 tool_use_id=self._context.tool_use_id,
                 prompt=prompt,
             )
-            verdict = await ask_hooks(self._parts.hooks, event)
+            verdict = await ask_hooks(hooks, event)
             await emit(self._event(hook_fired(event, verdict)))
             if verdict.denies or verdict.stop:
                 reason = verdict.reason or "no reason given"

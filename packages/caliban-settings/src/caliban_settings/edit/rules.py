@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from caliban_common.lazy import lazy_pattern
 from caliban_settings.edit.scan import Array, Block, Layout, TextSpan, scan
-from caliban_settings.errors import RulesNotWritten, SettingsError
+from caliban_settings.errors import SettingsError, SettingsNotWritten
 from caliban_settings.parse import kind_of, parse
 from caliban_settings.rules import BUCKETS, clean_patterns, clean_rules, from_legacy
 
@@ -59,7 +59,7 @@ def rule_entries(data: Mapping[str, Any], *, own_file: bool) -> tuple[RuleEntry,
 
 
 def with_rule(text: str, rule: RuleTable, *, own_file: bool) -> str:
-    """`text` with `rule` behind the others of its form. Raises `RulesNotWritten`."""
+    """`text` with `rule` behind the others of its form. Raises `SettingsNotWritten`."""
     data, _ = parse(text.encode(), name="the file", toml=True)
     table = data.get(_TABLE)
     inner = table if isinstance(table, dict) else {}
@@ -79,7 +79,7 @@ def with_rule(text: str, rule: RuleTable, *, own_file: bool) -> str:
 
 
 def without_rule(text: str, entry: RuleEntry, *, own_file: bool) -> str:
-    """`text` without the rule of `entry`. Raises `RulesNotWritten`."""
+    """`text` without the rule of `entry`. Raises `SettingsNotWritten`."""
     layout = _layout(text)
     path, index = tuple(map(str, entry.place[:-1])), entry.place[-1]
     array = layout.array(path)
@@ -89,17 +89,17 @@ def without_rule(text: str, entry: RuleEntry, *, own_file: bool) -> str:
     elif isinstance(index, int) and index < len(blocks):
         changed = _without_block(text, blocks[index])
     else:
-        raise RulesNotWritten(
+        raise SettingsNotWritten(
             "the rule is written in a form that is not changed here", hint="take it out by hand"
         )
     before, after = _read(text, own_file=own_file), _read(changed, own_file=own_file)
     if [item.rule for item in before if item.place != entry.place] != [item.rule for item in after]:
         allows = _allows_come_back(before, after, entry)
         if not allows:
-            raise RulesNotWritten(
+            raise SettingsNotWritten(
                 "to take the rule out would change what the others say", hint="take it out by hand"
             )
-        raise RulesNotWritten(
+        raise SettingsNotWritten(
             "it is the last ordered rule, and without it the allow rules of the buckets would count",
             hint="take it out by hand, or the buckets first",
         )
@@ -154,7 +154,7 @@ def _layout(text: str) -> Layout:
     try:
         return scan(text)
     except (ValueError, IndexError, RecursionError) as error:
-        raise RulesNotWritten(
+        raise SettingsNotWritten(
             f"the form of the file is not understood: {error}", hint="change it by hand"
         ) from error
 
@@ -204,7 +204,7 @@ def _in_bucket(
 ) -> str:
     """The pattern among the others of its action: an ordered rule would switch the allows of buckets off."""
     if any(name in rule for name in _MEMBERS):
-        raise RulesNotWritten(
+        raise SettingsNotWritten(
             "the rules of this file stand in lists without order, where a rule has no comment, reason or end",
             hint=_CONVERT,
         )
@@ -214,7 +214,7 @@ def _in_bucket(
         return _inserted(text, array, _quoted(rule["pattern"]))
     allows = layout.array(_array(data, inner, "allow", own_file=own_file)[0])
     if allows is None:
-        raise RulesNotWritten(
+        raise SettingsNotWritten(
             "the rules of this file stand in a form that is not changed here", hint=_CONVERT
         )
     start = _line_start(text, allows.start)
@@ -226,7 +226,7 @@ def _in_bucket(
 def _inserted(text: str, array: Array | None, item: str) -> str:
     """`item` as the last of a static array, on a line of its own where the last has one."""
     if array is None:
-        raise RulesNotWritten(
+        raise SettingsNotWritten(
             "the rules of this file stand in a form that is not changed here", hint=_CONVERT
         )
     if not array.items:
@@ -307,18 +307,20 @@ def _check_added(text: str, changed: str, rule: RuleTable, *, own_file: bool) ->
     try:
         before, after = _read(text, own_file=own_file), list(_read(changed, own_file=own_file))
     except SettingsError as error:
-        raise RulesNotWritten("the form of this file does not take a further rule", hint=_CONVERT) from error
+        raise SettingsNotWritten(
+            "the form of this file does not take a further rule", hint=_CONVERT
+        ) from error
     rules = [item.rule for item in after]
     for place, found in enumerate(rules):
         if found == rule and rules[:place] + rules[place + 1 :] == [item.rule for item in before]:
             return _check_rest(text, changed)
-    raise RulesNotWritten("a further rule would change what the others of this file say", hint=_CONVERT)
+    raise SettingsNotWritten("a further rule would change what the others of this file say", hint=_CONVERT)
 
 
 def _check_rest(text: str, changed: str) -> None:
     """Whatever is no rule says what it said."""
     if _without_rules(text) != _without_rules(changed):
-        raise RulesNotWritten("the change would reach what is no rule", hint="change the file by hand")
+        raise SettingsNotWritten("the change would reach what is no rule", hint="change the file by hand")
 
 
 def _without_rules(text: str) -> dict[str, Any]:
@@ -343,5 +345,5 @@ def _quoted(text: str) -> str:
 def _shown(char: str) -> str:
     code = ord(char)
     if 0xD800 <= code <= 0xDFFF:
-        raise RulesNotWritten("the text is not Unicode")
+        raise SettingsNotWritten("the text is not Unicode")
     return char if char.isprintable() else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,44 +1,21 @@
-"""The permission rules of one scope as they are kept: in which file, read for a person, and changed.
-
-A file is changed under a lock and replaced whole. Links are followed in a person's own settings; in a
-workspace, which others may have filled, they may not lead out of it; managed settings have none.
-"""
+"""The permission rules of one scope as they are kept: in which file, read for a person, and changed."""
 
 from __future__ import annotations
 
 import os
-import stat
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
-from caliban_common.errors import CalibanError
-from caliban_common.filelock import try_lock
-from caliban_common.files import (
-    BINARY,
-    NOFOLLOW,
-    NONBLOCK,
-    ensure_private_dir,
-    failed,
-    read_regular,
-    write_atomic,
-)
+from caliban_settings.edit.file import SettingsFile
 from caliban_settings.edit.rules import RuleEntry, RuleTable, rule_entries, with_rule, without_rule
-from caliban_settings.errors import RulesNotWritten, SettingsError
+from caliban_settings.errors import SettingsNotWritten
 from caliban_settings.key import Scope
-from caliban_settings.parse import MAX_BYTES, parse
-from caliban_settings.source import refuse_foreign_policy
+from caliban_settings.parse import parse
 
 OWN_FILE: Final = "permissions.toml"
-LOCK_TRIES: Final = 200
-LOCK_PAUSE_S: Final = 0.025
-OWNERS_ONLY: Final = 0o600
-EVERYBODY_READS: Final = 0o644
-"""What every user of a machine must be able to read: else nothing of theirs starts."""
 
 
 class KeptRule(Struct, frozen=True, kw_only=True):
@@ -76,11 +53,11 @@ class RuleStore(Struct, frozen=True, kw_only=True):
     def add(self, rules: Sequence[RuleTable]) -> Path:
         """Write `rules` behind the others; where they are now. One that is there is not written again.
 
-        Raises `RulesNotWritten`, `SettingsError`.
+        Raises `SettingsNotWritten`, `SettingsError`.
         """
         path, own = self._home()
         if path is not None and path.suffix != ".toml":
-            raise RulesNotWritten(
+            raise SettingsNotWritten(
                 f"the rules of this scope stand in {path}, and JSON is read but not written",
                 hint=f"say the same in {path.with_suffix('.toml').name}, and remove the JSON file",
             )
@@ -100,16 +77,16 @@ class RuleStore(Struct, frozen=True, kw_only=True):
         return target
 
     def remove(self, kept: KeptRule) -> None:
-        """Take a rule out of its file. Raises `RulesNotWritten`, `SettingsError`."""
+        """Take a rule out of its file. Raises `SettingsNotWritten`, `SettingsError`."""
         if not kept.is_toml:
-            raise RulesNotWritten(
+            raise SettingsNotWritten(
                 f"{kept.path} is JSON, which is read but not written", hint="take it out by hand"
             )
 
         def change(text: str) -> str:
             data, _ = parse(text.encode(), name=str(kept.path), toml=True)
             if kept.entry not in rule_entries(data, own_file=kept.own_file):
-                raise RulesNotWritten("the file was changed meanwhile", hint="try again")
+                raise SettingsNotWritten("the file was changed meanwhile", hint="try again")
             return without_rule(text, kept.entry, own_file=kept.own_file)
 
         self._rewrite(kept.path, change)
@@ -153,45 +130,17 @@ class RuleStore(Struct, frozen=True, kw_only=True):
         return parse(self._bytes(path), name=str(path), toml=path.suffix == ".toml")[0]
 
     def _bytes(self, path: Path) -> bytes:
-        if self.scope == "managed":
-            refuse_foreign_policy(self.directory)
-            refuse_foreign_policy(path)
-        try:
-            return read_regular(path, max_bytes=MAX_BYTES)
-        except CalibanError as error:
-            raise SettingsError(error.message, hint=error.hint) from error
+        return self._file(path).read()
 
     def _rewrite(self, path: Path, change: Callable[[str], str]) -> None:
-        try:
-            ensure_private_dir(path.parent)
-            real = self._real(path)
-            with _locked(real.with_name(f".{real.name}.lock")):
-                exists = real.exists()
-                raw = self._bytes(real) if exists else b""
-                parse(raw, name=str(path), toml=True)
-                changed = change(raw.decode()).encode()
-                fresh = EVERYBODY_READS if self.scope == "managed" else OWNERS_ONLY
-                if len(changed) > MAX_BYTES:
-                    raise RulesNotWritten(f"{path} would have more than {MAX_BYTES:,} bytes")
-                write_atomic(real, changed, mode=None if exists else fresh)
-        except SettingsError:
-            raise
-        except CalibanError as error:
-            raise RulesNotWritten(error.message, hint=error.hint) from error
+        self._file(path).rewrite(change)
 
-    def _real(self, path: Path) -> Path:
-        """`path` without links. Raises `RulesNotWritten` where these lead out of the workspace."""
-        real = Path(os.path.realpath(path))
-        if self.workspace is not None and not real.is_relative_to(os.path.realpath(self.workspace)):
-            raise RulesNotWritten(f"{path} is a link that leads out of the workspace: {real} is not written")
-        if self.scope == "managed":
-            refuse_foreign_policy(self.directory)
-            refuse_foreign_policy(path)
-        return real
+    def _file(self, path: Path) -> SettingsFile:
+        return SettingsFile(scope=self.scope, path=path, workspace=self.workspace)
 
 
 def rule_store(scope: Scope, *, workspace: Path, config_dir: Path, managed_dir: Path) -> RuleStore:
-    """The rules of a scope. Raises `RulesNotWritten` for the command line, which has no file."""
+    """The rules of a scope. Raises `SettingsNotWritten` for the command line, which has no file."""
     own = workspace / ".caliban"
     match scope:
         case "managed":
@@ -203,7 +152,9 @@ def rule_store(scope: Scope, *, workspace: Path, config_dir: Path, managed_dir: 
         case "local":
             return RuleStore(scope=scope, directory=own, stem="settings.local", workspace=workspace)
         case "cli":
-            raise RulesNotWritten("rules of the command line stand in no file", hint="say them with each run")
+            raise SettingsNotWritten(
+                "rules of the command line stand in no file", hint="say them with each run"
+            )
 
 
 def _words(rule: RuleTable) -> str:
@@ -212,25 +163,3 @@ def _words(rule: RuleTable) -> str:
 
 def _denies(entry: RuleEntry) -> bool:
     return entry.rule.get("action") == "deny" and (entry.place[-2] in ("deny", "rules"))
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Nobody else writes meanwhile. Raises `RulesNotWritten` where somebody never ends."""
-    try:
-        flags = os.O_RDWR | os.O_CREAT | NOFOLLOW | NONBLOCK | BINARY | getattr(os, "O_CLOEXEC", 0)
-        descriptor = os.open(path, flags, OWNERS_ONLY)
-    except OSError as error:
-        raise failed("lock", path, error) from error
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise RulesNotWritten(f"{path} is no regular file")
-        for _ in range(LOCK_TRIES):
-            if try_lock(descriptor):
-                break
-            time.sleep(LOCK_PAUSE_S)
-        else:
-            raise RulesNotWritten(f"another process has locked {path}", hint="try again once it has ended")
-        yield
-    finally:
-        os.close(descriptor)  # this ends the lock as well
