@@ -43,6 +43,7 @@ FLOORS: Mapping[str, int] = {
     "caliban_tools_builtin": 2,
     "caliban_checkpoint": 2,
     "caliban_supervisor": 2,
+    "caliban_mcp": 2,
     "caliban_drive": 3,
     "caliban_replay": 3,
     "caliban_commands": 3,
@@ -67,6 +68,7 @@ NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
     "caliban_tools_builtin": (COMMON, PROCESS, "caliban_images", "caliban_sandbox"),
     "caliban_checkpoint": (COMMON, PROCESS),
     "caliban_supervisor": (COMMON, PROCESS, "caliban_worktrees"),
+    "caliban_mcp": (COMMON, PROCESS, "caliban_mcp_client"),
     "caliban_commands": (COMMON, "caliban_drive"),
     "caliban_replay": (COMMON, PROVIDER, "caliban_agent_core"),
 }

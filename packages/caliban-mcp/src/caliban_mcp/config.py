@@ -92,4 +92,3 @@ def fetched_package(command: str, args: tuple[str, ...]) -> str | None:
     words = words[2:] if program == "uv" else words
     package = words[0] if words else "a package"
     return f"{program} fetches {package} from the network and runs it, at each start whatever is there then"
-

@@ -56,19 +56,18 @@ class Connector(Struct, frozen=True, kw_only=True):
 
     def open(self, config: ServerConfig, verdict: Verdict | None) -> AbstractAsyncContextManager[McpClient]:
         """A conversation for the length of a block. Raises `ServerMisconfigured`."""
-        from caliban_mcp_client import McpClient
+        from caliban_mcp_client import ClientParts, McpClient
 
         target = self.target(config)
         is_program = isinstance(target, StdioTarget)
-        return McpClient(
-            target,
-            self.options(config),
-            runner=self.runner,
-            http=None if is_program else self.door(),
+        parts = ClientParts(
+            runner=self.runner if is_program else None,
+            http=None if is_program else self.door,
             authorization=None if is_program else self._authorization(config),
             handler=self.handler(config.name),
             verdict=verdict,
         )
+        return McpClient(target, self.options(config), parts)
 
     def target(self, config: ServerConfig) -> Target:
         """Where the server is, every variable filled in. Raises `ServerMisconfigured`."""
@@ -121,7 +120,12 @@ class Connector(Struct, frozen=True, kw_only=True):
         }
         match target:
             case StdioTarget(command=command, args=args, env=env, cwd=cwd):
-                parts |= {"args": args, "env": sorted(env), "cwd": cwd, "program": _changed_at(command, self.environ)}
+                parts |= {
+                    "args": args,
+                    "env": sorted(env),
+                    "cwd": cwd,
+                    "program": _changed_at(command, self.environ),
+                }
             case HttpTarget(url=url, headers=headers) | WebSocketTarget(url=url, headers=headers):
                 # Whoever asks as somebody else may be told of other tools.
                 parts |= {"url": url, "headers": cache_key(headers), "helper": config.headers_helper}
@@ -137,7 +141,9 @@ class Connector(Struct, frozen=True, kw_only=True):
     def _token(self, name: str) -> str:
         value = self.value_of(name)
         if not value:
-            raise ServerMisconfigured(f"bearer_token_env names {name}, which is not set", hint=f"export {name}=…")
+            raise ServerMisconfigured(
+                f"bearer_token_env names {name}, which is not set", hint=f"export {name}=…"
+            )
         self.learn(value)
         return value
 

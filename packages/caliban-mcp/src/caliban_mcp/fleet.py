@@ -12,7 +12,7 @@ from caliban_mcp.config import ServerConfig
 from caliban_mcp.resources import ListResources, ReadResource
 from caliban_mcp.server import RunServer, ServerParts
 from caliban_mcp.status import ServerStatus
-from caliban_mcp.tool import ServerTool
+from caliban_mcp.tool import ServerTool, instructions_for_model
 from caliban_mcp.waiting import WaitForServers
 
 
@@ -31,12 +31,13 @@ class ServerFleet:
         idle: Sequence[ServerStatus] = (),
     ) -> None:
         self.servers: tuple[RunServer, ...] = tuple(
-            RunServer(config, parts(config), self._rebuild) for config in sorted(configs, key=lambda c: c.name)
+            RunServer(config, parts(config), self._rebuild)
+            for config in sorted(configs, key=lambda c: c.name)
         )
         self._idle = tuple(idle)
         self._order: list[str] = []
         self._tools: tuple[Tool, ...] = ()
-        self._was_asked = False
+        self._told: dict[str, str] = {}
         self._own: tuple[Tool, ...] = ()
         for server in self.servers:
             server.remember()
@@ -49,12 +50,23 @@ class ServerFleet:
 
     def tools(self) -> tuple[Tool, ...]:
         """The tools of all servers; see `ToolSource`."""
-        if not self._was_asked:
-            self._was_asked = True
-            if any(not server.is_settled and not server.is_cached for server in self.servers):
-                self._own = (WaitForServers(self), *self._own)
-                self._rebuild()
         return self._tools
+
+    def begin(self) -> None:
+        """The first request is about to leave: where servers are awaited, the model may wait for them."""
+        if any(not server.is_settled and not server.is_cached for server in self.servers):
+            self._own = (WaitForServers(self), *self._own)
+            self._rebuild()
+
+    def news(self) -> tuple[str, ...]:
+        """What servers say of how to use them, once for each: lines for the model."""
+        lines = []
+        for server in self.servers:
+            text = instructions_for_model(server.instructions)
+            if text and self._told.get(server.name) != text:
+                self._told[server.name] = text
+                lines.append(f"The MCP server {server.name} says of its tools: {text}")
+        return tuple(lines)
 
     def is_new(self, name: str) -> bool:
         """Whether the tool of this name is one that nobody has looked at yet."""

@@ -23,7 +23,9 @@ class HelperAuthorization:
     `learn` is told each value, which may be a secret.
     """
 
-    def __init__(self, line: str, runner: Runner, environ: Mapping[str, str], fixed: Mapping[str, str]) -> None:
+    def __init__(
+        self, line: str, runner: Runner, environ: Mapping[str, str], fixed: Mapping[str, str]
+    ) -> None:
         self._line = line
         self._runner = runner
         self._environ = environ
@@ -77,5 +79,7 @@ def _decoded(text: str) -> Mapping[str, str]:
         or len(data) > MAX_HEADERS
         or not all(isinstance(value, str) for value in data.values())
     ):
-        raise ServerMisconfigured("headers_helper has to print a JSON object of texts, such as {\"X-Key\": \"…\"}")
+        raise ServerMisconfigured(
+            'headers_helper has to print a JSON object of texts, such as {"X-Key": "…"}'
+        )
     return data

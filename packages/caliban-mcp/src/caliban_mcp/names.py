@@ -55,9 +55,7 @@ def server_of(name: str, servers: Iterable[str]) -> str | None:
 
 def shortened(names: Mapping[str, str], server: str) -> dict[str, str]:
     """Of `names` those that are not what rules would call the tool -> that."""
-    return {
-        name: full_name(server, tool) for tool, name in names.items() if name != full_name(server, tool)
-    }
+    return {name: full_name(server, tool) for tool, name in names.items() if name != full_name(server, tool)}
 
 
 def _cut(name: str, server: str, tool: str) -> str:

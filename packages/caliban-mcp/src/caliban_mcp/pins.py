@@ -113,7 +113,9 @@ class PinStore:
             self._change(identity, lambda there: _with_seen(there or pins, waiting, changed))
         return judged
 
-    def accept(self, identity: str, digests: Mapping[str, str], *, instructions: bool = False) -> tuple[str, ...]:
+    def accept(
+        self, identity: str, digests: Mapping[str, str], *, instructions: bool = False
+    ) -> tuple[str, ...]:
         """Let in what waits and has these digests, by the names of tools; which tools those were.
 
         Raises `PinsUnusable`.
@@ -198,4 +200,3 @@ def _damaged(path: Path, why: str) -> PinsUnusable:
         f"{path} is damaged ({why}): no tool of this server is offered",
         hint="look at it, and remove it to take the server's next list as its first",
     )
-

@@ -54,7 +54,9 @@ def parts_of(content: Content) -> Iterable[ResultPart]:
             if kind in IMAGES:
                 yield ImageBlock.of(kind, data)
             else:
-                yield _line(f"an image of type {one_line(kind, max_chars=60) or 'unknown'}, which is not shown")
+                yield _line(
+                    f"an image of type {one_line(kind, max_chars=60) or 'unknown'}, which is not shown"
+                )
         case AudioContent(mime_type=kind):
             yield _line(f"a sound of type {one_line(kind, max_chars=60) or 'unknown'}, which is not played")
         case EmbeddedResource(resource=resource):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -150,11 +150,11 @@ class RunServer:
             raise self._error or ServerMissing(f"the server {self.name} is not connected")
         return self.client
 
-    async def call(self, tool: str, args: Mapping[str, Any], on_progress: OnUpdate) -> CallResult:
+    async def call(self, tool: str, args: Mapping[str, Any], on_update: OnUpdate) -> CallResult:
         """Call a tool; what it has changed of the list is known when this returns. Raises `CalibanError`."""
         client = await self.connected()
         try:
-            return await client.call_tool(tool, args, on_progress=on_progress)
+            return await client.call_tool(tool, args, on_update=on_update)
         finally:
             await self._up_to_date()
 
@@ -223,7 +223,9 @@ class RunServer:
     def _offer(self, judged: JudgedTools) -> None:
         """Offer what counts. A tool that is as it was stays the same object."""
         taken = [(tool, standing) for tool, standing in judged.offered if self.config.takes(tool.name)]
-        names = tool_names(self.name, (*(tool.name for tool, _ in judged.offered), *(t.name for t in judged.held)))
+        names = tool_names(
+            self.name, (*(tool.name for tool, _ in judged.offered), *(t.name for t in judged.held))
+        )
         before = {tool.tool.name: tool for tool in self.tools}
         offered = []
         for tool, standing in taken:

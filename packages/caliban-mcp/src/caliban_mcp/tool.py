@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final, Protocol
+
+import anyio
 
 from caliban_common.errors import CalibanError
 from caliban_common.event import ToolProgress
@@ -11,13 +14,15 @@ from caliban_common.text import clean, one_line
 from caliban_common.tool import ShownArgument, ToolContext, ToolOutput, ToolSpec
 from caliban_mcp.hidden import plain_data, without_hidden
 from caliban_mcp.results import output_of
-from caliban_mcp_client.errors import CallError, McpError
+from caliban_mcp_client.errors import CallError
 from caliban_mcp_client.values import CallResult, CallUpdate, McpTool
 
 MAX_DESCRIPTION_BYTES: Final = 2048
 """Of what a server says of a tool, as a model reads it."""
 
-OnUpdate = Callable[[CallUpdate], Awaitable[None]]
+OnUpdate = Callable[[CallUpdate], None]
+WAITING_UPDATES: Final = 16
+"""So many words on how far a call is wait for a reader; a server may say more than anybody reads."""
 
 
 class Caller(Protocol):
@@ -28,7 +33,7 @@ class Caller(Protocol):
         """What the server is called here."""
         ...
 
-    async def call(self, tool: str, args: Mapping[str, Any], on_progress: OnUpdate) -> CallResult:
+    async def call(self, tool: str, args: Mapping[str, Any], on_update: OnUpdate) -> CallResult:
         """Call a tool by the name that the server gives it. Raises `CalibanError`."""
         ...
 
@@ -51,18 +56,41 @@ class ServerTool:
         if not isinstance(args, dict | Mapping):
             return ToolOutput.of("the arguments must be a JSON object", is_error=True)
 
-        async def tell(update: CallUpdate) -> None:
-            await context.emit(
-                ToolProgress(tool_use_id=context.tool_use_id, agent=context.agent, text=_words(update))
-            )
-
         try:
-            return output_of(await self._caller.call(self.tool.name, args, tell))
+            return output_of(await self._told(args, context))
         except CallError as error:
             return ToolOutput.of(_said(error), is_error=True)
-        except (McpError, CalibanError) as error:
+        except CalibanError as error:
             words = f"the server {self._caller.name} cannot be used: {_said(error)}"
             return ToolOutput.of(words, is_error=True)
+
+    async def _told(self, args: Mapping[str, Any], context: ToolContext) -> CallResult:
+        """The result of a call that tells how far it is while it runs. Raises `CalibanError`."""
+        send, receive = anyio.create_memory_object_stream[CallUpdate](WAITING_UPDATES)
+        failed: CalibanError | None = None
+        result: CallResult | None = None
+
+        def tell(update: CallUpdate) -> None:
+            with suppress(anyio.WouldBlock):
+                send.send_nowait(update)
+
+        async def follow() -> None:
+            async for update in receive:
+                text = _words(update)
+                await context.emit(
+                    ToolProgress(tool_use_id=context.tool_use_id, agent=context.agent, text=text)
+                )
+
+        async with receive, anyio.create_task_group() as group:
+            group.start_soon(follow)
+            with send:
+                try:
+                    result = await self._caller.call(self.tool.name, args, tell)
+                except CalibanError as error:
+                    failed = error  # raised below: a task group would wrap it
+        if result is None:
+            raise failed or CalibanError("the call has ended without a word")
+        return result
 
 
 def spec_of(name: str, server: str, tool: McpTool, *, lazy: bool) -> ToolSpec:
@@ -73,7 +101,8 @@ def spec_of(name: str, server: str, tool: McpTool, *, lazy: bool) -> ToolSpec:
     words = without_hidden(tool.description or tool.title or tool.annotations.title).strip()
     return ToolSpec(
         name=name,
-        description=_shortened(words) or f"The tool {one_line(tool.name, max_chars=80)} of the server {server}.",
+        description=_shortened(words)
+        or f"The tool {one_line(tool.name, max_chars=80)} of the server {server}.",
         input_schema=plain_data(tool.input_schema),
         kind="network" if tool.annotations.open_world else "other",
         shows=_shown(tool),
@@ -89,6 +118,11 @@ def _shown(tool: McpTool) -> tuple[ShownArgument, ...]:
         return ()
     first = next((name for name in required if isinstance(name, str) and name in properties), None)
     return () if first is None else (ShownArgument(name=first),)
+
+
+def instructions_for_model(text: str) -> str:
+    """What a server says of itself, as a model reads it: nothing hidden, and no more than of one tool."""
+    return _shortened(without_hidden(text).strip())
 
 
 def _shortened(text: str) -> str:

@@ -78,6 +78,7 @@ def _value(inner: str, value_of: Callable[[str], str | None], depth: int) -> str
         return "".join(_pieces(default, value_of, depth + 1))
     if value is None:
         raise ServerMisconfigured(
-            f"the variable {name} is not set", hint=f"export {name}=…, or write ${{{name}:-…}} for what else to take"
+            f"the variable {name} is not set",
+            hint=f"export {name}=…, or write ${{{name}:-…}} for what else to take",
         )
     return value

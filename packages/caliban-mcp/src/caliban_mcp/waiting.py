@@ -26,7 +26,11 @@ def wait_spec() -> ToolSpec:
         input_schema={
             "type": "object",
             "properties": {
-                "timeout_seconds": {"type": "integer", "description": f"default {WAIT_S}", "maximum": MAX_WAIT_S}
+                "timeout_seconds": {
+                    "type": "integer",
+                    "description": f"default {WAIT_S}",
+                    "maximum": MAX_WAIT_S,
+                }
             },
             "additionalProperties": False,
         },

@@ -15,10 +15,9 @@ from caliban_settings.errors import SettingsError
 from caliban_settings.key import Scope
 from caliban_settings.leaves import Node, read_leaves
 from caliban_settings.parse import kind_of, parse
-from caliban_settings.source import Source, read_file
+from caliban_settings.source import INLINE_SERVERS, Source, read_file
 
 MEMBER: Final = "mcpServers"
-INLINE_SERVERS: Final = "inline servers"
 _TYPES: Final[Mapping[str, str]] = {
     "local": "stdio",
     "streamable-http": "http",
@@ -124,9 +123,7 @@ def _as_servers(source: Source) -> Source:
 
 def _empty(path: Path, warning: str) -> Source:
     scope: Scope = "project"
-    return Source(
-        scope=scope, path=path, name=str(path), data={}, text="", toml=False, warnings=(warning,)
-    )
+    return Source(scope=scope, path=path, name=str(path), data={}, text="", toml=False, warnings=(warning,))
 
 
 def _with_data(

@@ -18,6 +18,7 @@ from caliban_settings.parse import MAX_BYTES, parse
 from caliban_settings.rules import from_legacy, with_denies_of
 
 INLINE = "inline settings"
+INLINE_SERVERS = "inline servers"
 _HOOK_KEYS = (
     "hooks",
     "disable_all_hooks",

@@ -203,7 +203,7 @@ def _check_asked(name: str, options: Options) -> None:
     """Refuse whoever cannot be asked."""
     if name.startswith("mcp__"):
         raise ConfigError(
-            f"--permission-prompt-tool {name}: MCP servers are not part of this version",
+            f"--permission-prompt-tool {name}: to ask a tool of a server is not part of this version",
             hint="stdio asks the program that reads and writes stream-json",
         )
     if name != "stdio":
