@@ -138,6 +138,7 @@ async def _prompt(app: App) -> Message | Resumption | None:
             roots=roots_of(app.settings, app.workspace),
             report=app.reporter,
             media=app.media,
+            servers=app.servers,
         )
     )
 
