@@ -38,8 +38,10 @@ def texts(done):
     return [frame["content"][0].get("text") for frame in done.of("tool_result")]
 
 
-def notices(done, subtype):
-    return [frame["message"] for frame in done.of("system") if frame["subtype"] == subtype]
+def told(done, words):
+    """The lines on standard error, and the warnings among the frames, with these words."""
+    lines = [*done.err.splitlines(), *(frame["message"] for frame in done.of("warning"))]
+    return [line for line in lines if words in line]
 
 
 def by_file(path: Path, what) -> dict:
@@ -71,8 +73,7 @@ def test_a_server_that_never_answers_is_named_and_can_be_waited_for(cli, tmp_pat
     assert done.frames[0]["mcp_servers"] == [{"name": "quiet", "status": "pending"}]
     assert names(cli)[0] == ["WaitForMcpServers"]
     assert texts(done) == ["quiet: still connecting"]
-    (told,) = notices(done, "mcp_pending")
-    assert "quiet" in told
+    assert len(told(done, "are not there yet, and come with a later turn: quiet")) == 1
     assert not alive(note)
 
 
@@ -99,11 +100,11 @@ def test_what_a_server_had_last_serves_the_first_request_and_its_own_list_takes_
     # It takes its time now: the run does not wait, and its tool can be called all the same.
     by_file(what, {**ECHO, "slow_s": 0.5})
     cli.script(call("mcp__desk__echo", {"text": "late"}), DONE)
-    second = cli.run(*STREAM, "--mcp-config", in_config(desk=server), "--allow", "mcp__desk")
+    second = cli.run(*STREAM, "--mcp-config", in_config(desk=server), "--allow", "mcp__desk__*")
     assert second.frames[0]["mcp_servers"] == [{"name": "desk", "status": "pending"}]
     assert names(cli) == [["mcp__desk__echo"]] * 3
     assert texts(second) == ['{"text": "late"}']
-    assert notices(second, "mcp_pending") == []
+    assert told(second, "not there yet") == []
 
 
 def test_tools_that_come_late_stand_behind_all_others(cli):
@@ -156,7 +157,8 @@ def test_a_tool_that_says_something_else_than_before_waits_until_somebody_has_lo
     cli.script(call("mcp__desk__echo", {"text": "x"}), DONE)
     second = cli.run(*STREAM, *config, "--allow", "mcp__desk__*")
     assert names(cli)[2] == ["mcp__desk__other"]
-    assert len(notices(second, "mcp_tools_held")) == 1 and len(notices(second, "mcp_tools_new")) == 1
+    assert len(told(second, "says something else than before of echo")) == 1
+    assert len(told(second, "has 1 new tool: other")) == 1
     shown = cli.run("mcp", "review", "desk", *config)
     assert shown.code == 1
     assert "\\u202e" in shown.out and "ATTENTION" in shown.out and "\u202e" not in shown.out
@@ -188,9 +190,9 @@ def test_results_are_content_or_structure_never_both_and_images_are_images(cli):
         },
         "wrong": {"text": "no", "structured": {"why": "because"}, "error": True},
     }
-    calls = [wire.tool_use(f"mcp__desk__{name}", {}, id=f"c{n}", index=n) for n, name in enumerate(tools)]
+    calls = [wire.tool_use(f"mcp__desk__{name}", {}, id=f"c{n}") for n, name in enumerate(tools)]
     cli.script(wire.exchange(*calls), DONE)
-    done = cli.run(*STREAM, "--mcp-config", given(desk={"tools": tools}), "--allow", "mcp__desk")
+    done = cli.run(*STREAM, "--mcp-config", given(desk={"tools": tools}), "--allow", "mcp__desk__*")
     results = {block["tool_use_id"]: block for block in cli.bodies()[1]["messages"][-1]["content"]}
     parts = [results[f"c{n}"]["content"] for n in range(len(tools))]
     assert [part.get("text") for part in parts[0]] == ["in words"], done.err
@@ -207,18 +209,10 @@ def test_results_are_content_or_structure_never_both_and_images_are_images(cli):
 def test_a_question_is_declined_and_somebody_hears_of_it(cli):
     asks = {"message": "Your GitHub password?", "requestedSchema": {"type": "object", "properties": {}}}
     cli.script(call("mcp__desk__ask"), DONE)
-    done = cli.run(*STREAM, "--mcp-config", given(desk={"tools": {"ask": {"asks": asks}}}), "--allow", "mcp__desk")
+    done = cli.run(*STREAM, "--mcp-config", given(desk={"tools": {"ask": {"asks": asks}}}), "--allow", "mcp__desk__*")
     assert json.loads(texts(done)[0]) == {"action": "decline"}, done.err
-    (told,) = notices(done, "mcp_declined")
-    assert "desk" in told and "Your GitHub password?" in told and "nobody is there" in told
-
-
-def test_progress_of_a_call_is_told_while_it_runs(cli):
-    cli.script(call("mcp__desk__walk"), DONE)
-    config = given(desk={"tools": {"walk": {"steps": 2, "text": "there"}}})
-    done = cli.run(*STREAM, "--mcp-config", config, "--allow", "mcp__desk")
-    said = "".join(frame["text"] for frame in done.of("tool_progress"))
-    assert said == "1/2 step 1\n2/2 step 2\n", done.out
+    (line,) = told(done, "asked a question, which was declined")
+    assert "desk" in line and "Your GitHub password?" in line and "nobody is there" in line
 
 
 def test_a_server_that_a_rule_denies_is_not_even_started(cli, tmp_path):
@@ -255,7 +249,7 @@ def test_the_servers_of_a_project_wait_for_trust_and_are_named(cli, tmp_path):
     cli.script(DONE, DONE)
     before = cli.run(*STREAM)
     assert before.frames[0]["mcp_servers"] == [] and not note.exists()
-    assert any("mcp_servers.theirs.command" in text and ".mcp.json" in text for text in notices(before, "warning"))
+    assert len(told(before, "mcp_servers.theirs.command")) == 1 and ".mcp.json" in told(before, "theirs.command")[0]
     listed = cli.run("mcp", "list")
     assert "theirs" in listed.out and "waits for trust" in listed.out and not note.exists()
     after = cli.run(*STREAM, "--trust-project")
@@ -268,7 +262,7 @@ def test_a_required_server_that_is_not_there_keeps_the_run_from_starting(cli):
     done = cli.run("-p", "go")
     assert done.code == 78
     assert "must is required" in done.err and "caliban mcp doctor must" in done.err
-    assert cli.server.requests == []
+    assert len(cli.server.requests) == 0
 
 
 def test_nothing_of_servers_is_left_behind(cli, tmp_path):
@@ -293,7 +287,7 @@ def test_sub_agents_share_the_servers_of_the_run(cli, tmp_path):
         wire.exchange(wire.text("below")),
         DONE,
     )
-    done = cli.run(*STREAM, "--mcp-config", given(desk={**ECHO, "note": str(note)}), "--allow", "mcp__desk")
+    done = cli.run(*STREAM, "--mcp-config", given(desk={**ECHO, "note": str(note)}), "--allow", "mcp__desk__*")
     assert done.code == 0, done.err
     assert cli.bodies()[2]["messages"][-1]["content"][0]["content"][0]["text"] == '{"text": "from below"}'
     assert len(note.read_text().split()) == 1
@@ -323,7 +317,7 @@ def test_a_server_over_http_is_asked_with_headers_whose_secrets_nobody_sees(cli,
     cli.configure(f'[mcp_servers.far]\nurl = "{url}"\n{headers}')
     cli.script(call("mcp__far__echo", {"text": "very-secret-token-1"}), DONE)
     env = {"TOK": "very-secret-token-1"}
-    done = cli.run(*STREAM, "--allow", "mcp__far", env=env)
+    done = cli.run(*STREAM, "--allow", "mcp__far__*", env=env)
     assert done.frames[0]["mcp_servers"] == [{"name": "far", "status": "connected"}], done.err
     assert "very-secret-token-1" not in done.out + done.err
     shown = cli.run("mcp", "get", "far", env=env)
@@ -334,11 +328,12 @@ def test_a_server_over_http_is_asked_with_headers_whose_secrets_nobody_sees(cli,
     assert wrong.code == 1 and "other-token-of-nobody" not in wrong.out
 
 
-def test_tools_of_servers_are_held_back_where_they_take_too_much_and_a_search_finds_them(cli):
-    long = {"tools": {f"tool{n}": {"description": "words " * 400} for n in range(20)}}
-    cli.configure(table("big", long) + table("hot", ECHO, "lazy = false\n"))
+def test_tools_of_servers_are_held_back_where_they_take_too_much_and_a_search_finds_them(cli, tmp_path):
+    long = {"tools": {f"tool{n}": {"description": "words " * 400} for n in range(120)}}
+    big = by_file(tmp_path / "big.json", long)
+    cli.configure(table("hot", ECHO, "lazy = false\n"))
     cli.script(call("ToolSearch", {"query": "select:mcp__big__tool7"}), call("mcp__big__tool7", id="c2"), DONE)
-    done = cli.run(*STREAM, "--allow", "mcp__big")
+    done = cli.run(*STREAM, "--mcp-config", in_config(big=big), "--allow", "mcp__big__*")
     assert done.code == 0, done.err
     assert names(cli)[0] == ["mcp__hot__echo", "ToolSearch"]
     assert names(cli)[1] == ["mcp__hot__echo", "ToolSearch", "mcp__big__tool7"]
@@ -361,7 +356,7 @@ def test_resources_are_read_of_their_server_by_call_and_by_mention(cli):
     said = [block["text"] for block in cli.bodies()[0]["messages"][0]["content"]]
     assert any("[@desk:note://one]" in text for text in said)
     assert any(text == "[embedded resource: note://one]\nthe first note" for text in said)
-    assert any("note://none" in text for text in notices(done, "not_attached"))
+    assert len(told(done, "@desk:note://none is not attached")) == 1
     assert texts(done)[0].splitlines() == ["desk: note://one r", "desk: file:///etc/passwd r"]
     assert texts(done)[1] == "[embedded resource: file:///etc/passwd]\nnot the file"
 
@@ -369,6 +364,6 @@ def test_resources_are_read_of_their_server_by_call_and_by_mention(cli):
 def test_instructions_of_a_server_reach_the_model_once(cli):
     desk = {**ECHO, "instructions": "Ask twice."}
     cli.script(call("mcp__desk__echo"), DONE)
-    cli.run(*STREAM, "--mcp-config", given(desk=desk), "--allow", "mcp__desk")
+    cli.run(*STREAM, "--mcp-config", given(desk=desk), "--allow", "mcp__desk__*")
     assert json.dumps(cli.bodies()[1]["messages"]).count("Ask twice.") == 1
     assert "Ask twice." not in json.dumps(cli.bodies()[1]["system"])
