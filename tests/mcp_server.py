@@ -1,12 +1,13 @@
-"""An MCP server for tests over standard input and output, or over HTTP: standard library alone, so that it starts fast.
+"""An MCP server for tests over standard input and output, or over HTTP: standard library alone, so that it
+starts fast.
 
 Its one argument is JSON, or `@` and the file with it: `tools` by name, each with `description`, `schema`,
-`annotations`, `more` (further members), and what a call does: `text`, `content`, `structured`, `error`, `steps` of
-progress, `adds` (a tool that appears, announced before the result), `asks` (an elicitation), `env` (a variable
-whose value is told), `sleep_s`. Beside them: `silent` (answers nothing), `exit` (a code, at once), `slow_s`, `noise`
-(lines before the first frame), `lingers` (does not end with its input), `forks`, `resources` (texts by URI),
-`prompts`, `instructions`, `note` (a file that each start appends its process id to), `port_file` (serve HTTP, and
-write the port there), `wants` (headers that have to be sent).
+`annotations`, `more` (further members), and what a call does: `text`, `content`, `structured`, `error`,
+`steps` of progress, `adds` (a tool that appears, announced before the result), `asks` (an elicitation), `env`
+(a variable whose value is told), `sleep_s`. Beside them: `silent` (answers nothing), `exit` (a code, at
+once), `slow_s`, `noise` (lines before the first frame), `lingers` (does not end with its input), `forks`,
+`resources` (texts by URI), `prompts`, `instructions`, `note` (a file that each start appends its process id
+to), `port_file` (serve HTTP, and write the port there), `wants` (headers that have to be sent).
 """
 
 import json
@@ -47,7 +48,12 @@ def called(params, tell):
         return {"content": [{"type": "text", "text": f"no tool {name}"}], "isError": True}
     token = params.get("_meta", {}).get("progressToken")
     for step in range(tool.get("steps", 0)):
-        update = {"progressToken": token, "progress": step + 1, "total": tool["steps"], "message": f"step {step + 1}"}
+        update = {
+            "progressToken": token,
+            "progress": step + 1,
+            "total": tool["steps"],
+            "message": f"step {step + 1}",
+        }
         tell({"jsonrpc": "2.0", "method": "notifications/progress", "params": update})
     if "sleep_s" in tool:
         time.sleep(tool["sleep_s"])
@@ -167,7 +173,7 @@ def serve_http():
         def do_GET(self):
             self.answer(405, b"")
 
-        do_DELETE = do_GET
+        do_DELETE = do_GET  # noqa: N815 - the name that is looked for
 
         def answer(self, status, body):
             self.send_response(status)

@@ -1,18 +1,17 @@
-"""MCP servers beside a run, through the real command: real servers over pipes and HTTP, and a scripted model."""
+"""MCP servers beside a run, through the real command: real servers over pipes and HTTP, and a scripted
+model."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
 from hang_guard import wait_until
 from mcp_kit import SCRIPT, given, table
-
-from base64 import b64encode
 
 from caliban_common.testing import sample_image
 from caliban_provider_anthropic.testing import wire
@@ -21,7 +20,7 @@ DONE = wire.exchange(wire.text("Done."))
 STREAM = ("-p", "go", "--output-format", "stream-json")
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 ECHO = {"tools": {"echo": {"description": "Say it again.", "schema": TEXT}}}
-SLOW = 'mcp_wait = 0\n'
+SLOW = "mcp_wait = 0\n"
 
 
 def call(name, args=None, *, id="c1"):
@@ -115,7 +114,10 @@ def test_tools_that_come_late_stand_behind_all_others(cli):
     assert texts(done) == ["late: connected, 1 tool", '{"text": "x"}'], done.err
     assert names(cli) == [["WaitForMcpServers"], *[["WaitForMcpServers", "mcp__late__echo"]] * 2]
     first, second, _ = cli.bodies()
-    plain = [[{k: v for k, v in t.items() if k != "cache_control"} for t in body["tools"]] for body in (first, second)]
+    plain = [
+        [{k: v for k, v in t.items() if k != "cache_control"} for t in body["tools"]]
+        for body in (first, second)
+    ]
     assert plain[1][: len(plain[0])] == plain[0]
     assert first["system"] == second["system"]
 
@@ -124,7 +126,15 @@ def test_a_tool_that_a_call_has_added_is_in_the_very_next_request(cli):
     """b107"""
     grows = {"tools": {"grow": {"adds": {"extra": {"text": "there"}}, "tells": 50}, "gone": {}}}
     cli.script(call("mcp__desk__grow"), call("mcp__desk__extra", id="c2"), DONE)
-    done = cli.run(*STREAM, "--mcp-config", given(desk=grows), "--allow", "mcp__desk__grow", "--allow", "mcp__desk__extra")
+    done = cli.run(
+        *STREAM,
+        "--mcp-config",
+        given(desk=grows),
+        "--allow",
+        "mcp__desk__grow",
+        "--allow",
+        "mcp__desk__extra",
+    )
     assert texts(done)[1] == "there", done.err
     assert names(cli)[1] == ["mcp__desk__gone", "mcp__desk__grow", "mcp__desk__extra"]
 
@@ -209,7 +219,9 @@ def test_results_are_content_or_structure_never_both_and_images_are_images(cli):
 def test_a_question_is_declined_and_somebody_hears_of_it(cli):
     asks = {"message": "Your GitHub password?", "requestedSchema": {"type": "object", "properties": {}}}
     cli.script(call("mcp__desk__ask"), DONE)
-    done = cli.run(*STREAM, "--mcp-config", given(desk={"tools": {"ask": {"asks": asks}}}), "--allow", "mcp__desk__*")
+    done = cli.run(
+        *STREAM, "--mcp-config", given(desk={"tools": {"ask": {"asks": asks}}}), "--allow", "mcp__desk__*"
+    )
     assert json.loads(texts(done)[0]) == {"action": "decline"}, done.err
     (line,) = told(done, "asked a question, which was declined")
     assert "desk" in line and "Your GitHub password?" in line and "nobody is there" in line
@@ -249,7 +261,10 @@ def test_the_servers_of_a_project_wait_for_trust_and_are_named(cli, tmp_path):
     cli.script(DONE, DONE)
     before = cli.run(*STREAM)
     assert before.frames[0]["mcp_servers"] == [] and not note.exists()
-    assert len(told(before, "mcp_servers.theirs.command")) == 1 and ".mcp.json" in told(before, "theirs.command")[0]
+    assert (
+        len(told(before, "mcp_servers.theirs.command")) == 1
+        and ".mcp.json" in told(before, "theirs.command")[0]
+    )
     listed = cli.run("mcp", "list")
     assert "theirs" in listed.out and "waits for trust" in listed.out and not note.exists()
     after = cli.run(*STREAM, "--trust-project")
@@ -270,7 +285,13 @@ def test_nothing_of_servers_is_left_behind(cli, tmp_path):
     note = tmp_path / "pids"
     rude = {**ECHO, "lingers": True, "forks": True, "note": str(note)}
     cli.script(DONE)
-    done = cli.run(*STREAM, "--mcp-config", given(rude=rude, quiet={"silent": True, "note": str(note)}), "--settings", SETTLED)
+    done = cli.run(
+        *STREAM,
+        "--mcp-config",
+        given(rude=rude, quiet={"silent": True, "note": str(note)}),
+        "--settings",
+        SETTLED,
+    )
     assert done.code == 0, done.err
     assert len(note.read_text().split()) == 3
     assert alive(note) == []
@@ -287,7 +308,9 @@ def test_sub_agents_share_the_servers_of_the_run(cli, tmp_path):
         wire.exchange(wire.text("below")),
         DONE,
     )
-    done = cli.run(*STREAM, "--mcp-config", given(desk={**ECHO, "note": str(note)}), "--allow", "mcp__desk__*")
+    done = cli.run(
+        *STREAM, "--mcp-config", given(desk={**ECHO, "note": str(note)}), "--allow", "mcp__desk__*"
+    )
     assert done.code == 0, done.err
     assert cli.bodies()[2]["messages"][-1]["content"][0]["content"][0]["text"] == '{"text": "from below"}'
     assert len(note.read_text().split()) == 1
@@ -332,7 +355,9 @@ def test_tools_of_servers_are_held_back_where_they_take_too_much_and_a_search_fi
     long = {"tools": {f"tool{n}": {"description": "words " * 400} for n in range(120)}}
     big = by_file(tmp_path / "big.json", long)
     cli.configure(table("hot", ECHO, "lazy = false\n"))
-    cli.script(call("ToolSearch", {"query": "select:mcp__big__tool7"}), call("mcp__big__tool7", id="c2"), DONE)
+    cli.script(
+        call("ToolSearch", {"query": "select:mcp__big__tool7"}), call("mcp__big__tool7", id="c2"), DONE
+    )
     done = cli.run(*STREAM, "--mcp-config", in_config(big=big), "--allow", "mcp__big__*")
     assert done.code == 0, done.err
     assert names(cli)[0] == ["mcp__hot__echo", "ToolSearch"]

@@ -3,7 +3,7 @@
 from caliban_mcp.cache import CachedServer, ListCache
 from caliban_mcp.config import ServerConfig
 from caliban_mcp.connect import Connector
-from caliban_mcp.errors import PinsUnusable, ServerError, ServerMisconfigured, ServerMissing
+from caliban_mcp.errors import PinsUnusable, ServerMisconfigured, ServerMissing, ServersError
 from caliban_mcp.fleet import ServerFleet
 from caliban_mcp.names import full_name, name_problem, tool_names
 from caliban_mcp.pins import PinStore, ServerPins
@@ -20,7 +20,6 @@ __all__ = [
     "PinsUnusable",
     "RunServer",
     "ServerConfig",
-    "ServerError",
     "ServerEvent",
     "ServerFleet",
     "ServerMisconfigured",
@@ -29,6 +28,7 @@ __all__ = [
     "ServerPins",
     "ServerStatus",
     "ServerTool",
+    "ServersError",
     "expanded",
     "full_name",
     "name_problem",

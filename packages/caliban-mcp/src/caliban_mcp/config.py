@@ -17,10 +17,10 @@ Protocol: TypeAlias = Literal["auto", "legacy", "2026-07-28"]
 class ServerConfig(Struct, frozen=True, kw_only=True):
     """One server. `scope` and `place` say who wrote it and where; `place` is empty for the command line.
 
-    Of its tools the `enabled_tools` are offered (`None`: all) without the `disabled_tools`, both by the names that
-    the server gives them. No run starts without a `required` one. Where it is `lazy` its tools may be held back
-    until a search finds them. `headers_helper` is a command line that prints headers, `bearer_env` the variable
-    with a token. `headers`, `env`, `args`, `command`, `cwd` and `url` may hold variables.
+    Of its tools the `enabled_tools` are offered (`None`: all) without the `disabled_tools`, both by the names
+    that the server gives them. No run starts without a `required` one. Where it is `lazy` its tools may be
+    held back until a search finds them. `headers_helper` is a command line that prints headers, `bearer_env`
+    the variable with a token. `headers`, `env`, `args`, `command`, `cwd` and `url` may hold variables.
     """
 
     name: str
@@ -77,7 +77,8 @@ def download_words(config: ServerConfig) -> str | None:
 
 
 def fetched_package(command: str, args: tuple[str, ...]) -> str | None:
-    """The package that this command fetches before it runs it, in words; `None` where it is none that does."""
+    """The package that this command fetches before it runs it, in words; `None` where it is none that
+    does."""
     program = command.replace("\\", "/").rpartition("/")[2].removesuffix(".cmd").removesuffix(".exe")
     if program not in ("npx", "bunx", "uvx", "pipx", "pnpx", "pnpm", "yarn", "bun", "uv", "deno", "docker"):
         return None

@@ -1,8 +1,8 @@
-"""From what somebody has written to a conversation: variables filled in, and every part of a client chosen."""
+"""From what somebody has written to a conversation: variables filled in, and every part of a client
+chosen."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -38,8 +38,9 @@ CLIENT: Final = "caliban"
 class Connector(Struct, frozen=True, kw_only=True):
     """What all conversations of a run share.
 
-    `value_of` looks up variables, `learn` is told what of them may be a secret. `handler` answers the questions of
-    the server of that name. `start_timeout_s` and `tool_timeout_s` hold where a server's entry says nothing.
+    `value_of` looks up variables, `learn` is told what of them may be a secret. `handler` answers the
+    questions of the server of that name. `start_timeout_s` and `tool_timeout_s` hold where a server's entry
+    says nothing.
     """
 
     workspace: Path
@@ -176,6 +177,6 @@ def _changed_at(command: str, environ: Mapping[str, str]) -> str:
     if found is None:
         return ""
     try:
-        return f"{found} {os.stat(os.path.realpath(found)).st_mtime_ns}"
+        return f"{found} {Path(found).stat().st_mtime_ns}"
     except OSError:
         return found

@@ -1,7 +1,7 @@
 """What can go wrong with the servers of a run.
 
 CalibanError
-└── ServerError            the root of this package
+└── ServersError            the root of this package
     ├── ServerMisconfigured    an entry that cannot be used as it is written
     ├── ServerMissing      a server that had to be there is not
     └── PinsUnusable       what was accepted of servers before cannot be read, or not be kept
@@ -12,17 +12,17 @@ from __future__ import annotations
 from caliban_common.errors import CalibanError
 
 
-class ServerError(CalibanError):
+class ServersError(CalibanError):
     """The root of what can go wrong with servers."""
 
 
-class ServerMisconfigured(ServerError):
+class ServerMisconfigured(ServersError):
     """An entry that cannot be used as it is written; the message names what of it."""
 
 
-class ServerMissing(ServerError):
+class ServerMissing(ServersError):
     """A server that had to be there is not."""
 
 
-class PinsUnusable(ServerError):
+class PinsUnusable(ServersError):
     """What was accepted of servers before cannot be read, or not be kept."""

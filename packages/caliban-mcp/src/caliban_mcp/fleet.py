@@ -19,8 +19,9 @@ from caliban_mcp.waiting import WaitForServers
 class ServerFleet:
     """The servers of a run, and the source of their tools (see `ToolSource`).
 
-    Tools stand in the order of server and name; what comes later stands behind all others, in whatever order it is
-    listed then, so that the beginning of a prompt stays. `idle` are servers that are not started, for a person.
+    Tools stand in the order of server and name; what comes later stands behind all others, in whatever order
+    it is listed then, so that the beginning of a prompt stays. `idle` are servers that are not started, for a
+    person.
     """
 
     def __init__(

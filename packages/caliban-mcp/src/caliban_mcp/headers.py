@@ -56,7 +56,7 @@ class HelperAuthorization:
             argv=tuple(words),
             env=program_environment(self._environ, {}),
             timeout_s=TIMEOUT_S,
-            output=OutputLimit(max_bytes=MAX_BYTES),
+            output=OutputLimit(head_bytes=MAX_BYTES, tail_bytes=0, refuse=True),
         )
         try:
             done = await self._runner.run(command)
@@ -66,7 +66,7 @@ class HelperAuthorization:
             raise ServerMisconfigured(f"headers_helper has not ended within {TIMEOUT_S:g} s")
         if done.exit_code != 0:
             raise ServerMisconfigured(f"headers_helper has ended with exit code {done.exit_code}")
-        return _decoded(done.stdout.text)
+        return _decoded(done.stdout.text())
 
 
 def _decoded(text: str) -> Mapping[str, str]:

@@ -20,7 +20,8 @@ PAUSE_S: Final = 0.025
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Nobody else is between these lines for the same `path`. Raises `PinsUnusable` where somebody never ends.
+    """Nobody else is between these lines for the same `path`. Raises `PinsUnusable` where somebody never
+    ends.
 
     It may sleep: no event loop should run it itself.
     """

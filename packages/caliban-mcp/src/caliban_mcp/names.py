@@ -34,8 +34,9 @@ def full_name(server: str, tool: str) -> str:
 def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
     """The names of the `tools` of a server, by the names that it gives them itself.
 
-    A tool whose own name fits keeps it. Others lose what no name may hold; one that is too long then, or called
-    like another, is cut and ends in a digest of its own name: the same one in whatever company it comes.
+    A tool whose own name fits keeps it. Others lose what no name may hold; one that is too long then, or
+    called like another, is cut and ends in a digest of its own name: the same one in whatever company it
+    comes.
     """
     given = tuple(dict.fromkeys(tools))
     plain = {tool: full_name(server, re.sub(r"[^A-Za-z0-9_-]", "_", tool)) for tool in given}

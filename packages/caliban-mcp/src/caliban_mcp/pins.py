@@ -1,7 +1,8 @@
 """What a person has let in of each server: the definitions of its tools, and what waits to be looked at.
 
-The first list of a server is taken as it is: who has configured it has asked for it. From then on a tool that says
-something else than before is held back, and a new one counts as new, until somebody has looked at the difference.
+The first list of a server is taken as it is: who has configured it has asked for it. From then on a tool that
+says something else than before is held back, and a new one counts as new, until somebody has looked at the
+difference.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ class PinnedTool(Struct, frozen=True, kw_only=True):
 class ServerPins(Struct, frozen=True, kw_only=True):
     """What was let in of one server, and what was `seen` of it last and is not let in.
 
-    `instructions` is the text that was let in, `seen_instructions` another one that waits. `target` is what the
-    server was when it was seen first, for a person.
+    `instructions` is the text that was let in, `seen_instructions` another one that waits. `target` is what
+    the server was when it was seen first, for a person.
     """
 
     version: int = VERSION
@@ -57,7 +58,8 @@ class ServerPins(Struct, frozen=True, kw_only=True):
 
 
 class JudgedTools(Struct, frozen=True, kw_only=True):
-    """The tools of a list by what is known of them, in the order of the list; and whether the instructions count."""
+    """The tools of a list by what is known of them, in the order of the list; and whether the instructions
+    count."""
 
     offered: tuple[tuple[McpTool, Standing], ...]
     held: tuple[McpTool, ...] = ()

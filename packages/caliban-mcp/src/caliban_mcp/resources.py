@@ -1,4 +1,5 @@
-"""What servers have to be read: the tools that list it and read it. Nobody but its server is asked for a URI."""
+"""What servers have to be read: the tools that list it and read it. Nobody but its server is asked for a
+URI."""
 
 from __future__ import annotations
 
@@ -23,7 +24,6 @@ LIST_NAME: Final = "ListMcpResources"
 READ_NAME: Final = "ReadMcpResource"
 MAX_LISTED: Final = 500
 MAX_URI_CHARS: Final = 8192
-_SERVER: Final = {"type": "string"}
 
 
 def list_spec() -> ToolSpec:
@@ -33,7 +33,7 @@ def list_spec() -> ToolSpec:
         description="List what MCP servers have to be read: resources by URI, and templates of URIs.",
         input_schema={
             "type": "object",
-            "properties": {"server": {**_SERVER, "description": "default: all"}},
+            "properties": {"server": {"type": "string", "description": "default: all"}},
             "additionalProperties": False,
         },
         shows=(ShownArgument(name="server"),),
@@ -48,7 +48,7 @@ def read_spec() -> ToolSpec:
         description="Read a resource of an MCP server by its URI; only that server is asked for it.",
         input_schema={
             "type": "object",
-            "properties": {"server": _SERVER, "uri": {"type": "string"}},
+            "properties": {"server": {"type": "string"}, "uri": {"type": "string"}},
             "required": ["server", "uri"],
             "additionalProperties": False,
         },

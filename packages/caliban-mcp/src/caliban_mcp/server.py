@@ -40,7 +40,8 @@ Connect = Callable[[Verdict | None], "AbstractAsyncContextManager[McpClient]"]
 
 
 class ServerParts(Struct, frozen=True, kw_only=True):
-    """What a server of a run works with. `connect` opens a conversation; `key` is that of its list in the `cache`."""
+    """What a server of a run works with. `connect` opens a conversation; `key` is that of its list in the
+    `cache`."""
 
     connect: Connect
     cache: ListCache

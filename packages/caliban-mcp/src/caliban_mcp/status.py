@@ -7,13 +7,14 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 ServerState: TypeAlias = Literal["pending", "connected", "failed", "needs-auth", "disabled"]
-"""`pending`: it has not told its tools yet in this run. Faces show these words, which other harnesses have too."""
+"""`pending`: it has not told its tools yet in this run. Faces show these words, which other harnesses have
+too."""
 
 EventKind: TypeAlias = Literal[
     "failed", "tools_held", "tools_new", "instructions_held", "pins_unusable", "declined", "problems"
 ]
-"""What may happen: it cannot be used; tools of it wait for a look; they are new; its instructions wait; what was
-accepted cannot be read; a question of it was declined; its lists are partly wrong."""
+"""What may happen: it cannot be used; tools of it wait for a look; they are new; its instructions wait;
+what was accepted cannot be read; a question of it was declined; its lists are partly wrong."""
 
 
 class ServerStatus(Struct, frozen=True, kw_only=True):

@@ -25,7 +25,7 @@ WAITING_UPDATES: Final = 16
 """So many words on how far a call is wait for a reader; a server may say more than anybody reads."""
 
 
-class Caller(Protocol):
+class ToolServer(Protocol):
     """Whoever reaches the server of a tool."""
 
     @property
@@ -41,7 +41,7 @@ class Caller(Protocol):
 class ServerTool:
     """One tool of one server. `definition` is what was pinned; another one is another object."""
 
-    def __init__(self, spec: ToolSpec, tool: McpTool, caller: Caller, *, is_new: bool = False) -> None:
+    def __init__(self, spec: ToolSpec, tool: McpTool, caller: ToolServer, *, is_new: bool = False) -> None:
         self.spec: ToolSpec = spec
         self.tool = tool
         self.is_new = is_new
@@ -53,9 +53,6 @@ class ServerTool:
 
     async def invoke(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutput:
         """Call it; see `Tool`. What goes wrong with the server is the model's to read."""
-        if not isinstance(args, dict | Mapping):
-            return ToolOutput.of("the arguments must be a JSON object", is_error=True)
-
         try:
             return output_of(await self._told(args, context))
         except CallError as error:
@@ -96,7 +93,8 @@ class ServerTool:
 def spec_of(name: str, server: str, tool: McpTool, *, lazy: bool) -> ToolSpec:
     """What a model reads of a tool, without what nobody would see.
 
-    Nothing that the server claims opens anything: whatever it says, others may have written its results (ADR 0024).
+    Nothing that the server claims opens anything: whatever it says, others may have written its results (ADR
+    0024).
     """
     words = without_hidden(tool.description or tool.title or tool.annotations.title).strip()
     return ToolSpec(

@@ -1,4 +1,5 @@
-"""Variables in what a person has written of a server: `${NAME}`, and `${NAME:-what else}`, which may hold more."""
+"""Variables in what a person has written of a server: `${NAME}`, and `${NAME:-what else}`, which may hold
+more."""
 
 from __future__ import annotations
 

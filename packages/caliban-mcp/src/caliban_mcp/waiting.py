@@ -21,8 +21,8 @@ def wait_spec() -> ToolSpec:
     """The spec; it names no server, so that it is the same whatever connects."""
     return ToolSpec(
         name=NAME,
-        description="Wait for servers of tools that are still connecting. Their tools can be called from your next "
-        "reply on.",
+        description="Wait for servers of tools that are still connecting. Their tools can be called from "
+        "your next reply on.",
         input_schema={
             "type": "object",
             "properties": {

@@ -221,7 +221,7 @@ def _taken(leaves: Leaves, more: Leaves, other: Source) -> list[str]:
     named = {path[1] for path in leaves if path[0] == "mcp_servers" and len(path) > 1}
     twice = dict.fromkeys(path[1] for path in more if path[1] in named)
     return [
-        f"{other.name}: the server {one_line(name, max_chars=80)!r} is not used: another file of this scope has it"
+        f"{other.name}: the server {one_line(name, max_chars=80)!r} is that of another file of its scope"
         for name in twice
     ]
 

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from caliban_settings.key import FLAG, OAUTH, PERSON, SECONDS, TABLE, TEXT, TEXTS, Form, Key
-
-NAMED: Final[Form] = {
-    "anyOf": [
-        TEXT,
-        {
-            "type": "object",
-            "properties": {"name": TEXT, "url": TEXT, "command": TEXTS},
-            "additionalProperties": False,
-        },
-    ]
-}
-"""A server by its name, or by one of its name, its address (`*` stands for anything) and its whole command."""
+from caliban_settings.key import FLAG, NAMED, OAUTH, PERSON, SECONDS, TABLE, TEXT, TEXTS, Key
 
 SERVER_KEYS: Final[tuple[Key, ...]] = (
     Key(

@@ -175,8 +175,9 @@ _VERBS: Final = (
             _JSON,
         ),
         usage="[NAME]",
-        description="Show tools that are new, or say something else than before, with the difference and what a "
-        "reader would not see, and ask whether they may be offered. Exit: 1 when something waits still.",
+        description="Show tools that are new, or say something else than before, with the difference and "
+        "what a reader would not see, and ask whether they may be offered. Exit: 1 when something waits "
+        "still.",
     ),
     Subcommand(
         "mcp doctor",
@@ -184,7 +185,7 @@ _VERBS: Final = (
         "caliban.commands.mcpdoctor:doctor",
         flags=(_SERVER, *_PLACE, _JSON),
         usage="[NAME]",
-        description="Connect to each server that a run would use, one beside the other. Exit: 1 when one fails.",
+        description="Connect to each server that a run would use, side by side. Exit: 1 when one fails.",
     ),
     Subcommand(
         "mcp login",

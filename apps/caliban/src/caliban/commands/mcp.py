@@ -189,7 +189,8 @@ def _described(config: ServerConfig, row: Mapping[str, Any]) -> Iterator[str]:
         yield f"  cwd: {config.cwd}"
     for tool in row["tools"]:
         state = f" [{tool['state']}]" if tool["state"] else ""
-        yield f"  tool: {one_line(tool['name'], max_chars=80)}{state} {one_line(tool['description'], max_chars=100)}".rstrip()
+        words = one_line(tool["description"], max_chars=100)
+        yield f"  tool: {one_line(tool['name'], max_chars=80)}{state} {words}".rstrip()
     if not row["tools"]:
         yield f"  its tools are not known yet: caliban mcp doctor {config.name} asks for them"
 

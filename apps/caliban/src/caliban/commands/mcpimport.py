@@ -172,7 +172,7 @@ def _with_variables(value: Any) -> Any:
 
 def _notes(table: Mapping[str, Any]) -> Iterator[str]:
     if _INPUT in str(table):
-        yield "it asks a person for ${input:…}, which nobody fills in here: write ${NAME} of a variable instead"
+        yield "nobody fills in its ${input:…} here: write ${NAME} of a variable instead"
 
 
 def _without_comments(raw: bytes) -> bytes:

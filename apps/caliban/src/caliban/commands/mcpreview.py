@@ -25,7 +25,7 @@ from caliban_mcp.hidden import has_hidden
 MIN_DIGITS: Final = 12
 
 
-class Waiting(Struct, frozen=True, kw_only=True):
+class WaitingTools(Struct, frozen=True, kw_only=True):
     """What of one server waits, with the digest of all of it."""
 
     config: ServerConfig
@@ -73,15 +73,13 @@ def review(invocation: Invocation) -> int:
 def _forget(store: PinStore, configs: tuple[ServerConfig, ...], name: str | None) -> int:
     if name is None:
         raise UsageError("--forget needs the name of a server")
-    was_there = any([store.forget(config.identity) for config in configs])
-    complain(
-        f"caliban: {'the next list of' if was_there else 'nothing was known of'} the MCP server {name}"
-        f"{' is taken as its first' if was_there else ''}\n"
-    )
+    gone = [store.forget(config.identity) for config in configs]
+    said = "the next list of it is taken as its first" if any(gone) else "nothing was known of it"
+    complain(f"caliban: the MCP server {name}: {said}\n")
     return 0
 
 
-def _waiting(store: PinStore, configs: tuple[ServerConfig, ...]) -> Iterator[Waiting]:
+def _waiting(store: PinStore, configs: tuple[ServerConfig, ...]) -> Iterator[WaitingTools]:
     for config in configs:
         try:
             pins = store.load(config.identity)
@@ -89,10 +87,10 @@ def _waiting(store: PinStore, configs: tuple[ServerConfig, ...]) -> Iterator[Wai
             complain(f"caliban: {error.message}\n")
             continue
         if pins is not None and pins.waits:
-            yield Waiting(config=config, pins=pins)
+            yield WaitingTools(config=config, pins=pins)
 
 
-def _accept_by_digest(store: PinStore, waiting: list[Waiting], digest: str | None) -> int:
+def _accept_by_digest(store: PinStore, waiting: list[WaitingTools], digest: str | None) -> int:
     if digest is None or len(digest) < MIN_DIGITS:
         raise UsageError(f"--yes needs --digest with {MIN_DIGITS} digits or more of what was looked at")
     meant = [one for one in waiting if one.digest.startswith(digest.lower())]
@@ -103,25 +101,24 @@ def _accept_by_digest(store: PinStore, waiting: list[Waiting], digest: str | Non
     return 0
 
 
-def _accept(store: PinStore, one: Waiting) -> None:
+def _accept(store: PinStore, one: WaitingTools) -> None:
     digests = {name: pin.digest for name, pin in one.pins.seen.items()}
     names = store.accept(one.config.identity, digests, instructions=one.pins.seen_instructions is not None)
     what = ", ".join(one_line(name, max_chars=64) for name in names) or "its instructions"
     complain(f"caliban: let in of the MCP server {one.config.name}: {what}\n")
 
 
-def _asked(one: Waiting) -> bool:
+def _asked(one: WaitingTools) -> bool:
     """Whether a person says yes; without a terminal nobody does."""
     if not (sys.stdin is not None and sys.stdin.isatty()):
-        complain(
-            f"caliban: to let it in: caliban mcp review {one.config.name} --yes --digest {one.digest[:MIN_DIGITS]}\n"
-        )
+        way = f"caliban mcp review {one.config.name} --yes --digest {one.digest[:MIN_DIGITS]}"
+        complain(f"caliban: to let it in: {way}\n")
         return False
     complain("Offer this to the model? [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _row(one: Waiting) -> Mapping[str, Any]:
+def _row(one: WaitingTools) -> Mapping[str, Any]:
     return {
         "server": one.config.name,
         "digest": one.digest,
@@ -138,7 +135,7 @@ def _row(one: Waiting) -> Mapping[str, Any]:
     }
 
 
-def _shown(one: Waiting) -> Iterator[str]:
+def _shown(one: WaitingTools) -> Iterator[str]:
     """All that waits in lines, hidden characters as escapes: a person is shown what a model would read."""
     yield f"{one.config.name} ({one.config.shown_target})"
     for name, pin in one.pins.seen.items():

@@ -30,6 +30,7 @@ from caliban.compose.permissions import Permissions
 from caliban.compose.provider import close_provider
 from caliban.compose.remarks import say_all, say_what_is_left_out
 from caliban.compose.resolved import ResolvedModel
+from caliban.compose.serving import run_servers, with_servers
 from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.sessionstore import cleanup_days
 from caliban.compose.system import build_system, is_default
@@ -229,7 +230,7 @@ async def open_app(
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(_running(model, hooks, opening))
         await stack.enter_async_context(opening.box.opened(reporter, tasks))
-        servers = _servers(opening, model, wiring)
+        servers = run_servers(opening) if wiring.servers and _calls_tools(model) else None
         if servers is not None:
             tools.board.announce(servers.news)
             await stack.enter_async_context(servers.opened(tasks))
@@ -347,23 +348,6 @@ def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:
     return media_limits(model, settings)
 
 
-def _servers(opening: Opening, model: ResolvedModel, wiring: Wiring) -> RunServers | None:
-    """The MCP servers of the run, not connected yet. Raises `ConfigError`."""
-    if not wiring.servers or not opening.settings.get("mcp_servers") or not _calls_tools(model):
-        return None
-    from caliban.compose.servers.build import ServerInputs, build_servers
-
-    inputs = ServerInputs(
-        options=opening.options,
-        settings=opening.settings,
-        workspace=opening.workspace,
-        host=opening.host,
-        permissions=opening.permissions,
-        report=opening.reporter,
-    )
-    return build_servers(inputs)
-
-
 def _all_tools(
     inputs: ToolInputs, opening: Opening, model: ResolvedModel, servers: RunServers | None
 ) -> ToolSource:
@@ -373,11 +357,7 @@ def _all_tools(
 
 def _offered(inputs: ToolInputs, opening: Opening, servers: RunServers | None) -> ToolSource:
     """The tools that rules do not deny altogether; a rule that names none is told of."""
-    installed: ToolSource = build_tools(inputs)
-    if servers is not None:
-        from caliban.compose.servers.build import LaterTools
-
-        installed = LaterTools(installed, servers.fleet)
+    installed = with_servers(build_tools(inputs), servers)
     names = {tool.spec.name for tool in installed.tools()}
     rules = check_tool_names(inputs.options.permissions, inputs.settings, names)
     say_all((*rules, *unknown_of_agents(opening.extensions.kinds, names)), "unknown_tool", inputs.report)

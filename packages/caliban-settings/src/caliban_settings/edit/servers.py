@@ -1,7 +1,7 @@
 """MCP servers added to, changed in and taken out of the text of a settings file.
 
-Whatever comes out is read again before it is believed: it must say what was asked for, and nothing else may have
-changed. Comments stay.
+Whatever comes out is read again before it is believed: it must say what was asked for, and nothing else may
+have changed. Comments stay.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from caliban_provider.http import HttpClient
 from caliban_settings import Settings
 
 if TYPE_CHECKING:
-    from caliban_mcp.fleet import RunServer
+    from caliban_mcp import RunServer
 
 WAIT_S: Final = 2.0
 CONNECT_S: Final = 10.0
@@ -61,7 +61,8 @@ class RunServers(Struct, frozen=True, kw_only=True):
     async def ready(self) -> None:
         """Wait for what a first request has to wait for, and name what it goes without.
 
-        Those that have to be there are waited for as long as they may take. Raises `ConfigError` without them.
+        Those that have to be there are waited for as long as they may take. Raises `ConfigError` without
+        them.
         """
         fleet = self.fleet
         required = [server for server in fleet.servers if server.config.required]

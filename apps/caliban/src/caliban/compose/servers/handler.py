@@ -20,7 +20,8 @@ NOBODY = "nobody is there to answer"
 
 
 class HeadlessHandler(DecliningHandler):
-    """Declines whatever the server `name` asks, and says so; where roots are on they are the workspace alone."""
+    """Declines whatever the server `name` asks, and says so; where roots are on they are the workspace
+    alone."""
 
     def __init__(self, name: str, workspace: Path, report: Callable[[ServerEvent], None]) -> None:
         self._name = name

@@ -13,8 +13,9 @@ from caliban_settings import Settings
 def listed_problem(config: ServerConfig, settings: Settings) -> str | None:
     """Why the lists of settings do not let this server be used, or `None`.
 
-    On the list of those that are denied each member of an entry that fits counts. On the other list a program has
-    to be there by its whole command where any entry names one, and an address by its URL: a name is anybody's.
+    On the list of those that are denied each member of an entry that fits counts. On the other list a program
+    has to be there by its whole command where any entry names one, and an address by its URL: a name is
+    anybody's.
     """
     for entry in settings.get("denied_mcp_servers") or ():
         if any(_fits(config, kind, value) for kind, value in _members(entry)):

@@ -1,4 +1,5 @@
-"""The rules that stand with a server, as rules of the run; and what holds for tools that nobody has looked at."""
+"""The rules that stand with a server, as rules of the run; and what holds for tools that nobody has looked
+at."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from caliban_mcp.fleet import ServerFleet
 from caliban_mcp.names import full_name
 from caliban_settings import Settings
 
-ORDER: Final = ("deny", "ask", "allow")
+ORDER: Final = ("permissions.deny", "permissions.ask", "permissions.allow")
+"""Where the rules of a server stand in its entry, the strictest first."""
 NEW: Final = (
     "the tool is new on its server: a rule for several tools does not mean it until somebody has looked at it"
 )
@@ -21,7 +23,8 @@ NEW: Final = (
 def with_server_rules(settings: Settings) -> dict[str, tuple[dict[str, Any], ...]]:
     """The rules of each scope with those of its servers.
 
-    What a scope denies everywhere stands first, then what its servers deny, ask and allow, then its other rules.
+    What a scope denies everywhere stands first, then what its servers deny, ask and allow, then its other
+    rules.
     """
     scopes = dict(settings.rules_by_scope())
     for scope, layer in settings.layers.items():
@@ -41,9 +44,10 @@ def server_pattern(server: str, pattern: str) -> str:
 def _of_servers(tables: object) -> Iterator[dict[str, Any]]:
     if not isinstance(tables, Mapping):
         return
-    for action in ORDER:
+    for place in ORDER:
+        group, _, action = place.partition(".")
         for name, table in tables.items():
-            permissions = table.get("permissions") if isinstance(table, Mapping) else None
+            permissions = table.get(group) if isinstance(table, Mapping) else None
             if not isinstance(permissions, Mapping):
                 continue
             for pattern in permissions.get(action) or ():

@@ -10,7 +10,7 @@ from msgspec import Struct
 from caliban.cli.options import Options
 from caliban_common.near import did_you_mean
 from caliban_common.text import one_line
-from caliban_mcp.config import ServerConfig
+from caliban_mcp.config import ServerConfig, ServerKind
 from caliban_mcp.names import name_problem
 from caliban_settings import Settings
 
@@ -65,7 +65,7 @@ def servers_for(options: Options, settings: Settings) -> WrittenServers:
 
 def _config(name: str, table: Mapping[str, Any], scope: str, place: str) -> ServerConfig:
     enabled = table.get("enabled_tools")
-    kind = table.get("type") or ("http" if "url" in table and "command" not in table else "stdio")
+    kind: ServerKind = table.get("type") or ("http" if "url" in table and "command" not in table else "stdio")
     return ServerConfig(
         name=name,
         scope=scope,
@@ -105,5 +105,6 @@ def _origin(settings: Settings, name: str) -> tuple[str, str]:
 
 
 def _is_leftover(table: Mapping[str, Any]) -> bool:
-    """Whether it is what remains of an entry whose grants wait for trust, or that only takes something away."""
+    """Whether it is what remains of an entry whose grants wait for trust, or that only takes something
+    away."""
     return not table.keys() - {"disabled", "disabled_tools", "permissions"}
