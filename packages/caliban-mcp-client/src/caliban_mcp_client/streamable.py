@@ -27,6 +27,8 @@ _RETRY_S: Final = 1.0
 _LAST_PAUSE_S: Final = 30.0
 _MOST_RESUMED: Final = 5
 _DELETE_S: Final = 2.0
+_FOLLOWS_S: Final = 1.0
+"""How long the first request waits for the stream of what comes unasked: nothing may be missed, nobody held up."""
 _SESSION_CHARS: Final = 1024
 
 
@@ -42,6 +44,7 @@ class StreamableCarrier:
         self._session: str | None = None
         self._version = ""
         self._agreed = anyio.Event()
+        self._follows = anyio.Event()
 
     def agreed(self, version: str, *, is_modern: bool) -> None:
         """From now on the version goes with every request."""
@@ -51,6 +54,9 @@ class StreamableCarrier:
 
     async def deliver(self, message: Outgoing, call: Call | None) -> None:
         """Send a message, and hand on what is answered, until the answer to `call` has come."""
+        if call is not None and self._agreed.is_set() and not self._follows.is_set():
+            with anyio.move_on_after(_FOLLOWS_S):
+                await self._follows.wait()
         try:
             async with self._requests.send(
                 "POST", self._requests.url, self._headers(message), message.body
@@ -78,6 +84,8 @@ class StreamableCarrier:
                     return
             except CalibanError as error:
                 self._receiver.note("a stream of news that broke off", error.message)
+            finally:
+                self._follows.set()
             is_quick = anyio.current_time() - began < _RETRY_S
             pause_s = min(_LAST_PAUSE_S, max(pause_s, _RETRY_S) * 2) if is_quick else 0.0
             await anyio.sleep(max(pause_s, reader.retry_s if reader.retry_s is not None else _RETRY_S))
@@ -222,6 +230,7 @@ class StreamableCarrier:
             if reply.status != 200 or kind != STREAM:
                 await self._refused(reply, None, is_modern=False)
                 return reply.status >= 500
+            self._follows.set()
             await self._read(reply, reader, call)
         return True
 
