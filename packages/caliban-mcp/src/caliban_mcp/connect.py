@@ -1,5 +1,4 @@
-"""From what somebody has written to a conversation: variables filled in, and every part of a client
-chosen."""
+"""From an entry to a conversation: variables filled in, and every part of a client chosen."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from caliban_mcp.definition import definition_of
 from caliban_mcp.errors import PinsUnusable, ServerMissing
 from caliban_mcp.names import tool_names
 from caliban_mcp.pins import JudgedTools, PinStore, ServerPins
-from caliban_mcp.status import ServerEvent, ServerState, ServerStatus
+from caliban_mcp.status import ServerNews, ServerState, ServerStatus
 from caliban_mcp.tool import OnUpdate, ServerTool, spec_of
 from caliban_mcp_client.errors import ConnectError
 from caliban_mcp_client.target import Verdict
@@ -40,14 +40,16 @@ Connect = Callable[[Verdict | None], "AbstractAsyncContextManager[McpClient]"]
 
 
 class ServerParts(Struct, frozen=True, kw_only=True):
-    """What a server of a run works with. `connect` opens a conversation; `key` is that of its list in the
-    `cache`."""
+    """What a server of a run works with.
+
+    `connect` opens a conversation; `key` is that of its list in the `cache`.
+    """
 
     connect: Connect
     cache: ListCache
     key: str
     pins: PinStore
-    report: Callable[[ServerEvent], None]
+    report: Callable[[ServerNews], None]
 
 
 class RunServer:
@@ -261,7 +263,7 @@ class RunServer:
         """Report something, once in a run."""
         if (kind, names) not in self._told:
             self._told.add((kind, names))
-            event = ServerEvent(kind=kind, server=self.name, words=words, hint=hint, names=names)
+            event = ServerNews(kind=kind, server=self.name, words=words, hint=hint, names=names)
             self._parts.report(event)
 
     def _fail(self, error: CalibanError) -> None:
