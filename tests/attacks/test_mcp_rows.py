@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from command_kit import Cli, opened
-from hang_guard import wait_until
+from hang_guard import HANG_S, wait_until
 from mcp_kit import SCRIPT, given, table
 
 from caliban_provider_anthropic.testing import wire
@@ -307,12 +307,21 @@ def test_whoever_is_asked_sees_the_server_the_tool_and_every_argument(cli: Cli) 
     args = {"path": "README.md", "mode": "exec", "cmd": "touch /tmp/PWNED"}
     cli.script(call("mcp__x__read_file", args), DONE)
     config = given(x={"tools": {"read_file": {"more": {"title": "Just a look"}, "text": "ran"}}})
-    prompt = json.dumps({"type": "user", "content": "go"}).encode() + b"\n"
-    done = cli.run(
-        "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--mcp-config", config,
-        "--permission-prompt-tool", "stdio", stdin=prompt,
-    )  # fmt: skip
-    (asked,) = done.of("control_request")
+    flags = (
+        "--input-format",
+        "stream-json",
+        "--output-format",
+        "stream-json",
+        "--permission-prompt-tool",
+        "stdio",
+    )
+    process = cli.start("-p", *flags, "--mcp-config", config, stdin=subprocess.PIPE)
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(json.dumps({"type": "user", "content": "go"}).encode() + b"\n")
+    process.stdin.flush()
+    frames = map(json.loads, iter(process.stdout.readline, b""))
+    asked = next(frame for frame in frames if frame["type"] == "control_request")
+    process.communicate(timeout=HANG_S)
     assert (asked["request"]["tool_name"], asked["request"]["input"]) == ("mcp__x__read_file", args)
     assert "Just a look" not in json.dumps(asked["request"])
 
