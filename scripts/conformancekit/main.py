@@ -47,7 +47,9 @@ def parser() -> argparse.ArgumentParser:
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    options.add_argument("set", nargs="*", metavar="SET", help=f"which scenarios: {', '.join(SETS)} (every set)")
+    options.add_argument(
+        "set", nargs="*", metavar="SET", help=f"which scenarios: {', '.join(SETS)} (every set)"
+    )
     options.add_argument("--scenario", metavar="NAME", help="one scenario alone, with all that it says")
     return options
 

@@ -22,7 +22,9 @@ def tool(name: str, **members: Any) -> McpTool:
 class FakeClient:
     """A conversation with a server that has `tools`; `on_call` is what a call does."""
 
-    def __init__(self, *tools: McpTool, capabilities: dict[str, Any] | None = None, instructions: str = "") -> None:
+    def __init__(
+        self, *tools: McpTool, capabilities: dict[str, Any] | None = None, instructions: str = ""
+    ) -> None:
         self.tools = tools
         self.changes = Changes()
         self.problems: tuple[str, ...] = ()
@@ -42,7 +44,9 @@ class FakeClient:
 
     async def call_tool(self, name: str, args: Any, *, on_update: Any) -> CallResult:
         said = self.on_call(name, args, on_update)
-        return said if isinstance(said, CallResult) else CallResult(content=(TextContent(text=f"{name} ran"),))
+        return (
+            said if isinstance(said, CallResult) else CallResult(content=(TextContent(text=f"{name} ran"),))
+        )
 
     def now_has(self, *tools: McpTool) -> None:
         """Its tools are others, and it says so."""

@@ -154,7 +154,10 @@ async def test_a_server_that_fails_or_says_nothing_costs_no_other(desk: Desk) ->
         fleet.begin()
         assert names(fleet)[-1] == "WaitForMcpServers"
         output = await fleet.tools()[-1].invoke({"timeout_seconds": 0}, CONTEXT)
-        assert "quiet: still connecting" in output.text and "bad: cannot be used: it ended at once" in output.text
+        assert (
+            "quiet: still connecting" in output.text
+            and "bad: cannot be used: it ended at once" in output.text
+        )
     assert [(one.kind, one.words) for one in desk.news] == [("failed", "it ended at once")]
     again = desk.fleet(quiet=silent)
     assert again.servers[0].was_silent, "no later run waits for it"

@@ -72,7 +72,9 @@ def test_variables_are_filled_in_once_and_in_each_other(text: str, filled: str) 
     assert expanded(text, environ.get) == filled
 
 
-@pytest.mark.parametrize("text", ["${", "${A", "${}", "${1A}", "${A:-${B}", "${A-b}", "${NONE}", "${A:-" * 40 + "}" * 40])
+@pytest.mark.parametrize(
+    "text", ["${", "${A", "${}", "${1A}", "${A:-${B}", "${A-b}", "${NONE}", "${A:-" * 40 + "}" * 40]
+)
 def test_what_names_no_variable_is_an_error_in_words(text: str) -> None:
     with pytest.raises(ServerMisconfigured):
         expanded(text, {}.get)
@@ -108,13 +110,17 @@ def test_the_variables_of_a_text_are_named_without_being_looked_up() -> None:
         ("npm", ("start",), None),
     ],
 )
-def test_programs_that_fetch_what_they_run_are_known(command: str, args: tuple[str, ...], package: str | None) -> None:
+def test_programs_that_fetch_what_they_run_are_known(
+    command: str, args: tuple[str, ...], package: str | None
+) -> None:
     """s525"""
     words = fetched_package(command, args)
     assert (words is None) is (package is None) and (package is None or f"fetches {package} " in str(words))
 
 
-@pytest.mark.parametrize("char", ["\x1b", "\x9b", "\u200b", "\u202e", "\u2066", "\ufeff", "\U000e0041", "\u00ad", "\ufe0f"])
+@pytest.mark.parametrize(
+    "char", ["\x1b", "\x9b", "\u200b", "\u202e", "\u2066", "\ufeff", "\U000e0041", "\u00ad", "\ufe0f"]
+)
 def test_what_no_reader_would_see_is_left_out_for_a_model(char: str) -> None:
     assert has_hidden(f"a{char}b") and without_hidden(f"a{char}b") == "ab"
     assert plain_data({f"k{char}": [f"v{char}", 1, None]}) == {"k": ["v", 1, None]}

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
+import msgspec
 from anyio import lowlevel, to_thread
 from msgspec import Struct
 
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from caliban_mcp_client import McpClient
 
 MAX_PROBLEMS: Final = 8
+RENEW_S: Final = 24 * 3600
+"""So old is what is remembered before it is written anew although nothing has changed."""
+
 CALM_LISTS: Final = 20
 """So many times a list is asked for at once where it changes; from then on at most once in a second."""
 
@@ -74,6 +78,7 @@ class RunServer:
         self._settled = anyio.Event()
         self._over = anyio.Event()
         self._scope: anyio.CancelScope | None = None
+        self._known: tuple[CachedServer, JudgedTools] | None = None
         self._is_stale = False
         self._listed = anyio.Event()
         self._told: set[tuple[str, tuple[str, ...]]] = set()
@@ -117,6 +122,7 @@ class RunServer:
         except PinsUnusable:
             return  # told with the live list
         self.has_resources = entry.has_resources
+        self._known = (entry, judged)
         self._offer(judged)
 
     async def run(self) -> None:
@@ -182,16 +188,32 @@ class RunServer:
         entry = self._parts.cache.fresh(
             info=client.info, verdict=client.verdict, tools=tools, has_resources=self.has_resources
         )
-        await to_thread.run_sync(self._save, entry)
         if client.problems:
             self._tell("problems", names=tuple(client.problems)[:MAX_PROBLEMS])
-        try:
-            judged = await to_thread.run_sync(self._judge, tools, instructions)
-        except PinsUnusable as error:
-            self._tell("pins_unusable", words=error.message, hint=error.hint or "")
-            judged = JudgedTools(offered=())
+        judged = self._judged_before(entry)
+        if judged is None:
+            judged = await self._judged_now(entry, instructions)
         self._offer(judged)
         self._tell_what_waits(judged)
+
+    def _judged_before(self, entry: CachedServer) -> JudgedTools | None:
+        """What is known of a list that is the one of last time: most runs need no file for it."""
+        if self._known is None:
+            return None
+        before, judged = self._known
+        is_same = msgspec.structs.replace(before, saved_at=entry.saved_at) == entry
+        return judged if is_same and entry.saved_at - before.saved_at < RENEW_S else None
+
+    async def _judged_now(self, entry: CachedServer, instructions: str) -> JudgedTools:
+        """Keep a list that is another one, and judge it by what was let in."""
+        await to_thread.run_sync(self._parts.cache.save, self._parts.key, entry)
+        try:
+            judged = await to_thread.run_sync(self._judge, entry.tools, instructions)
+        except PinsUnusable as error:
+            self._tell("pins_unusable", words=error.message, hint=error.hint or "")
+            return JudgedTools(offered=())
+        self._known = (entry, judged)
+        return judged
 
     async def _follow(self, client: McpClient) -> None:
         count = 0
@@ -214,9 +236,6 @@ class RunServer:
                     self._over.set()
                 case _:
                     continue
-
-    def _save(self, entry: CachedServer) -> None:
-        self._parts.cache.save(self._parts.key, entry)
 
     def _judge(self, tools: Sequence[McpTool], instructions: str) -> JudgedTools:
         config = self.config
