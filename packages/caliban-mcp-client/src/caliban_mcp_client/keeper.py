@@ -19,7 +19,15 @@ from caliban_mcp_client.handshake import Anew, Handshake
 from caliban_mcp_client.link import Carrier, Link, LinkParts
 from caliban_mcp_client.parts import ClientParts
 from caliban_mcp_client.subscription import Subscription
-from caliban_mcp_client.target import LEGACY, HttpTarget, ServerOptions, StdioTarget, Target, Verdict
+from caliban_mcp_client.target import (
+    LEGACY,
+    HttpKind,
+    HttpTarget,
+    ServerOptions,
+    StdioTarget,
+    Target,
+    Verdict,
+)
 from caliban_mcp_client.values import ServerInfo, ServerLost, ServerRestarted
 
 _MINUTE_S: Final = 60.0
@@ -143,7 +151,7 @@ class Keeper:
 
     def _begin(self, link: Link, info: ServerInfo, task_status: TaskStatus[ServerInfo]) -> None:
         is_first, self.info = self.info is None, info
-        kind = self._verdict.kind if self._verdict is not None else "auto"
+        kind: HttpKind = "sse" if self._is_old() else "auto"
         self._verdict = Verdict(era=info.era, protocol_version=info.protocol_version, kind=kind)
         self._link = link
         self._ready.set()
