@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from caliban_mcp_client.testing.seeds import faults_of, play_of
+from caliban_process import Runner
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(os.name != "posix", reason="needs a POSIX system")]
 
@@ -15,9 +16,10 @@ pytestmark = [pytest.mark.anyio, pytest.mark.skipif(os.name != "posix", reason="
 @pytest.mark.parametrize("first", [0, 6])
 async def test_whatever_a_server_does_nothing_hangs_stays_or_is_wrong(first):
     faults: list[str] = []
+    runner = Runner()
 
     async def play(seed: int) -> None:
-        faults.extend(await faults_of(seed))
+        faults.extend(await faults_of(seed, runner))
 
     async with anyio.create_task_group() as group:
         for seed in range(first, first + 6):

@@ -23,7 +23,7 @@ from caliban_mcp_client.errors import (
 )
 from caliban_mcp_client.groups import task_group
 from caliban_mcp_client.inflight import Call
-from caliban_mcp_client.link import Link, Timing
+from caliban_mcp_client.link import CallTiming, Link
 from caliban_mcp_client.target import LATEST, LEGACY, ServerOptions, Verdict
 from caliban_mcp_client.values import ServerInfo
 
@@ -78,7 +78,7 @@ class Handshake:
         """Ask which versions there are; a program that is silent is asked the other way beside it."""
         silence_s = _FOREVER if self._link.is_http else self._options.probe_timeout_s
         params = {"_meta": {f"{encode.PREFIX}protocolVersion": version}}
-        timing = Timing(idle_s=_FOREVER, limit_s=silence_s, is_handshake=True)
+        timing = CallTiming(idle_s=_FOREVER, limit_s=silence_s, is_handshake=True)
         result: dict[str, Any] | None = None
         try:
             result = await self._persistently(call, params, timing)
@@ -105,7 +105,7 @@ class Handshake:
                 self._demand_auto(None)
                 return await self._initialize()
 
-    async def _persistently(self, call: Call, params: dict[str, Any], timing: Timing) -> dict[str, Any]:
+    async def _persistently(self, call: Call, params: dict[str, Any], timing: CallTiming) -> dict[str, Any]:
         """Ask; over HTTP again after a while where nothing answered. Raises `McpError`."""
         if not self._link.is_http:
             return await self._link.answered(call, params, timing)
@@ -148,7 +148,7 @@ class Handshake:
             judgment = judge.judged_error(probe.error, is_http=False)
         if isinstance(judgment, judge.AskAgain):
             params = {"_meta": {f"{encode.PREFIX}protocolVersion": judgment.version}}
-            timing = Timing(idle_s=_FOREVER, limit_s=_FOREVER, is_handshake=True)
+            timing = CallTiming(idle_s=_FOREVER, limit_s=_FOREVER, is_handshake=True)
             try:
                 result = await self._link.request(_DISCOVER, params, timing)
             except McpError:
@@ -163,7 +163,7 @@ class Handshake:
             "capabilities": encode.declared(self._options),
             "clientInfo": encode.client_info(self._options),
         }
-        timing = Timing(idle_s=_FOREVER, limit_s=_FOREVER, is_handshake=True)
+        timing = CallTiming(idle_s=_FOREVER, limit_s=_FOREVER, is_handshake=True)
         try:
             result = await self._link.request(_INITIALIZE, params, timing)
         except CallRefused as error:

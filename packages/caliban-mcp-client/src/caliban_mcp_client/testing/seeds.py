@@ -80,14 +80,14 @@ def play_of(seed: int) -> Play:
     return Play(words=",".join(words), is_kind=is_kind)
 
 
-async def faults_of(seed: int) -> list[str]:
+async def faults_of(seed: int, runner: Runner) -> list[str]:
     """Play a seed, and say what went wrong: a hang, a wrong answer, somebody else's error, an orphan."""
     play = play_of(seed)
     faults: list[str] = []
     said: list[str] = []
     with anyio.move_on_after(_HANG_S) as scope:
         try:
-            await _played(seed, play, faults, said)
+            said += await _played(seed, play, runner, faults)
         except ConnectError as error:
             said.append(error.stderr)
             if play.is_kind:
@@ -100,7 +100,7 @@ async def faults_of(seed: int) -> list[str]:
     return [f"{fault} (seed {seed}: {play.words})" for fault in faults]
 
 
-async def _played(seed: int, play: Play, faults: list[str], said: list[str]) -> None:
+async def _played(seed: int, play: Play, runner: Runner, faults: list[str]) -> list[str]:
     pick = random.Random(seed + 1)
     options = ServerOptions(
         probe_timeout_s=0.3,
@@ -111,7 +111,7 @@ async def _played(seed: int, play: Play, faults: list[str], said: list[str]) -> 
         max_message_bytes=2_000_000,
     )
     target = StdioTarget(command=sys.executable, args=("-S", "-E", rude.__file__, play.words))
-    async with McpClient(target, options, ClientParts(runner=Runner(), handler=_Yes())) as client:
+    async with McpClient(target, options, ClientParts(runner=runner, handler=_Yes())) as client:
         for _ in range(3):
             async with anyio.create_task_group() as group:
                 for _ in range(pick.randrange(1, 4)):
@@ -120,7 +120,7 @@ async def _played(seed: int, play: Play, faults: list[str], said: list[str]) -> 
                     group.start_soon(_cancelled, client, pick.random() / 20)
                 if pick.random() < 0.5:
                     group.start_soon(_listed, client, play, faults)
-        said.append(client.stderr)
+        return [client.stderr]
 
 
 async def _called(client: McpClient, number: int, play: Play, faults: list[str]) -> None:
