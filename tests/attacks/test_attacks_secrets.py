@@ -16,12 +16,11 @@ from urllib.parse import quote
 
 import pytest
 from calls_kit import results, run_calls
+from mcp_kit import table
 
 from caliban_common.mask import Masker
 from caliban_provider.testing.exchange import answer
 from caliban_provider.testing.loopback import LoopbackServer
-from mcp_kit import table
-
 from caliban_provider_anthropic.testing import wire
 
 pytestmark = pytest.mark.skipif(
@@ -120,13 +119,17 @@ def test_s616_no_message_holds_the_password_of_a_proxy_or_an_address(cli):
     assert secret not in written(cli)
 
 
-@pytest.mark.parametrize("value", [pytest.param("Bearer ${TOK}", id="s617"), pytest.param("Bearer $TOK", id="s617b")])
+@pytest.mark.parametrize(
+    "value", [pytest.param("Bearer ${TOK}", id="s617"), pytest.param("Bearer $TOK", id="s617b")]
+)
 def test_the_headers_of_a_server_are_shown_by_the_names_of_variables_alone(cli, value):
     cli.configure(f'[mcp_servers.corp]\nurl = "http://127.0.0.1:9"\nheaders.Authorization = "{value}"\n')
     cli.script(OK)
     done = cli.run("-p", "hi", env={"TOK": KEY})
     shown = [cli.run("mcp", *words, env={"TOK": KEY}) for words in (("list",), ("get", "corp"), ("doctor",))]
-    assert KEY not in written(cli, done.out, done.err, *(text for one in shown for text in (one.out, one.err)))
+    assert KEY not in written(
+        cli, done.out, done.err, *(text for one in shown for text in (one.out, one.err))
+    )
 
 
 def test_s628_a_server_gets_no_variable_that_nobody_gave_it(cli):

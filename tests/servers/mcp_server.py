@@ -1,6 +1,7 @@
 """One server, made with the kit that is installed: the official one before and since 2, or fastmcp.
 
-`python mcp_server.py KIT TRANSPORT [PORT]`: KIT is `official` or `fastmcp`; TRANSPORT is `stdio`, `http` or so.
+`python mcp_server.py KIT TRANSPORT [PORT]`: KIT is `official` or `fastmcp`; TRANSPORT is `stdio`, `http` or
+so.
 """
 
 from __future__ import annotations
