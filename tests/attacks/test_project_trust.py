@@ -133,7 +133,8 @@ def test_a_server_of_a_project_is_started_with_consent_and_by_no_command_that_li
     settings(cli, SERVER.replace("PAYLOAD", payload(cli)))
     consent(cli)
     assert "x" in cli.run("mcp", "list").out and not (cli.home / "PWNED").exists()
-    run(cli)
+    cli.script(wire.exchange(OK))
+    cli.run("-p", "hi")
     assert (cli.home / "PWNED").exists()
 
 
