@@ -1,7 +1,6 @@
 """One server, made with the kit that is installed: the official one before and since 2, or fastmcp.
 
-`python mcp_server.py KIT TRANSPORT [PORT]`: KIT is `official` or `fastmcp`; TRANSPORT is `stdio`, `http` or
-so.
+`python mcp_server.py KIT TRANSPORT [PORT]`, KIT `official` or `fastmcp`, TRANSPORT `stdio`, `http` or `sse`.
 """
 
 from __future__ import annotations
