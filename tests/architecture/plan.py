@@ -43,6 +43,7 @@ FLOORS: Mapping[str, int] = {
     "caliban_tools_builtin": 2,
     "caliban_checkpoint": 2,
     "caliban_supervisor": 2,
+    "caliban_mcp": 2,
     "caliban_drive": 3,
     "caliban_replay": 3,
     "caliban_commands": 3,
@@ -67,6 +68,7 @@ NEIGHBOURS: Mapping[str, tuple[str, ...]] = {
     "caliban_tools_builtin": (COMMON, PROCESS, "caliban_images", "caliban_sandbox"),
     "caliban_checkpoint": (COMMON, PROCESS),
     "caliban_supervisor": (COMMON, PROCESS, "caliban_worktrees"),
+    "caliban_mcp": (COMMON, PROCESS, "caliban_mcp_client"),
     "caliban_commands": (COMMON, "caliban_drive"),
     "caliban_replay": (COMMON, PROVIDER, "caliban_agent_core"),
 }
@@ -82,6 +84,7 @@ HTTP_LIBRARIES = ("httpx", "httpx2", "requests", "aiohttp", "urllib3", "http.cli
 
 EVENT_LOOPS: Mapping[str, str] = {
     "caliban_provider.testing.loopback": "a test server that shares no event loop with the client under test",
+    "caliban_mcp_client.testing.web": "a test server that shares no event loop with the client under test",
     "caliban_provider.testing.exchange": "its scripts wait for events that a test sets from another thread",
     "caliban_sessions.testing.conformance": "stores are plain calls, here from threads at once",
     "caliban_agent_core.background": "a run belongs to no frame, which a task group would have to be left in",
@@ -91,6 +94,7 @@ EVENT_LOOPS: Mapping[str, str] = {
 
 PROGRAM_RUNNERS: Mapping[str, str] = {
     "caliban_sandbox.egress.launch": "forks the bridge inside of a sandbox, where nothing else of ours is",
+    "caliban_mcp_client.testing.rude": "a server of its own, which leaves children behind on purpose",
     "caliban_provider_local.testing.server": "a server for tests, which shares nothing with them",
 }
 """Modules outside of `caliban_process` that start programs by themselves -> why."""
@@ -145,6 +149,8 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.slash": "the same",
     "caliban.compose.styles": "the same",
     "caliban.compose.extensions": "commands and styles are read where a prompt, or a setting, names one",
+    "caliban.compose.opening": "the tool that waits for servers is vouched for where there may be some",
+    "caliban.compose.serving": "servers are connected where settings name some",
     "caliban.compose.skills": "files of skills are read where there are some",
     "caliban.compose.hooks": "hooks are loaded where settings have some",
     "caliban.compose.hooking.build": "models and addresses are asked where a hook wants it",
@@ -164,6 +170,8 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.faces.prompt": "files are attached for prompts with an @ only",
     "caliban.compose.provider": "keys that renew are loaded where a program gives them",
     "caliban.compose.model": "the router is loaded where there may be routes only",
+    "caliban_mcp.connect": "programs that print headers are run where a server has one",
+    "caliban_settings.load": "files that other harnesses share are read where there are some",
     "caliban_agent_core.subagent.tool": "what runs sub-agents is loaded with the first one",
     "caliban_agent_core.compaction": "most runs end before a history is too long",
     "caliban_drive.session": "what summarises a part of a history is loaded where somebody asks for it",
@@ -172,6 +180,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_headless.input": "images are looked at where a frame holds one",
     "caliban_images.pdf": "what takes PDFs apart is loaded with the first one",
     "caliban_process.runner": "what runs programs is loaded with the first one",
+    "caliban_mcp_client.keeper": "what speaks HTTP is loaded where a server is at an address",
     "caliban_permissions.rules.url": "addresses are looked at with the first page that is fetched",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
     "caliban_tools_builtin.fs.file": "other names are looked for where a file has some",
@@ -217,6 +226,7 @@ OUTSIDE_ENVIRONMENT: Mapping[str, str] = {
 PROGRAMS: Mapping[str, str] = {
     "caliban_sandbox.egress.launch": "runs inside of a sandbox, before the program that it becomes",
     "caliban_tools_builtin.search.scan": "runs in a child process, so that a hopeless search can be ended",
+    "caliban_mcp_client.testing.rude": "a server for tests",
 }
 """Modules below the faces that are programs of their own: they read arguments and write output -> why."""
 
@@ -231,6 +241,8 @@ WALLS: Mapping[str, str] = {
     "caliban_agent_core.gate:ask_approver": "the call of an approver: one that fails allows nothing",
     "caliban_agent_core.background:Background._run": "the work of a task: its error is handed to who waits",
     "caliban_agent_core.hooks:ask_hooks": "the call of hooks: those that fail object",
+    "caliban_mcp_client.inbound:Inbound._tell": "a listener of the host: its fault is noted",
+    "caliban_mcp_client.questions:QuestionDesk.answer": "the call of a handler: its fault is told",
     "caliban_hooks.configured:ConfiguredHooks._tell_only": "a hook beside the run: its fault is only told",
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.walled:walled": "the work of a tool: its fault is a result that the model reads",
@@ -252,6 +264,7 @@ SIZES: Mapping[str, str] = {
     "caliban_agent_core.agent:Agent.__init__": "keyword-only: all that a run is made of",
     "caliban_agent_core.agent:Agent.run": "keyword-only: what one run has of its own",
     "caliban_agent_core.function:tool": "keyword-only: what a function does not say of itself",
+    "caliban_mcp_client.testing.rude": "one file that runs alone, by its path",
     "caliban_permissions.engine:Engine.__init__": "keyword-only: all that a decision depends on",
 }
 """Module, or `module:function`, beyond the limits of size -> why it is better whole. Starts empty."""

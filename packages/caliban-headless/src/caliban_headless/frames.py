@@ -30,7 +30,7 @@ ERROR_CATEGORIES = frozenset({"overloaded", "rate_limit", "timeout", "network", 
 class Init(Struct, frozen=True, kw_only=True):
     """What the first frame says of a run. Models are `provider/model`, `prices_as_of` is a date.
 
-    Each of `plugins` has name, version, source and path.
+    Each of `plugins` has name, version, source and path; `mcp_servers` has names, and how each is.
     """
 
     session_id: str
@@ -43,6 +43,7 @@ class Init(Struct, frozen=True, kw_only=True):
     fallback_model: str | None = None
     prices_as_of: str | None = None
     plugins: tuple[Mapping[str, str], ...] = ()
+    mcp_servers: tuple[tuple[str, str], ...] = ()
 
 
 def init_frame(init: Init) -> dict[str, Any]:
@@ -55,7 +56,7 @@ def init_frame(init: Init) -> dict[str, Any]:
         "tools": sorted(init.tools),
         "plugins": list(init.plugins),
         "settingSources": list(init.setting_sources),
-        "mcp_servers": [],
+        "mcp_servers": [{"name": name, "status": status} for name, status in init.mcp_servers],
         "bare_mode": init.bare,
         "cwd": init.cwd,
         "permission_mode": init.permission_mode,

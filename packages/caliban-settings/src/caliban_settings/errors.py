@@ -3,6 +3,7 @@
     CalibanError
     └── SettingsError   a file cannot be read, is not what its format promises, or says what no setting may
         ├── SettingsNotWritten  a file is not changed: its form does not allow it, or it is not ours to write
+        ├── ServersNotWritten   the same, for a file with MCP servers
         └── NoSuchSetting       a dotted name that the table of settings does not hold
 
 Settings that are merely unknown, untrusted or deprecated are warnings, not errors.
@@ -19,6 +20,10 @@ class SettingsError(CalibanError):
 
 class SettingsNotWritten(SettingsError):
     """A file was left as it is, and why."""
+
+
+class ServersNotWritten(SettingsError):
+    """A file with MCP servers was left as it was, and why."""
 
 
 class NoSuchSetting(SettingsError):

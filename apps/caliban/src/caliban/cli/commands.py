@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from caliban.cli.config import CONFIG, SETTINGS
 from caliban.cli.flag import Flag, flag, positive, switch, words
 from caliban.cli.groups import GROUPS, shared
+from caliban.cli.mcp import MCP
 from caliban.cli.perms import CALL_EXAMPLE, PERMS
 from caliban.cli.plugins import PLUGIN
 from caliban.cli.rewind import REWIND
@@ -171,6 +172,7 @@ COMMANDS: Final = (
     SKILLS,
     STYLES,
     PLUGIN,
+    MCP,
     Subcommand(
         "router",
         "which models a request would go to, in which order",
@@ -259,7 +261,6 @@ LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "daemon": "background agents are not part of this version",
         "kill": "background agents are not part of this version",
         "logs": "background agents are not part of this version",
-        "mcp": "MCP servers are not part of this version",
         "respawn": "background agents are not part of this version",
         "rm": "background agents are not part of this version",
         "stop": "background agents are not part of this version",

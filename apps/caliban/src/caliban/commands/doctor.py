@@ -107,7 +107,7 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
     rows.append(_trust(project))
     host, settings = this_host(), project.settings
     project, plugins = _plugins(options, project, workspace or Path.cwd(), host)
-    rows += (*plugins, *_hooks(options, project))
+    rows += (*plugins, *_hooks(options, project), *_servers(options, project))
     rows += [_skills(options, project), *_style(options, project, host)]
     rows.append(_row("claudemd", *memory_row(options, settings, workspace or Path.cwd(), host.environ)))
     inputs = ModelInputs(
@@ -168,6 +168,19 @@ def _hooks(options: Options, project: Project) -> Iterator[Check]:
         yield _row("hooks", "warn", f"{counts}; not fired by this version: {names}")
     else:
         yield _row("hooks", "pass", counts)
+
+
+def _servers(options: Options, project: Project) -> Iterator[Check]:
+    """The MCP servers that settings name, where they name some."""
+    named = project.settings.get("mcp_servers") or any(
+        item.key.startswith("mcp_servers.") for item in project.settings.withheld
+    )
+    if named:
+        from caliban.commands.mcprow import server_row
+
+        row = server_row(options)
+        if row is not None:
+            yield _row("mcp_servers", *row)
 
 
 def _installed() -> Iterator[Check]:

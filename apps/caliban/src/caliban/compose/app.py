@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -33,6 +33,7 @@ from caliban.compose.permissions import Permissions
 from caliban.compose.provider import close_provider
 from caliban.compose.remarks import say_all, say_what_is_left_out
 from caliban.compose.resolved import ResolvedModel
+from caliban.compose.serving import run_servers, with_servers
 from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.sessionstore import cleanup_days
 from caliban.compose.system import build_system, is_default
@@ -53,6 +54,7 @@ from caliban_tools_builtin.specs import NOTE_TOOLS
 
 if TYPE_CHECKING:
     from caliban.compose.asking.rules import AutoMode
+    from caliban.compose.servers.build import RunServers
     from caliban_agent_core.options import AgentOptions
     from caliban_agent_core.ports import Approver, Rules
     from caliban_agent_core.toolsearch.active import ActiveTools
@@ -90,6 +92,7 @@ class App(Struct, frozen=True, kw_only=True):
     extensions: Extensions
     plugins: tuple[Plugin, ...] = ()
     live: LiveSettings
+    servers: RunServers | None = None
 
     def media(self) -> MediaLimits:
         """What the model takes of images and PDFs."""
@@ -105,7 +108,9 @@ class App(Struct, frozen=True, kw_only=True):
         saved = self.sessions.open(provider=self.model.name, model=self.model.model)
         shape = schema.native if schema is not None else None
         limits = self._limits(self.live.now, saved.id, shape)
-        judged = NoteRules(self.wiring.rules(self._rules(asks=approver is not None)), self.memory)
+        judged = NoteRules(
+            self._known(self.wiring.rules(self._rules(asks=approver is not None))), self.memory
+        )
         judges = build_judges(judged, self.hooks, approver, self.permissions.log)
         self.memory.begin(saved.messages, (tool.spec for tool in self.tools.tools()))
         new_id = self.wiring.new_id
@@ -154,6 +159,14 @@ class App(Struct, frozen=True, kw_only=True):
 
         return AutoRules(self.permissions, self.auto, interactive=asks)
 
+    def _known(self, rules: Rules) -> Rules:
+        """`rules`, which do not mean tools of servers that nobody has looked at, unless by their names."""
+        if self.servers is None:
+            return rules
+        from caliban.compose.servers.rules import NewToolRules
+
+        return NewToolRules(rules, self.servers.fleet)
+
     def _offered(self, judges: Judges) -> ToolSource:
         """The tools of a session. What it finds of deferred ones is its own, and ends with it."""
         if not _calls_tools(self.model):
@@ -171,7 +184,8 @@ class App(Struct, frozen=True, kw_only=True):
     def active_tools(self) -> ActiveTools | None:
         """Where a session notes which deferred tools it is shown; `None` where none are held back."""
         held = self.held_tools()
-        if not any(tool.spec.deferred and tool.spec.name not in held for tool in self.tools.tools()):
+        shown = (tool.spec for tool in self.tools.tools() if tool.spec.name not in held)
+        if self.servers is None and not any(spec.deferred for spec in shown):
             return None
         from caliban.compose.deferred import build_active
 
@@ -263,19 +277,23 @@ async def open_app(
     live.inputs, live.model = tools, plain
     hooks = live.hooks = LiveHooks(make_hooks(opening.hooks, tools, plain, opening.extensions.kinds))
     live.tracks = opening.hooks is not None and "FileChanged" in opening.hooks.counts
-    async with _running(model, hooks, opening), opening.box.opened(reporter, tasks):
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(_running(model, hooks, opening))
+        await stack.enter_async_context(opening.box.opened(reporter, tasks))
+        servers = run_servers(opening) if wiring.servers and _calls_tools(model) else None
+        if servers is not None:
+            tools.board.announce(servers.news)
+            await stack.enter_async_context(servers.opened(tasks))
         say_what_is_left_out(options, settings, model, reporter)
-        usable = _usable(_offered(tools, opening), model, reporter)
-        tools.board.tools = wiring.tools(
-            with_checkpoints(tracked(usable, opening.hooks, tools, hooks), tools)
-        )
+        usable = tracked(_all_tools(tools, opening, model, servers), opening.hooks, tools, hooks)
+        tools.board.tools = wiring.tools(with_checkpoints(usable, tools))
         yield App(
             options=options,
             workspace=opening.workspace,
             settings=settings,
             model=model,
             tools=tools.board.tools,
-            agents=_agents(opening, plain, wiring),
+            agents=_agents(opening, plain, wiring, servers),
             board=tools.board,
             hooks=hooks,
             permissions=opening.permissions,
@@ -291,6 +309,7 @@ async def open_app(
             extensions=opening.extensions,
             live=live,
             plugins=opening.project.plugins,
+            servers=servers,
         )
     _expire_sessions(opening, live.now, wiring)
 
@@ -333,7 +352,9 @@ async def _running(model: ResolvedModel, hooks: LiveHooks, opening: Opening) -> 
         await opening.permissions.close()
 
 
-def _agents(opening: Opening, model: ResolvedModel, wiring: Wiring) -> AgentInputs:
+def _agents(
+    opening: Opening, model: ResolvedModel, wiring: Wiring, servers: RunServers | None
+) -> AgentInputs:
     """What the sub-agents of the run have in common with it."""
     return AgentInputs(
         definitions=opening.extensions.kinds,
@@ -343,6 +364,7 @@ def _agents(opening: Opening, model: ResolvedModel, wiring: Wiring) -> AgentInpu
         workspace=opening.workspace,
         memory=opening.memory,
         wiring=wiring,
+        coming=None if servers is None else servers.tool_names,
     )
 
 
@@ -382,9 +404,16 @@ def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:
     return media_limits(model, settings)
 
 
-def _offered(inputs: ToolInputs, opening: Opening) -> ToolSource:
+def _all_tools(
+    inputs: ToolInputs, opening: Opening, model: ResolvedModel, servers: RunServers | None
+) -> ToolSource:
+    """The tools of the run, kept within what rules and the model allow."""
+    return _usable(_offered(inputs, opening, servers), model, inputs.report)
+
+
+def _offered(inputs: ToolInputs, opening: Opening, servers: RunServers | None) -> ToolSource:
     """The tools that rules do not deny altogether; a rule that names none is told of."""
-    installed = build_tools(inputs)
+    installed = with_servers(build_tools(inputs), servers)
     names = {tool.spec.name for tool in installed.tools()}
     rules = check_tool_names(inputs.options.permissions, inputs.settings, names)
     say_all((*rules, *unknown_of_agents(opening.extensions.kinds, names)), "unknown_tool", inputs.report)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from caliban.cli.options import ExtensionOptions, SettingsOptions
 from caliban.errors import ConfigError
 from caliban_common.paths import config_dir, managed_settings_dir
-from caliban_settings import Settings, SettingsError, SettingsLayers, Unbuilt, read_layers
+from caliban_settings import ServerSources, Settings, SettingsError, SettingsLayers, Unbuilt, read_layers
 from caliban_settings.guard import WAITS
 from caliban_settings.key import Scope
-from caliban_settings.source import INLINE
+from caliban_settings.source import INLINE, INLINE_SERVERS
 
 if TYPE_CHECKING:
     from caliban_settings.edit.file import SettingsFile
@@ -34,6 +34,7 @@ def layers_of(options: SettingsOptions, workspace: Path) -> SettingsLayers:
             managed_dir=managed_settings_dir(),
             sources=sources,
             overlay=options.settings,
+            servers=_servers(options),
         )
     except SettingsError as error:
         error.message = with_flags(error.message)
@@ -58,6 +59,12 @@ def scope_file(scope: Scope, workspace: Path) -> SettingsFile:
             raise ValueError("the command line has no file")
 
 
+def _servers(options: SettingsOptions) -> ServerSources | None:
+    if not options.mcp_config and not options.strict_mcp_config:
+        return None
+    return ServerSources(given=options.mcp_config, only_these=options.strict_mcp_config)
+
+
 def unbuilt_words(item: Unbuilt) -> str:
     """What to tell the person who wrote a setting that has no effect."""
     return with_flags(item.words)
@@ -67,6 +74,8 @@ def with_flags(words: str, allowed: str = "") -> str:
     """`words` about settings, with the flag that they speak of, and how what waits for trust is `allowed`."""
     if words.startswith(f"{INLINE}:"):
         words = f"--settings{words.removeprefix(INLINE)}"
+    if words.startswith(f"{INLINE_SERVERS}:"):
+        words = f"--mcp-config{words.removeprefix(INLINE_SERVERS)}"
     return words.replace(WAITS, f"no effect {allowed}") if allowed and words.endswith(WAITS) else words
 
 

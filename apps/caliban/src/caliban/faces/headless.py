@@ -78,6 +78,9 @@ async def _drive(options: Options, target: CancelTarget, state: OutputState, tas
             opening = open_app(options, show_notice, recorder.host, tasks=tasks, wiring=recorder.wiring)
         app = await _unless_cancelled(target, lambda: stack.enter_async_context(opening), "a key")
         prompt = await _unless_cancelled(target, lambda: _prompt(app), "a prompt")
+        servers = app.servers
+        if servers is not None:
+            await _unless_cancelled(target, servers.ready, "its servers")
         desk = _desk(app)
         if options.permissions.answers:
             from caliban.compose.asking.later import check_answers
@@ -136,6 +139,7 @@ async def _prompt(app: App) -> Message | Resumption | None:
             roots=roots_of(app.settings, app.workspace),
             report=app.reporter,
             media=app.media,
+            servers=app.servers,
         )
     )
 
@@ -238,7 +242,14 @@ def _init(app: App, session: Session, row: OutputFormat) -> Init:
             }
             for plugin in app.plugins
         ),
+        mcp_servers=_server_states(app),
     )
+
+
+def _server_states(app: App) -> tuple[tuple[str, str], ...]:
+    """The names of the servers of a run, and how each is."""
+    statuses = () if app.servers is None else app.servers.fleet.statuses
+    return tuple((status.name, status.state) for status in statuses)
 
 
 def _notices(app: App, row: OutputFormat, session: Session) -> Notices:

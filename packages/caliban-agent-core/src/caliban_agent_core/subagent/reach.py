@@ -17,6 +17,7 @@ def may_use(kind: AgentDefinition, tool: ToolSpec) -> bool:
         not (kind.reads_only and tool.kind != "read")
         and (kind.tools is None or matches(tool.name, kind.tools))
         and not matches(tool.name, kind.denied_tools)
+        and (kind.servers is None or tool.server in ("", *kind.servers))
     )
 
 

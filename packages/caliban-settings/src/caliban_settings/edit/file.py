@@ -40,11 +40,15 @@ EVERYBODY_READS: Final = 0o644
 
 
 class SettingsFile(Struct, frozen=True, kw_only=True):
-    """A TOML file of a scope, which need not be there yet; `workspace` bounds the links of its own scopes."""
+    """A file of a scope, which need not be there yet; `workspace` bounds the links of its own scopes.
+
+    It is TOML, or JSON by its name. A new one is for its owner, unless it is the administrator's or `shared`.
+    """
 
     scope: Scope
     path: Path
     workspace: Path | None = None
+    shared: bool = False
 
     def read(self) -> bytes:
         """Its bytes. Raises `SettingsError`."""
@@ -53,7 +57,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True):
     def rewrite(self, change: Callable[[str], str], *, mends: bool = False) -> None:
         """Replace its text by what `change` makes of it while nobody else writes.
 
-        A file that is no TOML is left as it is, unless `change` is one that `mends`. Raises
+        A file that cannot be read so is left as it is, unless `change` is one that `mends`. Raises
         `SettingsNotWritten`, `SettingsError`; the old text is then untouched.
         """
         try:
@@ -63,9 +67,9 @@ class SettingsFile(Struct, frozen=True, kw_only=True):
                 exists = real.exists()
                 raw = self._bytes(real) if exists else b""
                 if not mends:
-                    parse(raw, name=str(self.path), toml=True)
+                    parse(raw, name=str(self.path), toml=self.path.suffix == ".toml")
                 changed = change(raw.decode("utf-8", "replace")).encode()
-                fresh = EVERYBODY_READS if self.scope == "managed" else OWNERS_ONLY
+                fresh = EVERYBODY_READS if self.shared or self.scope == "managed" else OWNERS_ONLY
                 if len(changed) > MAX_BYTES:
                     raise SettingsNotWritten(f"{self.path} would have more than {MAX_BYTES:,} bytes")
                 if changed != raw:
