@@ -59,7 +59,7 @@ class Keeper:
         self._verdict = parts.verdict
         self._start: anyio.CancelScope | None = None
         self._said: Callable[[], str] = str
-        self.subscription = Subscription(link_parts.options, link_parts.changes)
+        self.subscription: Subscription = Subscription(link_parts.options, link_parts.changes)
         self.info: ServerInfo | None = None
 
     @property

@@ -40,11 +40,11 @@ class WebServer:
     """
 
     def __init__(self, traits: frozenset[str], left: int) -> None:
-        self.traits = traits
-        self.left = left
-        self.url = ""
+        self.traits: frozenset[str] = traits
+        self.left: int = left
+        self.url: str = ""
         self.seen: list[SeenRequest] = []
-        self.sessions = 0
+        self.sessions: int = 0
         self.expired: set[str] = set()
         self.news: queue.Queue[str | None] = queue.Queue()
         self.kept: list[str] = []
