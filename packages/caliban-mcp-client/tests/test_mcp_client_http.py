@@ -272,3 +272,30 @@ async def test_a_cancelled_call_closes_its_stream_and_in_legacy_says_so(address)
 class Never(DecliningHandler):
     async def elicit(self, request):
         await anyio.sleep_forever()
+
+
+async def test_a_verdict_that_is_out_of_date_is_dropped_and_the_server_asked_anew(address):
+    remembered = Verdict(era="legacy", protocol_version="2025-11-25", kind="sse")
+    for verdict in (remembered, Verdict(era="legacy", protocol_version="2025-11-25")):
+        with serving("modern", "no_initialize") as web, anyio.fail_after(HANG_S):
+            async with address(web.url, parts={"verdict": verdict}) as client:
+                assert client.verdict == Verdict(era="modern", protocol_version="2026-07-28")
+                assert len(await client.list_tools()) == 4
+
+
+async def test_a_server_without_a_stream_of_news_may_say_so_by_any_status(address):
+    for status in (400, 404, 501):
+        with serving("session", f"get_{status}") as web, anyio.fail_after(HANG_S):
+            async with address(web.url) as client:
+                for _ in range(3):
+                    assert len(await client.list_tools()) == 4
+                assert client.problems == ()
+            assert web.sessions == 1
+
+
+async def test_an_error_without_a_number_is_that_of_its_request(address):
+    with serving("modern", "bare_error") as web, anyio.fail_after(HANG_S):
+        async with address(web.url) as client, anyio.create_task_group() as group:
+            group.start_soon(client.list_tools)
+            with pytest.raises(CallRefused, match="bare"):
+                await client.call_tool("add", SUM)

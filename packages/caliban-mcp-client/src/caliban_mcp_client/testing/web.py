@@ -70,6 +70,8 @@ class WebServer:
             if "modern" not in self.traits:
                 return {"error": {"code": -32601, "message": "no such method"}}
             return {"result": {"supportedVersions": [MODERN], "capabilities": dict(CAPABILITIES)}}
+        if method == "initialize" and "no_initialize" in self.traits:
+            return {"error": {"code": -32601, "message": "no such method"}}
         if method == "initialize":
             info = {"name": "web", "version": "1"}
             return {
@@ -136,7 +138,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.stream(": hello\n\n")
             self.follow()
         else:
-            self.reply(405, b"")
+            codes = [int(trait[4:]) for trait in web.traits if trait.startswith("get_")]
+            self.reply(codes[0] if codes else 405, b"no session" if codes else b"")
 
     def do_DELETE(self) -> None:
         """The end of a session."""
@@ -213,6 +216,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.follow()
             return
         body = {"jsonrpc": "2.0", "id": frame["id"], **web.answered(frame)}
+        if "bare_error" in traits and frame["method"] == "tools/call":
+            body = {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": "bare"}}
         extra = None
         if frame["method"] == "initialize" and "session" in traits:
             web.sessions += 1
