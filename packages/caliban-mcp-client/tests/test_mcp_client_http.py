@@ -234,9 +234,12 @@ async def test_redirects_are_followed_within_an_origin_only(address):
         async with address(web.url, target={"headers": {"Authorization": "Bearer new"}}) as client:
             assert len(await client.list_tools()) == 4
         assert {seen.path for seen in web.seen} == {"/mcp", "/mcp/"}
-    with serving("modern", "moved_away") as web, anyio.fail_after(HANG_S), pytest.raises(ConnectError):
-        async with address(web.url):
-            pass
+    with serving("modern") as other, serving("modern", "moved_away") as web, anyio.fail_after(HANG_S):
+        web.away = other.url
+        with pytest.raises(ConnectError, match=other.url) as caught:
+            async with address(web.url):
+                pass
+        assert (caught.value.kind, len(web.seen), other.seen) == ("refused", 1, [])
 
 
 async def test_nobody_at_the_address_is_said(address, monkeypatch):

@@ -202,7 +202,8 @@ class StreamableCarrier:
             own = errors[0] if number == call.number else {**errors[0], "id": call.number}
             self._receiver.receive(own)
             return
-        words = one_line(body[:2000].decode("utf-8", "replace"), max_chars=300)
+        place = reply.headers.get("location", "") if reply.status < 400 else ""
+        words = one_line(place or body[:2000].decode("utf-8", "replace"), max_chars=300)
         challenge = reply.headers.get("www-authenticate", "")
         call.finish(error=HttpRefused(reply.status, words, challenge=challenge))
 

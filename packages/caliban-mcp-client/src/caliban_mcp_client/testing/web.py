@@ -47,6 +47,7 @@ class WebServer:
         self.sessions: int = 0
         self.expired: set[str] = set()
         self.news: queue.Queue[str | None] = queue.Queue()
+        self.away: str = ""
         self.kept: list[str] = []
         self.waiting: dict[str, queue.Queue[Frame]] = {}
 
@@ -181,7 +182,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif "moved" in traits and self.path == "/mcp":
             self.reply(307, b"", extra=("location", "/mcp/"))
         elif "moved_away" in traits:
-            self.reply(307, b"", extra=("location", "http://127.0.0.2:9/mcp"))
+            self.reply(307, b"", extra=("location", web.away))
         elif "probe_404" in traits and method == "server/discover":
             self.reply(404, b"not here")
         elif "outage" in traits and web.spend():
