@@ -64,17 +64,17 @@ def schema_tree(keys: Iterable[Key]) -> Node:
     """The paths of `keys` as a tree."""
     root = Node("")
     for key in keys:
-        node, parent = root, root
+        node, named, above = root, root, root
         for name in key.path.split("."):
-            parent = node
             if name == "*":
                 node.star = node.star or Node("*")
                 node = node.star
             else:
-                node = node.children.setdefault(name, Node(name))
+                above, node = node, node.children.setdefault(name, Node(name))
+                named = node
         node.key = key
         for alias in key.aliases:
-            parent.children[alias] = node
+            above.children[alias] = named
     return root
 
 

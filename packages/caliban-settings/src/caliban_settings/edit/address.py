@@ -51,7 +51,8 @@ def address_of(given: Sequence[str]) -> KeyAddress:
         if child is None:
             raise _unknown(node, path, name)
         path.append(name if child is node.star else child.name)
-        spellings = (path[-1], *(child.key.aliases if child.key is not None else ()))
+        is_named = child.key is not None and child is not node.star
+        spellings = (path[-1], *(child.key.aliases if child.key is not None and is_named else ()))
         node = child
         rest = given[place + 1 :]
         if node.key is not None and rest and not (node.children or node.star):
