@@ -27,25 +27,25 @@ from caliban.compose.hooks import make_hooks, tracked
 from caliban.compose.host import Host, this_host
 from caliban.compose.live import LiveHooks, LiveSettings
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error
-from caliban.compose.memory import NoteRules, RunMemory, WatchedTools
-from caliban.compose.opening import Opening, open_run
+from caliban.compose.memory import NoteRules, RunMemory
+from caliban.compose.opening import Opening, expire_old, open_run
 from caliban.compose.permissions import Permissions
 from caliban.compose.provider import close_provider
-from caliban.compose.remarks import say_all, say_what_is_left_out
+from caliban.compose.remarks import say_what_is_left_out
 from caliban.compose.resolved import ResolvedModel
-from caliban.compose.serving import run_servers, with_servers
+from caliban.compose.serving import run_servers
 from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.sessionstore import cleanup_days
 from caliban.compose.system import build_system, is_default
-from caliban.compose.toolnames import check_tool_names, unknown_of_agents
-from caliban.compose.tools import ToolInputs, build_tools
+from caliban.compose.tools import ToolInputs
+from caliban.compose.toolset import all_tools, calls_tools
 from caliban.compose.wiring import USUAL, Wiring
 from caliban_common.hook import Hooks, InstructionsLoaded, SessionStart
 from caliban_common.mask import Masker
 from caliban_common.message import Message, TextBlock
-from caliban_common.tool import FilteredTools, FixedTools, HeldTools, ToolSource
+from caliban_common.tool import FilteredTools, HeldTools, ToolSource
 from caliban_drive.conversation import SessionParts
-from caliban_drive.notice import Notice, Report, Reporter, as_notice
+from caliban_drive.notice import Report, Reporter, as_notice
 from caliban_drive.session import Session
 from caliban_drive.store import Store
 from caliban_provider.provider import make_ready
@@ -169,7 +169,7 @@ class App(Struct, frozen=True, kw_only=True):
 
     def _offered(self, judges: Judges) -> ToolSource:
         """The tools of a session. What it finds of deferred ones is its own, and ends with it."""
-        if not _calls_tools(self.model):
+        if not calls_tools(self.model):
             return self.tools
         active, held = self.active_tools(), self.held_tools()
         shown = FilteredTools(self.tools, lambda spec: spec.name not in held) if held else self.tools
@@ -280,12 +280,11 @@ async def open_app(
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(_running(model, hooks, opening))
         await stack.enter_async_context(opening.box.opened(reporter, tasks))
-        servers = run_servers(opening) if wiring.servers and _calls_tools(model) else None
+        servers = run_servers(opening, tools.board) if wiring.servers and calls_tools(model) else None
         if servers is not None:
-            tools.board.announce(servers.news)
             await stack.enter_async_context(servers.opened(tasks))
         say_what_is_left_out(options, settings, model, reporter)
-        usable = tracked(_all_tools(tools, opening, model, servers), opening.hooks, tools, hooks)
+        usable = tracked(all_tools(tools, opening, model, servers), opening.hooks, tools, hooks)
         tools.board.tools = wiring.tools(with_checkpoints(usable, tools))
         yield App(
             options=options,
@@ -311,18 +310,7 @@ async def open_app(
             plugins=opening.project.plugins,
             servers=servers,
         )
-    _expire_sessions(opening, live.now, wiring)
-
-
-def _expire_sessions(opening: Opening, settings: Settings, wiring: Wiring) -> None:
-    """Let go of old sessions, where somebody asked for that and this run is no replay."""
-    environ, options = opening.host.environ, opening.options.session
-    days = cleanup_days(settings, environ)
-    if days is None or options.no_save or not wiring.logs:
-        return
-    from caliban.compose.retention import expire_sessions
-
-    expire_sessions(options, days, environ, opening.reporter)
+    expire_old(opening, live.now, wiring)
 
 
 def _auto(opening: Opening, model: ResolvedModel) -> AutoMode:
@@ -402,34 +390,6 @@ def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:
     from caliban.compose.media import media_limits
 
     return media_limits(model, settings)
-
-
-def _all_tools(
-    inputs: ToolInputs, opening: Opening, model: ResolvedModel, servers: RunServers | None
-) -> ToolSource:
-    """The tools of the run, kept within what rules and the model allow."""
-    return _usable(_offered(inputs, opening, servers), model, inputs.report)
-
-
-def _offered(inputs: ToolInputs, opening: Opening, servers: RunServers | None) -> ToolSource:
-    """The tools that rules do not deny altogether; a rule that names none is told of."""
-    installed = with_servers(build_tools(inputs), servers)
-    names = {tool.spec.name for tool in installed.tools()}
-    rules = check_tool_names(inputs.options.permissions, inputs.settings, names)
-    say_all((*rules, *unknown_of_agents(opening.extensions.kinds, names)), "unknown_tool", inputs.report)
-    return WatchedTools(FilteredTools(installed, inputs.permissions.offers), opening.memory)
-
-
-def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:
-    """None of `tools` for a model that cannot call any."""
-    if not tools.tools() or _calls_tools(model):
-        return tools
-    report(Notice(subtype="no_tools", message=f"{model.model} cannot call tools; it answers without them"))
-    return FixedTools()
-
-
-def _calls_tools(model: ResolvedModel) -> bool:
-    return model.provider.capabilities(model.model).tools
 
 
 def _with_instruction(message: Message | None, schema: AnswerSchema) -> Message:
