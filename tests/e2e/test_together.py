@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import mcp_kit
@@ -261,3 +262,37 @@ def test_plugins_stay_in_a_run_whose_settings_change_and_a_switch_waits_for_a_st
     assert not (cli.work / "made").exists()  # its guard is asked as before
     assert "text" in results(cli.ended)[-1] and "denied" not in results(cli.ended)[-1]
     assert f"enabled_plugins.kit was changed in {path}:2 and counts from the next start on" in done.err
+
+
+def test_an_import_carries_over_what_plugins_servers_and_the_sandbox_have_for_an_equal(cli):
+    source = cli.home / "claude.json"
+    foreign = {
+        "enabledPlugins": {"kit@shop": True, "odd@shop": "yes"},
+        "deniedMcpServers": [{"serverName": "bad"}, {"serverUrl": "https://*.example/*"}],
+        "disabledMcpjsonServers": ["theirs"],
+        "extraKnownMarketplaces": {"shop": {"source": {"source": "github", "repo": "a/b"}}},
+        "mcpServers": {"far": {"type": "http", "url": "https://a.example", "timeout": 5000, "oauth": {}}},
+        "hooks": {"Stop": [{"hooks": [{"type": "mcp_tool", "server": "far", "tool": "judge"}]}]},
+        "sandbox": {"network": {"allowedDomains": ["a.example"], "odd": 1}, "filesystem": []},
+    }
+    source.write_text(json.dumps(foreign))
+    done = cli.run("settings", "import", "--from", str(source), "--scope", "user", "--dry-run")
+    assert done.code == 0, done.err
+    assert tomllib.loads(done.out) == {
+        "enabled_plugins": {"kit@shop": True},
+        "denied_mcp_servers": [{"name": "bad"}, {"url": "https://*.example/*"}],
+        "mcp_servers": {
+            "theirs": {"disabled": True},
+            "far": {"type": "http", "url": "https://a.example", "tool_timeout_s": 5.0},
+        },
+        "hooks": foreign["hooks"],
+        "sandbox": {"network": {"allowed_domains": ["a.example"]}},
+    }
+    for words in (
+        "enabledPlugins.odd@shop: ",
+        "extraKnownMarketplaces: a person",
+        "mcpServers.far.oauth: logging in",
+        "sandbox.network.odd: ",
+        "sandbox.filesystem: it is no table",
+    ):
+        assert words in done.err.replace('"', "")
