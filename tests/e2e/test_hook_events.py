@@ -27,7 +27,11 @@ def one(command: str, matcher: str = "", **more: Any) -> list[dict[str, Any]]:
 def log_all(cli) -> None:
     """Every event as one line of a file that a script appends to."""
     path = cli.work.parent / "note.sh"
-    path.write_text(f"#!/bin/sh\n(tr -d '\\n'; echo) >> '{cli.work.parent}/log'\n")
+    log = f"{cli.work.parent}/log"
+    whole = (
+        f"(tr -d '\\n'; echo) > '{log}'.$$ && cat '{log}'.$$ >> '{log}'"  # at once: hooks run side by side
+    )
+    path.write_text(f"#!/bin/sh\n{whole}\n")
     path.chmod(0o755)
     hooked(cli, {name: one(str(path)) for name in FIRED})
 
