@@ -153,7 +153,7 @@ def test_the_json_schema_says_the_same_as_the_table() -> None:
     }
     server = properties["mcp_servers"]["additionalProperties"]["properties"]
     assert server["transport"] == server["type"]
-    assert server["permissions"]["properties"].keys() == {"allow", "deny"}
+    assert server["permissions"]["properties"].keys() == {"allow", "ask", "deny"}
 
 
 def test_importing_and_loading_nothing_loads_nothing_heavy() -> None:

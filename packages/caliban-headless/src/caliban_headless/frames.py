@@ -27,7 +27,10 @@ ERROR_CATEGORIES = frozenset({"overloaded", "rate_limit", "timeout", "network", 
 
 
 class Init(Struct, frozen=True, kw_only=True):
-    """What the first frame says of a run. Models are `provider/model`, `prices_as_of` is a date."""
+    """What the first frame says of a run. Models are `provider/model`, `prices_as_of` is a date.
+
+    `mcp_servers` has their names, and how each is.
+    """
 
     session_id: str
     model: str
@@ -38,6 +41,7 @@ class Init(Struct, frozen=True, kw_only=True):
     permission_mode: str
     fallback_model: str | None = None
     prices_as_of: str | None = None
+    mcp_servers: tuple[tuple[str, str], ...] = ()
 
 
 def init_frame(init: Init) -> dict[str, Any]:
@@ -50,7 +54,7 @@ def init_frame(init: Init) -> dict[str, Any]:
         "tools": sorted(init.tools),
         "plugins": [],
         "settingSources": list(init.setting_sources),
-        "mcp_servers": [],
+        "mcp_servers": [{"name": name, "status": status} for name, status in init.mcp_servers],
         "bare_mode": init.bare,
         "cwd": init.cwd,
         "permission_mode": init.permission_mode,

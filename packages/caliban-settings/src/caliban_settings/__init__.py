@@ -6,7 +6,7 @@ from caliban_settings.grants import ProjectSetting
 from caliban_settings.guard import Withheld
 from caliban_settings.key import SCOPES, Key, Scope
 from caliban_settings.leaves import ValueOrigin
-from caliban_settings.load import SettingsLayers, load_settings, read_layers
+from caliban_settings.load import ServerSources, SettingsLayers, load_settings, read_layers
 from caliban_settings.schema import SCHEMA
 from caliban_settings.settings import Settings
 from caliban_settings.unbuilt import Unbuilt
@@ -17,6 +17,7 @@ __all__ = [
     "Key",
     "ProjectSetting",
     "Scope",
+    "ServerSources",
     "Settings",
     "SettingsError",
     "SettingsLayers",

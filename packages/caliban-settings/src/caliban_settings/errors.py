@@ -2,7 +2,8 @@
 
     CalibanError
     └── SettingsError   a file cannot be read, is not what its format promises, or says what no setting may
-        └── RulesNotWritten     a file is not changed: its form does not allow it, or it is not ours to write
+        ├── RulesNotWritten     a file is not changed: its form does not allow it, or it is not ours to write
+        └── ServersNotWritten   the same, for a file with MCP servers
 
 Settings that are merely unknown, untrusted or deprecated are warnings, not errors.
 """
@@ -18,3 +19,7 @@ class SettingsError(CalibanError):
 
 class RulesNotWritten(SettingsError):
     """A file was left as it is, and why."""
+
+
+class ServersNotWritten(SettingsError):
+    """A file with MCP servers was left as it was, and why."""

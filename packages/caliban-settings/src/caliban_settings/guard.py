@@ -27,9 +27,16 @@ _WEAKER: Final = "no effect: a project may only make this stricter"
 _OUTSIDE: Final = "no effect: outside of the workspace, which a project may not leave"
 _STEERS: Final = "no effect: a project may set harmless variables only; your own [env] may set any"
 _DEFINED: Final = "no effect: it would change a server that you defined, which a project may not"
-_GUARDS: Final = ("hooks", "allowed_http_hook_urls", "http_hook_allowed_env_vars")
-"""The administrator's hooks guard, and stay with what they need."""
+_GUARDS: Final = (
+    "hooks",
+    "allowed_http_hook_urls",
+    "http_hook_allowed_env_vars",
+    "allowed_mcp_servers",
+    "denied_mcp_servers",
+)
+"""The administrator's hooks guard, and stay with what they need; so do the lists of servers."""
 
+_TIGHTENING: Final = (("permissions", "deny"), ("disabled_tools",))
 _PERMISSION_RULES: Final = ("allow", "ask", "deny", "rules")
 
 
@@ -155,7 +162,7 @@ def _of_project(key: Key, path: LeafPath, leaf: SettingValue, ground: Ground) ->
 
 def only_tightens(path: LeafPath, leaf: SettingValue) -> bool:
     """Whether a leaf of an MCP server takes something from it."""
-    return (path[2] == "disabled" and leaf.value is True) or path[2:] == ("permissions", "deny")
+    return (path[2] == "disabled" and leaf.value is True) or path[2:] in _TIGHTENING
 
 
 def _of_server(path: LeafPath, leaf: SettingValue, ground: Ground) -> Objections:

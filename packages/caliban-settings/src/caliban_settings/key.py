@@ -56,7 +56,7 @@ class Key(Struct, frozen=True, kw_only=True):
 
 
 TEXT: Final[Form] = {"type": "string"}
-SERVERS: Final = "MCP servers are"
+OAUTH: Final = "logging in to MCP servers is"
 TERMINAL: Final = "the terminal interface is"
 FLAG: Final[Form] = {"type": "boolean"}
 TEXTS: Final[Form] = {"type": "array", "items": TEXT}
@@ -124,4 +124,16 @@ HELPER: Final[Form] = {
 }
 HELPERS: Final[Form] = {"anyOf": [TEXT, HELPER, {"type": "array", "items": HELPER}]}
 MODES: Final[Form] = {"enum": ["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"]}
+NAMED: Final[Form] = {
+    "anyOf": [
+        TEXT,
+        {
+            "type": "object",
+            "properties": {"name": TEXT, "url": TEXT, "command": TEXTS},
+            "additionalProperties": False,
+        },
+    ]
+}
+"""A server by its name, or by one of its name, its address (`*` stands for anything) and its whole
+command."""
 SHARE: Final[Form] = {"type": ["number", "null"], "minimum": 0, "maximum": 1}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from caliban_common.text import one_line
 from caliban_settings.errors import SettingsError
@@ -22,6 +23,8 @@ from caliban_settings.source import INLINE, Source, read_overlay, read_scope
 from caliban_settings.unbuilt import unbuilt
 
 FILE_SCOPES: Final = SCOPES[:4]
+SERVER_FILE: Final = ".mcp.json"
+"""In which projects write servers for every harness alike; what reads it is loaded where there is one."""
 MAX_NAMES: Final = 8
 """Settings named in one warning."""
 
@@ -56,15 +59,18 @@ def read_layers(
     managed_dir: Path,
     sources: tuple[str, ...] | None = None,
     overlay: str | None = None,
+    servers: ServerSources | None = None,
 ) -> SettingsLayers:
     """What every scope says, read once, before it is known whether the project is trusted.
 
-    Arguments and errors are those of `load_settings`.
+    `servers` are MCP servers of the command line. Other arguments and errors are those of `load_settings`.
     """
     wanted = _wanted(sources)
     given = _read_all(wanted, workspace, config_dir, managed_dir)
     if overlay is not None:
         given["cli"] = read_overlay(overlay)
+    if servers is not None and servers.given:
+        given["cli"] = _with_servers(given.get("cli"), servers.given)
     if not given:
         return SettingsLayers(workspace=workspace, wanted=wanted)
     layers, warnings = _checked(given)
@@ -73,14 +79,27 @@ def read_layers(
         if not layers["managed"]:
             del layers["managed"], given["managed"]
     return SettingsLayers(
-        workspace=workspace, wanted=wanted, given=given, layers=layers, warnings=tuple(warnings)
+        workspace=workspace,
+        wanted=wanted,
+        given=given,
+        layers=layers,
+        warnings=tuple(warnings),
+        only_given_servers=servers is not None and servers.only_these,
     )
+
+
+class ServerSources(Struct, frozen=True, kw_only=True):
+    """MCP servers that the command line gives, each as a JSON object or a path, and whether it has all."""
+
+    given: tuple[str, ...] = ()
+    only_these: bool = False
 
 
 class SettingsLayers(Struct, frozen=True, kw_only=True):
     """The scopes as they were read, lowest first. What is merged of them is what a person was shown of them.
 
-    `wanted` are the scopes that the command line lets count.
+    `wanted` are the scopes that the command line lets count; with `only_given_servers` no server of a file
+    does.
     """
 
     workspace: Path
@@ -88,10 +107,14 @@ class SettingsLayers(Struct, frozen=True, kw_only=True):
     given: Mapping[Scope, Source] = {}
     layers: Mapping[Scope, Leaves] = {}
     warnings: tuple[str, ...] = ()
+    only_given_servers: bool = False
 
     def merged(self, *, trusted: bool) -> Settings:
         """All of them as one; `trusted` lets a project's grants count."""
         layers, withheld = _restrained(self.layers, self.workspace, trusted) if self.layers else ({}, ())
+        if self.only_given_servers:
+            layers = {scope: _without_servers(scope, leaves) for scope, leaves in layers.items()}
+            withheld = tuple(item for item in withheld if not item.key.startswith("mcp_servers."))
         leaves = merge(layers.values())
         return Settings(
             merged=nested(leaves),
@@ -116,6 +139,21 @@ class SettingsLayers(Struct, frozen=True, kw_only=True):
             nowhere = self.workspace / ".caliban"  # only scopes of the project are read
             layers |= _checked(_read_all(left_out, self.workspace, nowhere, None))[0]
         return project_settings(layers)
+
+
+def _with_servers(overlay: Source | None, given: tuple[str, ...]) -> Source:
+    """The scope of the command line with the servers that it gives. Raises `SettingsError`."""
+    from caliban_settings.server_files import read_given_servers
+
+    first, *others = [*([] if overlay is None else [overlay]), *map(read_given_servers, given)]
+    return structs.replace(first, beside=tuple(others))
+
+
+def _without_servers(scope: Scope, leaves: Leaves) -> dict[LeafPath, SettingValue]:
+    """The leaves of a scope but for its servers, if it is one of files."""
+    if scope == "cli":
+        return dict(leaves)
+    return {path: leaf for path, leaf in leaves.items() if path[0] != "mcp_servers"}
 
 
 def _wanted(sources: tuple[str, ...] | None) -> tuple[Scope, ...]:
@@ -147,7 +185,19 @@ def _read_all(
             source = read_scope(scope, directory, stem)
             if source is not None:
                 read[scope] = source
+    if "project" in wanted and os.path.lexists(workspace / SERVER_FILE):
+        _add_servers(read, workspace)
     return read
+
+
+def _add_servers(read: dict[Scope, Source], workspace: Path) -> None:
+    """The servers of a file that a project shares with other harnesses stand beside its settings."""
+    from caliban_settings.server_files import read_project_servers
+
+    shared = read_project_servers(workspace, schema_tree(SCHEMA))
+    if shared is not None:
+        own = read.get("project")
+        read["project"] = shared if own is None else structs.replace(own, beside=(shared,))
 
 
 def _checked(sources: Mapping[Scope, Source]) -> tuple[dict[Scope, Leaves], list[str]]:
@@ -155,9 +205,25 @@ def _checked(sources: Mapping[Scope, Source]) -> tuple[dict[Scope, Leaves], list
     layers: dict[Scope, Leaves] = {}
     warnings: list[str] = []
     for scope, source in sources.items():
-        layers[scope], of_scope = read_leaves(source, tree)
+        leaves, of_scope = read_leaves(source, tree)
+        for other in source.beside:
+            more, warned = read_leaves(other, tree)
+            of_scope = [*of_scope, *warned, *_taken(leaves, more, other)]
+            named = {path[1] for path in leaves if path[0] == "mcp_servers" and len(path) > 1}
+            leaves |= {path: leaf for path, leaf in more.items() if path[1] not in named}
+        layers[scope] = leaves
         warnings.extend(of_scope)
     return layers, warnings
+
+
+def _taken(leaves: Leaves, more: Leaves, other: Source) -> list[str]:
+    """What to say of servers that stand twice in one scope: the first entry counts, as a whole."""
+    named = {path[1] for path in leaves if path[0] == "mcp_servers" and len(path) > 1}
+    twice = dict.fromkeys(path[1] for path in more if path[1] in named)
+    return [
+        f"{other.name}: the server {one_line(name, max_chars=80)!r} is that of another file of its scope"
+        for name in twice
+    ]
 
 
 def _restrained(

@@ -1,12 +1,37 @@
-"""The settings of one MCP server."""
+"""The settings of MCP servers: each of them, and all together."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from caliban_settings.key import FLAG, SERVERS, TABLE, TEXT, TEXTS, Key
+from caliban_settings.key import FLAG, NAMED, OAUTH, PERSON, SECONDS, TABLE, TEXT, TEXTS, Key
 
 SERVER_KEYS: Final[tuple[Key, ...]] = (
+    Key(
+        path="mcp_wait",
+        form=SECONDS,
+        scopes=PERSON,
+        default=2,
+        doc="Seconds that a run without a terminal waits for servers whose tools it does not know yet.",
+    ),
+    Key(
+        path="allowed_mcp_servers",
+        form={"type": "array", "items": NAMED},
+        merge="join",
+        scopes=("managed",),
+        aliases=("allowedMcpServers",),
+        restart=True,
+        doc="The only MCP servers that may be used; unset: all, an empty list: none.",
+    ),
+    Key(
+        path="denied_mcp_servers",
+        form={"type": "array", "items": NAMED},
+        merge="join",
+        scopes=PERSON,
+        aliases=("deniedMcpServers",),
+        restart=True,
+        doc="MCP servers that are never used, whoever names them.",
+    ),
     Key(
         path="mcp_servers.*.type",
         form={"enum": ["stdio", "http", "sse"]},
@@ -15,7 +40,6 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
         default="stdio",
         aliases=("transport",),
         doc="How the server is spoken to.",
-        later=SERVERS,
     ),
     Key(
         path="mcp_servers.*.command",
@@ -23,7 +47,6 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
         guard="server",
         restart=True,
         doc="The program (stdio).",
-        later=SERVERS,
     ),
     Key(
         path="mcp_servers.*.args",
@@ -31,7 +54,6 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
         guard="server",
         restart=True,
         doc="Its arguments.",
-        later=SERVERS,
     ),
     Key(
         path="mcp_servers.*.env.*",
@@ -39,7 +61,6 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
         guard="server",
         restart=True,
         doc="A variable of its environment.",
-        later=SERVERS,
     ),
     Key(
         path="mcp_servers.*.cwd",
@@ -47,7 +68,6 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
         guard="server",
         restart=True,
         doc="Its working directory.",
-        later=SERVERS,
     ),
     Key(
         path="mcp_servers.*.url",
@@ -55,7 +75,6 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
         guard="server",
         restart=True,
         doc="The address (http, sse).",
-        later=SERVERS,
     ),
     Key(
         path="mcp_servers.*.headers.*",
@@ -63,7 +82,87 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
         guard="server",
         restart=True,
         doc="A header of every request.",
-        later=SERVERS,
+    ),
+    Key(
+        path="mcp_servers.*.headers_helper",
+        form=TEXT,
+        guard="server",
+        restart=True,
+        aliases=("headersHelper",),
+        doc="A command line, run without a shell, that prints further headers as a JSON object.",
+    ),
+    Key(
+        path="mcp_servers.*.bearer_token_env",
+        form=TEXT,
+        guard="server",
+        restart=True,
+        aliases=("bearer_token_env_var",),
+        doc="The variable with the token of its Authorization header.",
+    ),
+    Key(
+        path="mcp_servers.*.enabled_tools",
+        form=TEXTS,
+        guard="server",
+        restart=True,
+        aliases=("enabledTools",),
+        doc="The only tools of it that are offered, by the names that it gives them.",
+    ),
+    Key(
+        path="mcp_servers.*.disabled_tools",
+        form=TEXTS,
+        merge="join",
+        guard="server",
+        restart=True,
+        aliases=("disabledTools",),
+        doc="Tools of it that are not offered.",
+    ),
+    Key(
+        path="mcp_servers.*.protocol",
+        form={"enum": ["auto", "legacy", "2026-07-28"]},
+        guard="server",
+        restart=True,
+        default="auto",
+        doc="Which versions of the protocol are tried.",
+    ),
+    Key(
+        path="mcp_servers.*.start_timeout_s",
+        form=SECONDS,
+        guard="server",
+        restart=True,
+        aliases=("startup_timeout_sec",),
+        doc="Seconds until it has told its tools (default: 60).",
+    ),
+    Key(
+        path="mcp_servers.*.tool_timeout_s",
+        form=SECONDS,
+        guard="server",
+        restart=True,
+        aliases=("tool_timeout_sec",),
+        doc="Seconds in which a call of it may say nothing (default: 300).",
+    ),
+    Key(
+        path="mcp_servers.*.required",
+        form=FLAG,
+        guard="server",
+        restart=True,
+        default=False,
+        doc="Start no run without it.",
+    ),
+    Key(
+        path="mcp_servers.*.lazy",
+        form=FLAG,
+        guard="server",
+        restart=True,
+        default=True,
+        doc="Its tools may be held back until a search finds them.",
+    ),
+    Key(
+        path="mcp_servers.*.roots",
+        form=FLAG,
+        guard="server",
+        restart=True,
+        default=False,
+        doc="Tell it which directory the workspace is.",
     ),
     Key(
         path="mcp_servers.*.oauth",
@@ -72,14 +171,14 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
         restart=True,
         default="off",
         doc="How to log in.",
-        later=SERVERS,
+        later=OAUTH,
     ),
     Key(
         path="mcp_servers.*.oauth_config",
         form=TABLE,
         guard="server",
         restart=True,
-        later=SERVERS,
+        later=OAUTH,
         doc="Manual.",
     ),
     Key(
@@ -89,7 +188,14 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
         guard="server",
         restart=True,
         doc="Its tools that need no question.",
-        later=SERVERS,
+    ),
+    Key(
+        path="mcp_servers.*.permissions.ask",
+        form=TEXTS,
+        merge="join",
+        guard="server",
+        restart=True,
+        doc="Its tools that are asked about.",
     ),
     Key(
         path="mcp_servers.*.permissions.deny",
@@ -98,7 +204,6 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
         guard="server",
         restart=True,
         doc="Its tools that are refused.",
-        later=SERVERS,
     ),
     Key(
         path="mcp_servers.*.disabled",
@@ -107,6 +212,5 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
         restart=True,
         default=False,
         doc="Keep the entry, do not start the server.",
-        later=SERVERS,
     ),
 )

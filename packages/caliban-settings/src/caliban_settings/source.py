@@ -18,6 +18,7 @@ from caliban_settings.parse import MAX_BYTES, parse
 from caliban_settings.rules import from_legacy, with_denies_of
 
 INLINE = "inline settings"
+INLINE_SERVERS = "inline servers"
 _HOOK_KEYS = (
     "hooks",
     "disable_all_hooks",
@@ -28,7 +29,10 @@ _HOOK_KEYS = (
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """What one scope says. `path` is the file in use, `None` for an inline overlay; `name` is for errors."""
+    """What one scope says. `path` is the file in use, `None` for an inline overlay; `name` is for errors.
+
+    `beside` are further files of the scope, in which only servers stand.
+    """
 
     scope: Scope
     path: Path | None
@@ -37,6 +41,7 @@ class Source(Struct, frozen=True, kw_only=True):
     text: str
     toml: bool
     warnings: tuple[str, ...] = ()
+    beside: tuple[Source, ...] = ()
 
 
 def read_scope(scope: Scope, directory: Path, stem: str) -> Source | None:
@@ -46,8 +51,8 @@ def read_scope(scope: Scope, directory: Path, stem: str) -> Source | None:
     """
     if scope == "managed":
         refuse_foreign_policy(directory)
-    toml = _read(directory / f"{stem}.toml", scope)
-    json = _read(directory / f"{stem}.json", scope)
+    toml = read_file(directory / f"{stem}.toml", scope)
+    json = read_file(directory / f"{stem}.json", scope)
     source = toml or json
     if toml is not None and json is not None:
         source = _both(toml, json)
@@ -76,13 +81,17 @@ def read_overlay(overlay: str) -> Source:
             f"{INLINE}: {overlay!r:.200} is neither a JSON object nor a .toml or .json file",
             hint="""for example '{"max_turns": 5}'""",
         ).with_remedy("settings_overlay")
-    source = _read(path, "cli")
+    source = read_file(path, "cli")
     if source is None:
         raise SettingsError(f"{INLINE}: there is no file {path}")
     return source
 
 
-def _read(path: Path, scope: Scope) -> Source | None:
+def read_file(path: Path, scope: Scope, *, parsed: bool = True) -> Source | None:
+    """The file at `path`; `None` where there is none. Unless it is `parsed` it has its text alone.
+
+    Raises `SettingsError`.
+    """
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -97,6 +106,9 @@ def _read(path: Path, scope: Scope) -> Source | None:
     except CalibanError as error:
         raise SettingsError(error.message, hint=error.hint) from error
     toml = path.suffix == ".toml"
+    if not parsed:
+        text = raw.decode("utf-8", "surrogateescape")
+        return Source(scope=scope, path=path, name=str(path), data={}, text=text, toml=toml)
     data, text = parse(raw, name=str(path), toml=toml)
     return Source(scope=scope, path=path, name=str(path), data=data, text=text, toml=toml)
 
@@ -112,7 +124,7 @@ def _both(toml: Source, json: Source) -> Source:
 
 def _with_features(source: Source | None, scope: Scope, directory: Path) -> Source | None:
     for name, keys in (("mcp.toml", ("mcp_servers",)), ("hooks.toml", _HOOK_KEYS)):
-        feature = _read(directory / name, scope)
+        feature = read_file(directory / name, scope)
         if feature is None:
             continue
         given = source.data if source is not None else {}
@@ -120,7 +132,7 @@ def _with_features(source: Source | None, scope: Scope, directory: Path) -> Sour
         if new:
             warning = f"{feature.name} is deprecated: move what it says into settings.toml"
             source = _warned(source or feature, warning, {**given, **new})
-    permissions = _read(directory / "permissions.toml", scope)
+    permissions = read_file(directory / "permissions.toml", scope)
     return source if permissions is None else _with_permissions(source, permissions)
 
 
@@ -146,6 +158,7 @@ def _warned(source: Source, warning: str | None, data: dict[str, Any] | None = N
         text=source.text,
         toml=source.toml,
         warnings=source.warnings if warning is None else (*source.warnings, warning),
+        beside=source.beside,
     )
 
 

@@ -38,9 +38,8 @@ def unbuilt(leaves: Leaves) -> tuple[Unbuilt, ...]:
             continue
         if _is_off(path, leaves):
             continue
-        unit = path[:2] if path[0] == "mcp_servers" else path
         item = Unbuilt(
-            key=dotted(unit),
+            key=dotted(path),
             feature=leaf.key.later,
             origin=leaf.origins[-1],
             is_safeguard=leaf.key.safeguard,

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from caliban.cli.flag import Flag, flag, positive, switch, words
 from caliban.cli.groups import GROUPS, shared
+from caliban.cli.mcp import MCP
 from caliban.cli.perms import CALL_EXAMPLE, PERMS
 from caliban.cli.rewind import REWIND
 from caliban.cli.sessions import SESSIONS
@@ -141,6 +142,7 @@ COMMANDS: Final = (
     SESSIONS,
     SKILLS,
     STYLES,
+    MCP,
     Subcommand(
         "router",
         "which models a request would go to, in which order",
@@ -230,7 +232,6 @@ LATER_COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "daemon": "background agents are not part of this version",
         "kill": "background agents are not part of this version",
         "logs": "background agents are not part of this version",
-        "mcp": "MCP servers are not part of this version",
         "plugin": "plugins are not part of this version",
         "respawn": "background agents are not part of this version",
         "rm": "background agents are not part of this version",

@@ -277,6 +277,14 @@ GROUPS: Final = (
         (
             flag("--settings", type=words, metavar="FILE_OR_JSON", help="settings above those of every file"),
             flag("--setting-sources", metavar="CSV", help="of managed,user,project,local"),
+            flag(
+                "--mcp-config",
+                type=words,
+                action="append",
+                metavar="FILE_OR_JSON",
+                help='further MCP servers: {"mcpServers": {NAME: {...}}}',
+            ),
+            switch("--strict-mcp-config", help="no MCP servers but those of --mcp-config"),
             switch("--bare", help="built-in tools and the given flags only; no settings of user or project"),
             switch("--trust-project", help="let what this project supplies count, for this run and unseen"),
         ),
@@ -294,8 +302,7 @@ GROUPS: Final = (
 
 LATER_FLAGS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "--mcp-oauth-port": "MCP servers are not part of this version",
-        "--mcp-config": "MCP servers are not part of this version",
+        "--mcp-oauth-port": "logging in to MCP servers is not part of this version",
         "--bg": "background agents are not part of this version",
         "--debug": "the debug log is not part of this version",
     }

@@ -134,10 +134,12 @@ class ExtensionOptions(Struct, frozen=True, kw_only=True):
 
 
 class SettingsOptions(Struct, frozen=True, kw_only=True):
-    """Which settings hold, and whether those of a repository may grant anything."""
+    """Which settings hold, whether those of a repository may grant anything, and which servers are given."""
 
     settings: str | None = None
     setting_sources: str | None = None
+    mcp_config: tuple[str, ...] = ()
+    strict_mcp_config: bool = False
     bare: bool = False
     trust_project: bool = False
 

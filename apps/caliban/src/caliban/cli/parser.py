@@ -72,7 +72,11 @@ def parse_command(
 ) -> tuple[Options, Mapping[str, Any]]:
     """The options among a command's flags that a run has too, and the values of all. Raises `UsageError`."""
     try:
-        values = vars(command_parser(command).parse_args(list(arguments)))
+        parser = command_parser(command)
+        # Two that take words may have flags between them, which argparse only allows where it is asked to.
+        several = sum(flag.is_positional for flag in command.flags) > 1
+        parse = parser.parse_intermixed_args if several else parser.parse_args
+        values = vars(parse(list(arguments)))
     except UsageError:
         if not command.discreet:
             raise
@@ -203,7 +207,7 @@ def _check_asked(name: str, options: Options) -> None:
     """Refuse whoever cannot be asked."""
     if name.startswith("mcp__"):
         raise ConfigError(
-            f"--permission-prompt-tool {name}: MCP servers are not part of this version",
+            f"--permission-prompt-tool {name}: to ask a tool of a server is not part of this version",
             hint="stdio asks the program that reads and writes stream-json",
         )
     if name != "stdio":

@@ -15,10 +15,8 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
     {
         f"{PREFIX}{name}": feature
         for feature, names in (
-            (
-                "MCP servers are",
-                ("MAX_MCP_OUTPUT_TOKENS", "MCP_OAUTH_PORT", "MCP_TIMEOUT", "MCP_TOOL_TIMEOUT"),
-            ),
+            ("logging in to MCP servers is", ("MCP_OAUTH_PORT",)),
+            ("a limit of its own for the results of MCP servers is", ("MAX_MCP_OUTPUT_TOKENS",)),
             (
                 "plugins are",
                 (
@@ -60,6 +58,8 @@ INNER_VARIABLES: Final = frozenset(
         "HOOK_DEPTH",
         "LOCAL_CONTEXT_TOKENS",
         "LOCAL_THREADS",
+        "MCP_TIMEOUT",
+        "MCP_TOOL_TIMEOUT",
         "MEMORY_BUDGET_TOKENS",
         "MEMORY_CAP_TOKENS_AUTO",
         "MEMORY_CAP_TOKENS_CLAUDE_MD",

@@ -104,6 +104,7 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
         return (_row("run", "fail", "would not start: the settings do not load"), *rows, *unknown)
     rows.append(_trust(project))
     rows += _hooks(options, project.settings)
+    rows += _servers(options, project)
     host, settings = this_host(), project.settings
     rows += [_skills(options, project), *_style(options, project, host)]
     inputs = ModelInputs(
@@ -144,6 +145,19 @@ def _hooks(options: Options, settings: Settings) -> Iterator[Check]:
         yield _row("hooks", "warn", f"{counts}; not fired by this version: {names}")
     else:
         yield _row("hooks", "pass", counts)
+
+
+def _servers(options: Options, project: Project) -> Iterator[Check]:
+    """The MCP servers that settings name, where they name some."""
+    named = project.settings.get("mcp_servers") or any(
+        item.key.startswith("mcp_servers.") for item in project.settings.withheld
+    )
+    if named:
+        from caliban.commands.mcprow import server_row
+
+        row = server_row(options)
+        if row is not None:
+            yield _row("mcp_servers", *row)
 
 
 def _installed() -> Iterator[Check]:

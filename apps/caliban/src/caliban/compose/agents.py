@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 
 class AgentInputs(Struct, frozen=True, kw_only=True):
-    """What sub-agents share with the agent of the run; `model` is not masked yet."""
+    """What sub-agents share with the agent of the run; `model` is not masked yet.
+
+    `coming` gives the names of tools that come and go, where there may be some.
+    """
 
     definitions: tuple[AgentDefinition, ...]
     model: ResolvedModel
@@ -44,6 +47,7 @@ class AgentInputs(Struct, frozen=True, kw_only=True):
     workspace: Path
     memory: RunMemory
     wiring: Wiring = USUAL
+    coming: Callable[[], Collection[str]] | None = None
 
 
 def agent_kinds(options: Options, project: Project, report: Report) -> tuple[AgentDefinition, ...]:
@@ -114,7 +118,8 @@ def with_agents(
 ) -> ToolSource:
     """`tools`, and the one that starts agents, where there are some to be started and no rule denies it.
 
-    What the session has `active` of deferred tools its agents begin with.
+    It stands before those that come and go. What the session has `active` of deferred tools its agents begin
+    with.
     """
     if not inputs.definitions:
         return tools
@@ -131,7 +136,12 @@ def with_agents(
         new_id=wiring.new_id,
     )
     tool = AgentTool(parts).called_with(active)
-    return ToolsWithAgents(tools, tool) if inputs.permissions.offers(tool.spec) else tools
+    if not inputs.permissions.offers(tool.spec):
+        return tools
+    if inputs.coming is None:
+        return ToolsWithAgents(tools, tool)
+    coming = inputs.coming()
+    return ToolsWithAgents(tools, tool, sum(1 for one in tools.tools() if one.spec.name not in coming))
 
 
 def agent_limits(workspace: Path, settings: Settings, memory: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ from caliban.compose.permissions import Permissions
 from caliban.compose.provider import close_provider
 from caliban.compose.remarks import say_all, say_what_is_left_out
 from caliban.compose.resolved import ResolvedModel
+from caliban.compose.serving import run_servers, with_servers
 from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.sessionstore import cleanup_days
 from caliban.compose.system import build_system, is_default
@@ -49,6 +50,7 @@ from caliban_tools_builtin.specs import NOTE_TOOLS
 
 if TYPE_CHECKING:
     from caliban.compose.asking.rules import AutoMode
+    from caliban.compose.servers.build import RunServers
     from caliban_agent_core.ports import Approver, Rules
     from caliban_agent_core.toolsearch.active import ActiveTools
     from caliban_drive.structured import AnswerSchema
@@ -81,6 +83,7 @@ class App(Struct, frozen=True, kw_only=True):
     wiring: Wiring = USUAL
     auto: AutoMode | None = None
     extensions: Extensions
+    servers: RunServers | None = None
 
     def media(self) -> MediaLimits:
         """What the model takes of images and PDFs."""
@@ -97,7 +100,9 @@ class App(Struct, frozen=True, kw_only=True):
         shape = schema.native if schema is not None else None
         limits = agent_options(self.options.model, self.options.workspace, self.settings, saved.id, shape)
         limits = replace(limits, masker=self.masker, strict_media=self.strict_media)
-        judged = NoteRules(self.wiring.rules(self._rules(asks=approver is not None)), self.memory)
+        judged = NoteRules(
+            self._known(self.wiring.rules(self._rules(asks=approver is not None))), self.memory
+        )
         judges = build_judges(judged, self.hooks, approver, self.permissions.log)
         self.memory.begin(saved.messages, (tool.spec for tool in self.tools.tools()))
         limits, new_id = self.wiring.options(limits), self.wiring.new_id
@@ -132,6 +137,14 @@ class App(Struct, frozen=True, kw_only=True):
 
         return AutoRules(self.permissions, self.auto, interactive=asks)
 
+    def _known(self, rules: Rules) -> Rules:
+        """`rules`, which do not mean tools of servers that nobody has looked at, unless by their names."""
+        if self.servers is None:
+            return rules
+        from caliban.compose.servers.rules import NewToolRules
+
+        return NewToolRules(rules, self.servers.fleet)
+
     def _offered(self, judges: Judges) -> ToolSource:
         """The tools of a session. What it finds of deferred ones is its own, and ends with it."""
         if not _calls_tools(self.model):
@@ -149,7 +162,8 @@ class App(Struct, frozen=True, kw_only=True):
     def active_tools(self) -> ActiveTools | None:
         """Where a session notes which deferred tools it is shown; `None` where none are held back."""
         held = self.held_tools()
-        if not any(tool.spec.deferred and tool.spec.name not in held for tool in self.tools.tools()):
+        shown = (tool.spec for tool in self.tools.tools() if tool.spec.name not in held)
+        if self.servers is None and not any(spec.deferred for spec in shown):
             return None
         from caliban.compose.deferred import build_active
 
@@ -213,15 +227,21 @@ async def open_app(
     model = _wired(plain, opening.host, tasks, wiring)
     tools = _tool_inputs(opening, model, tasks)
     hooks = make_hooks(opening.hooks, tools, plain)
-    async with _running(model, hooks, opening), opening.box.opened(reporter, tasks):
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(_running(model, hooks, opening))
+        await stack.enter_async_context(opening.box.opened(reporter, tasks))
+        servers = run_servers(opening) if wiring.servers and _calls_tools(model) else None
+        if servers is not None:
+            tools.board.announce(servers.news)
+            await stack.enter_async_context(servers.opened(tasks))
         say_what_is_left_out(options, settings, model, reporter)
         yield App(
             options=options,
             workspace=opening.workspace,
             settings=settings,
             model=model,
-            tools=wiring.tools(with_checkpoints(_usable(_offered(tools, opening), model, reporter), tools)),
-            agents=_agents(opening, plain, wiring),
+            tools=wiring.tools(_all_tools(tools, opening, model, servers)),
+            agents=_agents(opening, plain, wiring, servers),
             board=tools.board,
             hooks=hooks,
             permissions=opening.permissions,
@@ -234,6 +254,7 @@ async def open_app(
             wiring=wiring,
             auto=_auto(opening, plain) if opening.classifies else None,
             extensions=opening.extensions,
+            servers=servers,
         )
     _expire_sessions(options, settings, wiring, reporter)
 
@@ -278,7 +299,9 @@ async def _running(
         await opening.permissions.close()
 
 
-def _agents(opening: Opening, model: ResolvedModel, wiring: Wiring) -> AgentInputs:
+def _agents(
+    opening: Opening, model: ResolvedModel, wiring: Wiring, servers: RunServers | None
+) -> AgentInputs:
     """What the sub-agents of the run have in common with it."""
     return AgentInputs(
         definitions=opening.extensions.kinds,
@@ -288,6 +311,7 @@ def _agents(opening: Opening, model: ResolvedModel, wiring: Wiring) -> AgentInpu
         workspace=opening.workspace,
         memory=opening.memory,
         wiring=wiring,
+        coming=None if servers is None else servers.tool_names,
     )
 
 
@@ -324,9 +348,16 @@ def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:
     return media_limits(model, settings)
 
 
-def _offered(inputs: ToolInputs, opening: Opening) -> ToolSource:
+def _all_tools(
+    inputs: ToolInputs, opening: Opening, model: ResolvedModel, servers: RunServers | None
+) -> ToolSource:
+    """The tools of the run, watched and kept within what rules and the model allow."""
+    return with_checkpoints(_usable(_offered(inputs, opening, servers), model, inputs.report), inputs)
+
+
+def _offered(inputs: ToolInputs, opening: Opening, servers: RunServers | None) -> ToolSource:
     """The tools that rules do not deny altogether; a rule that names none is told of."""
-    installed = build_tools(inputs)
+    installed = with_servers(build_tools(inputs), servers)
     names = {tool.spec.name for tool in installed.tools()}
     rules = check_tool_names(inputs.options.permissions, inputs.settings, names)
     say_all((*rules, *unknown_of_agents(opening.extensions.kinds, names)), "unknown_tool", inputs.report)

@@ -85,12 +85,13 @@ class RunMemory:
 
     def begin(self, messages: Iterable[Message], tools: Iterable[ToolSpec]) -> None:
         """A session begins or goes on with `messages`: what they hold already is not told again."""
-        outside = {spec.name for spec in tools if spec.kind in OUTSIDE_KINDS}
+        # Tools that are not there now may be those of a server: who has written their results, nobody knows.
+        inside = {spec.name for spec in tools if spec.kind not in OUTSIDE_KINDS}
         updates: list[str] = []
         for message in messages:
             if message.role == "user" and is_update(message.text):
                 updates.append(message.text)
-            self.is_tainted = self.is_tainted or any(call.name in outside for call in message.tool_uses)
+            self.is_tainted = self.is_tainted or any(call.name not in inside for call in message.tool_uses)
         if updates:
             from caliban_memory import told_paths
 

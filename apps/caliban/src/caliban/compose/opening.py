@@ -133,9 +133,18 @@ def _permissions(
         project.settings,
         workspace,
         trusted=project.trust.counts,
-        vouched=vouched,
+        vouched=(*vouched, *_of_servers(project.settings)),
         box=box,
     )
+
+
+def _of_servers(settings: Settings) -> tuple[ToolSpec, ...]:
+    """The tool of ours that waits for servers, where there may be some."""
+    if not settings.get("mcp_servers"):
+        return ()
+    from caliban_mcp.waiting import wait_spec
+
+    return (wait_spec(),)
 
 
 def _costs(options: Options, settings: Settings, host: Host) -> RunCosts:

@@ -155,7 +155,7 @@ def build_permissions(
     `UsageError` and `ConfigError`.
     """
     mode = resolve_mode(options, settings)
-    ruled = bool(options.allow or options.deny or options.ask or any(settings.rules_by_scope().values()))
+    ruled = bool(options.allow or options.deny or options.ask or any(_scoped_rules(settings).values()))
 
     def make() -> Engine:
         from caliban_agent_core.toolsearch.spec import search_spec
@@ -213,7 +213,7 @@ def build_rules(options: PermissionOptions, settings: Settings, *, trusted: bool
     """The rules of every scope; the command line's stand first, what forbids before what permits."""
     from caliban_permissions import RuleSet, parse_rules
 
-    scopes = settings.rules_by_scope()
+    scopes = _scoped_rules(settings)
     cli = [
         {"pattern": pattern, "action": action}
         for action, patterns in (("deny", options.deny), ("ask", options.ask), ("allow", options.allow))
@@ -230,6 +230,15 @@ def build_rules(options: PermissionOptions, settings: Settings, *, trusted: bool
         managed=_rules(scopes, "managed"),
         project_trusted=trusted,
     )
+
+
+def _scoped_rules(settings: Settings) -> dict[str, tuple[dict[str, Any], ...]]:
+    """The rules of each scope, those of its servers among them."""
+    if not settings.get("mcp_servers"):
+        return settings.rules_by_scope()
+    from caliban.compose.servers.rules import with_server_rules
+
+    return with_server_rules(settings)
 
 
 def web_hosts_of(settings: Settings) -> frozenset[str]:

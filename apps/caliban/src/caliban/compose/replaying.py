@@ -159,6 +159,7 @@ def replay_wiring(replay: Replay) -> Wiring:
         new_id=replay.new_id,
         logs=False,
         hooks=False,
+        servers=False,
     )
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from caliban.cli.options import ExtensionOptions, SettingsOptions
 from caliban.errors import ConfigError
 from caliban_common.paths import config_dir, managed_settings_dir
-from caliban_settings import Settings, SettingsError, SettingsLayers, Unbuilt, read_layers
+from caliban_settings import ServerSources, Settings, SettingsError, SettingsLayers, Unbuilt, read_layers
 from caliban_settings.guard import WAITS
-from caliban_settings.source import INLINE
+from caliban_settings.source import INLINE, INLINE_SERVERS
 
 BARE_SOURCES = ("managed",)
 
@@ -29,10 +29,17 @@ def layers_of(options: SettingsOptions, workspace: Path) -> SettingsLayers:
             managed_dir=managed_settings_dir(),
             sources=sources,
             overlay=options.settings,
+            servers=_servers(options),
         )
     except SettingsError as error:
         error.message = with_flags(error.message)
         raise
+
+
+def _servers(options: SettingsOptions) -> ServerSources | None:
+    if not options.mcp_config and not options.strict_mcp_config:
+        return None
+    return ServerSources(given=options.mcp_config, only_these=options.strict_mcp_config)
 
 
 def unbuilt_words(item: Unbuilt) -> str:
@@ -44,6 +51,8 @@ def with_flags(words: str, allowed: str = "") -> str:
     """`words` about settings, with the flag that they speak of, and how what waits for trust is `allowed`."""
     if words.startswith(f"{INLINE}:"):
         words = f"--settings{words.removeprefix(INLINE)}"
+    if words.startswith(f"{INLINE_SERVERS}:"):
+        words = f"--mcp-config{words.removeprefix(INLINE_SERVERS)}"
     return words.replace(WAITS, f"no effect {allowed}") if allowed and words.endswith(WAITS) else words
 
 

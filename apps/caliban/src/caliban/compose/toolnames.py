@@ -17,8 +17,8 @@ from caliban_settings import Settings
 NAME: Final = r"[A-Za-z][A-Za-z0-9_-]*"
 GUIDE: Final = """
     Agent AgentTool Bash BashBg BashOutput Edit Elicit EnterPlanMode ExitPlanMode Glob Grep
-    KillShell LS Monitor MultiEdit NotebookEdit Read ReadMemoryTopic Skill Task TodoWrite ToolSearch
-    WaitForMcpServers WebFetch WebSearch Write WriteMemoryTopic
+    KillShell ListMcpResources LS Monitor MultiEdit NotebookEdit Read ReadMcpResource ReadMemoryTopic
+    Skill Task TodoWrite ToolSearch WaitForMcpServers WebFetch WebSearch Write WriteMemoryTopic
 """
 """What the rules of the guide speak of, tools to come included."""
 

@@ -36,8 +36,8 @@ def _as_it_is(part: T) -> T:
 class Wiring(Struct, frozen=True, kw_only=True):
     """What finds sessions and models, and what is put around each part of a run.
 
-    `logs` says that decisions on calls go to the log, `hooks` that those of the settings are asked: what a
-    replay decides was decided before.
+    `logs` says that decisions on calls go to the log, `hooks` that those of the settings are asked, `servers`
+    that those of tools are connected: what a replay decides was decided before.
     """
 
     sessions: Callable[[SessionOptions, Path], Sessions] = find_sessions
@@ -53,6 +53,7 @@ class Wiring(Struct, frozen=True, kw_only=True):
     new_id: NewId = new_id
     logs: bool = True
     hooks: bool = True
+    servers: bool = True
 
 
 USUAL = Wiring()

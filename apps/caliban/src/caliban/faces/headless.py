@@ -77,6 +77,9 @@ async def _drive(options: Options, target: CancelTarget, state: OutputState, tas
             opening = open_app(options, show_notice, recorder.host, tasks=tasks, wiring=recorder.wiring)
         app = await _unless_cancelled(target, lambda: stack.enter_async_context(opening), "a key")
         prompt = await _unless_cancelled(target, lambda: _prompt(app), "a prompt")
+        servers = app.servers
+        if servers is not None:
+            await _unless_cancelled(target, servers.ready, "its servers")
         desk = _desk(app)
         if options.permissions.answers:
             from caliban.compose.asking.later import check_answers
@@ -135,6 +138,7 @@ async def _prompt(app: App) -> Message | Resumption | None:
             roots=roots_of(app.settings, app.workspace),
             report=app.reporter,
             media=app.media,
+            servers=app.servers,
         )
     )
 
@@ -215,7 +219,14 @@ def _init(app: App, session: Session, row: OutputFormat) -> Init:
         permission_mode=app.permissions.mode,
         fallback_model=app.model.fallback,
         prices_as_of=prices_as_of() if row.holds_notices else None,
+        mcp_servers=_server_states(app),
     )
+
+
+def _server_states(app: App) -> tuple[tuple[str, str], ...]:
+    """The names of the servers of a run, and how each is."""
+    statuses = () if app.servers is None else app.servers.fleet.statuses
+    return tuple((status.name, status.state) for status in statuses)
 
 
 def _notices(app: App, row: OutputFormat, session: Session) -> Notices:

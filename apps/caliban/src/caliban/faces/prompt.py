@@ -21,6 +21,7 @@ from caliban_headless.input import read_text
 from caliban_headless.stdin import Stdin
 
 if TYPE_CHECKING:
+    from caliban.compose.servers.build import RunServers
     from caliban_images import MediaLimits
 
 STDIN = "-"
@@ -34,7 +35,8 @@ class PromptInputs(Struct, frozen=True, kw_only=True):
 
     `fenced` keeps them inside the `workspace` and the further `roots`; `permissions` has the Read rules.
     `media` says what the model takes of images and PDFs. A `command` that was called gives the words that
-    stand in the place of the typed ones, and those of them that may name files.
+    stand in the place of the typed ones, and those of them that may name files. Of `servers` resources may be
+    named.
     """
 
     options: PromptOptions
@@ -45,6 +47,7 @@ class PromptInputs(Struct, frozen=True, kw_only=True):
     report: Report
     media: Callable[[], MediaLimits]
     command: Callable[[], Awaitable[tuple[str, str]]] | None = None
+    servers: RunServers | None = None
 
 
 async def read_prompt(inputs: PromptInputs) -> Message:
@@ -95,6 +98,17 @@ async def _beside(report: Report) -> str:
 async def _with_files(typed: str, inputs: PromptInputs) -> Message:
     if "@" not in typed:
         return user(typed)
+    if inputs.servers is None:
+        return await _with_local_files(typed, inputs)
+    from caliban.faces.resources import resource_blocks, without_references
+
+    names = [server.name for server in inputs.servers.fleet.servers]
+    message = await _with_local_files(without_references(typed, names), inputs)
+    more = await resource_blocks(typed, inputs.servers, inputs.permissions)
+    return replace(message, content=(TextBlock(text=typed), *message.content[1:], *more))
+
+
+async def _with_local_files(typed: str, inputs: PromptInputs) -> Message:
     from anyio import to_thread
 
     from caliban.faces.attachments import AttachmentPolicy, expand_options

@@ -51,18 +51,23 @@ class AgentTool:
 
 
 class ToolsWithAgents:
-    """`source`, and after its tools the one that starts agents."""
+    """`source`, and after its first `place` tools, or after all of them, the one that starts agents.
 
-    def __init__(self, source: ToolSource, tool: AgentTool) -> None:
+    Where a source has tools that come and go behind its others, that place keeps the prompt's beginning.
+    """
+
+    def __init__(self, source: ToolSource, tool: AgentTool, place: int | None = None) -> None:
         self._source = source
         self._tool = tool
         self._seen: tuple[Tool, ...] | None = None
         self._all: tuple[Tool, ...] = ()
+        self._place = place
 
     def tools(self) -> tuple[Tool, ...]:
         """Those of the source and the tool."""
         tools = self._source.tools()
         if tools is not self._seen:
             self._seen = tools
-            self._all = (*tools, self._tool)
+            place = len(tools) if self._place is None else self._place
+            self._all = (*tools[:place], self._tool, *tools[place:])
         return self._all

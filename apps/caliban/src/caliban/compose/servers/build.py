@@ -1,0 +1,229 @@
+"""The servers of a run, made from what settings say of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+from msgspec import Struct
+
+from caliban.cli.options import Options
+from caliban.compose.host import Host
+from caliban.compose.permissions import Permissions
+from caliban.compose.servers.handler import HeadlessHandler
+from caliban.compose.servers.lists import listed_problem
+from caliban.compose.servers.told import notice_of
+from caliban.compose.servers.written import servers_for
+from caliban.errors import ConfigError
+from caliban.version import VERSION
+from caliban_common.paths import cache_dir, data_dir
+from caliban_common.tool import Tool, ToolSource, ToolSpec
+from caliban_drive.notice import Notice, Report
+from caliban_mcp import Connector, ListCache, PinStore, ServerConfig, ServerFleet, ServerParts, ServerStatus
+from caliban_mcp.names import full_name
+from caliban_mcp.status import ServerEvent
+from caliban_mcp.variables import from_environment
+from caliban_provider.http import HttpClient
+from caliban_settings import Settings
+
+if TYPE_CHECKING:
+    from caliban_mcp import RunServer
+
+WAIT_S: Final = 2.0
+CONNECT_S: Final = 10.0
+START_VARIABLES: Final = ("CALIBAN_MCP_TIMEOUT", "MCP_TIMEOUT")
+TOOL_VARIABLES: Final = ("CALIBAN_MCP_TOOL_TIMEOUT", "MCP_TOOL_TIMEOUT")
+
+
+class ServerInputs(Struct, frozen=True, kw_only=True):
+    """What the servers of a run are made of."""
+
+    options: Options
+    settings: Settings
+    workspace: Path
+    host: Host
+    permissions: Permissions
+    report: Report
+
+
+class RunServers(Struct, frozen=True, kw_only=True):
+    """The servers of a run, and how long it waits for those that it knows nothing of."""
+
+    fleet: ServerFleet
+    wait_s: float
+    report: Report
+
+    async def ready(self) -> None:
+        """Wait for what a first request has to wait for, and name what it goes without.
+
+        Those that have to be there are waited for as long as they may take. Raises `ConfigError` without
+        them.
+        """
+        fleet = self.fleet
+        required = [server for server in fleet.servers if server.config.required]
+        if required:
+            await fleet.settle(required, None)
+            lacking = next((one for one in required if one.state != "connected"), None)
+            if lacking is not None:
+                raise ConfigError(
+                    f"the MCP server {lacking.name} is required and is not there: {lacking.status.words}",
+                    hint=f"caliban mcp doctor {lacking.name} says more",
+                )
+        unknown = [one for one in fleet.servers if not one.is_cached and not one.was_silent]
+        missing: tuple[RunServer, ...] = await fleet.settle(unknown, self.wait_s)
+        late = [*missing, *(one for one in fleet.servers if one.was_silent and not one.is_settled)]
+        if late:
+            names = ", ".join(one.name for one in late)
+            words = f"the tools of MCP servers are not there yet, and come with a later turn: {names}"
+            self.report(
+                Notice(subtype="mcp_pending", message=words, hint="mcp_wait in settings waits longer")
+            )
+        fleet.begin()
+
+    def tool_names(self) -> frozenset[str]:
+        """The names of the tools of servers now."""
+        return frozenset(tool.spec.name for tool in self.fleet.tools())
+
+    def news(self) -> tuple[str, ...]:
+        """What servers say of themselves, each once: for the model."""
+        return self.fleet.news()
+
+    @asynccontextmanager
+    async def opened(self, tasks: TaskGroup | None) -> AsyncIterator[None]:
+        """Connected for the length of a block; behind it nothing of them is left.
+
+        The connections live in `tasks`, where there are some: a face opens the app in a scope of its own.
+        """
+        if tasks is None:
+            async with self.fleet.opened():
+                yield
+            return
+        over, done = anyio.Event(), anyio.Event()
+
+        async def hold(*, task_status: TaskStatus[None]) -> None:
+            try:
+                async with self.fleet.opened():
+                    task_status.started()
+                    await over.wait()
+            finally:
+                done.set()
+
+        await tasks.start(hold)
+        try:
+            yield
+        finally:
+            over.set()
+            with anyio.CancelScope(shield=True):
+                await done.wait()
+
+
+class LaterTools:
+    """`source`, and behind its tools those of servers, which may come later."""
+
+    def __init__(self, source: ToolSource, servers: ToolSource) -> None:
+        self._sources = (source, servers)
+        self._seen: tuple[tuple[Tool, ...], ...] = ()
+        self._all: tuple[Tool, ...] = ()
+
+    def tools(self) -> tuple[Tool, ...]:
+        """Those of both; see `ToolSource`."""
+        now = tuple(source.tools() for source in self._sources)
+        if len(now) != len(self._seen) or any(a is not b for a, b in zip(now, self._seen, strict=True)):
+            self._seen = now
+            self._all = tuple(tool for tools in now for tool in tools)
+        return self._all
+
+
+def build_servers(inputs: ServerInputs) -> RunServers | None:
+    """The servers of a run, not connected yet; `None` where there are none.
+
+    What is wrong with an entry is reported. Raises `ConfigError` where one that is required cannot be used.
+    """
+    options, settings, report = inputs.options, inputs.settings, inputs.report
+    written = servers_for(options, settings)
+    for problem in written.problems:
+        report(Notice(subtype="mcp_server", message=problem))
+    used: list[ServerConfig] = []
+    idle: list[ServerStatus] = []
+    for config in written.configs:
+        why = "it is disabled" if config.disabled else unusable(config, settings, inputs.permissions)
+        if why is None:
+            used.append(config)
+            continue
+        idle.append(ServerStatus(name=config.name, state="disabled", scope=config.scope, words=why))
+        if config.required and not config.disabled:
+            raise ConfigError(f"the MCP server {config.name} is required, and {why}")
+    if not used and not idle:
+        return None
+    connector = build_connector(inputs)
+    cache, pins = ListCache(cache_dir() / "mcp"), PinStore(pins_dir())
+
+    def parts(config: ServerConfig) -> ServerParts:
+        return ServerParts(
+            connect=lambda verdict: connector.open(config, verdict),
+            cache=cache,
+            key=connector.key(config),
+            pins=pins,
+            report=lambda event: report(notice_of(event)),
+        )
+
+    wait = settings.get("mcp_wait")
+    return RunServers(
+        fleet=ServerFleet(used, parts, idle=idle),
+        wait_s=WAIT_S if wait is None else float(wait),
+        report=report,
+    )
+
+
+def unusable(config: ServerConfig, settings: Settings, permissions: Permissions | None) -> str | None:
+    """Why a server is not to be used, by lists of settings or by a rule that denies all of it; or `None`."""
+    problem = listed_problem(config, settings)
+    if problem is not None or permissions is None:
+        return problem
+    probe = ToolSpec(name=full_name(config.name, "0_any_tool"), description="", input_schema={})
+    return None if permissions.offers(probe) else "a rule denies all of it"
+
+
+def build_connector(inputs: ServerInputs) -> Connector:
+    """What opens conversations for a run. Raises `ConfigError` for a variable that is no number."""
+    host, settings, workspace = inputs.host, inputs.settings, inputs.workspace
+    own = {name: str(workspace) for name in ("CALIBAN_PROJECT_DIR", "CLAUDE_PROJECT_DIR")}
+
+    def tell(event: ServerEvent) -> None:
+        inputs.report(notice_of(event))
+
+    return Connector(
+        workspace=workspace,
+        environ=host.environ,
+        added_env=settings.get("env") or {},
+        runner=host.runner,
+        door=lambda: HttpClient(connect_s=CONNECT_S, read_s=math.inf),
+        value_of=from_environment(host.environ, own),
+        learn=host.masker.add,
+        handler=lambda name: HeadlessHandler(name, workspace, tell),
+        version=VERSION,
+        start_timeout_s=_seconds(host.environ, START_VARIABLES, 60.0),
+        tool_timeout_s=_seconds(host.environ, TOOL_VARIABLES, 300.0),
+    )
+
+
+def pins_dir() -> Path:
+    """Where it is kept what was let in of servers."""
+    return data_dir() / "mcp" / "pins"
+
+
+def _seconds(environ: Mapping[str, str], names: tuple[str, ...], default: float) -> float:
+    """A limit that a variable gives in milliseconds."""
+    for name in names:
+        text = environ.get(name, "").strip()
+        if not text:
+            continue
+        if not text.isdigit() or not 0 < int(text) <= 86_400_000:
+            raise ConfigError(f"{name} must be a number of milliseconds, not {text[:40]!r}")
+        return int(text) / 1000
+    return default

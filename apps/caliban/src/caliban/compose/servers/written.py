@@ -1,0 +1,110 @@
+"""What settings say of MCP servers, as values: each entry by itself, so that a wrong one costs no other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+
+from caliban.cli.options import Options
+from caliban_common.near import did_you_mean
+from caliban_common.text import one_line
+from caliban_mcp.config import ServerConfig, ServerKind
+from caliban_mcp.names import name_problem
+from caliban_settings import Settings
+
+TABLE: Final = "mcp_servers"
+
+
+class WrittenServers(Struct, frozen=True, kw_only=True):
+    """The entries that can be used, in the order of their names, and what is wrong with others."""
+
+    configs: tuple[ServerConfig, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def find(self, name: str) -> ServerConfig | None:
+        """The entry of this name."""
+        return next((config for config in self.configs if config.name == name), None)
+
+    def meant(self, name: str) -> str | None:
+        """What was probably meant by a name that no entry has."""
+        return did_you_mean(name, [config.name for config in self.configs]) or None
+
+
+def written_servers(settings: Settings, *, bare: bool = False) -> WrittenServers:
+    """The servers of all scopes that count; a `bare` run has those of the command line alone."""
+    tables: Mapping[str, Any] = settings.get(TABLE) or {}
+    configs: list[ServerConfig] = []
+    problems: list[str] = []
+    for name, table in sorted(tables.items()):
+        scope, place = _origin(settings, name)
+        shown = one_line(name, max_chars=80)
+        where = f"{place}: " if place else ""
+        if bare and scope != "cli":
+            continue
+        problem = name_problem(name)
+        if problem is not None:
+            problems.append(f"{where}the server {shown!r} is left out: {problem}")
+        elif not isinstance(table, Mapping) or not ("command" in table or "url" in table):
+            if isinstance(table, Mapping) and not _is_leftover(table):
+                problems.append(
+                    f"{where}the server {shown!r} is left out: it has neither a command nor a url"
+                )
+        else:
+            configs.append(_config(name, table, scope, place))
+    return WrittenServers(configs=tuple(configs), problems=tuple(problems))
+
+
+def servers_for(options: Options, settings: Settings) -> WrittenServers:
+    """The servers of a run: none where a flag, or the absence of tools, says so."""
+    if options.extensions.no_mcp or options.workspace.no_tools:
+        return WrittenServers()
+    return written_servers(settings, bare=options.settings.bare)
+
+
+def _config(name: str, table: Mapping[str, Any], scope: str, place: str) -> ServerConfig:
+    enabled = table.get("enabled_tools")
+    kind: ServerKind = table.get("type") or ("http" if "url" in table and "command" not in table else "stdio")
+    return ServerConfig(
+        name=name,
+        scope=scope,
+        place=place,
+        kind=kind,
+        command=table.get("command", ""),
+        args=tuple(table.get("args") or ()),
+        env=dict(table.get("env") or {}),
+        cwd=table.get("cwd") or None,
+        url=table.get("url", ""),
+        headers=dict(table.get("headers") or {}),
+        headers_helper=table.get("headers_helper") or None,
+        bearer_env=table.get("bearer_token_env") or None,
+        enabled_tools=None if enabled is None else tuple(enabled),
+        disabled_tools=tuple(table.get("disabled_tools") or ()),
+        protocol=table.get("protocol", "auto"),
+        start_timeout_s=table.get("start_timeout_s") or None,
+        tool_timeout_s=table.get("tool_timeout_s") or None,
+        required=bool(table.get("required")),
+        lazy=table.get("lazy") is not False,
+        roots=bool(table.get("roots")),
+        disabled=bool(table.get("disabled")),
+    )
+
+
+def _origin(settings: Settings, name: str) -> tuple[str, str]:
+    """Whose entry it is: of the highest scope that says what is started or asked."""
+    leaves = [
+        (path, leaf) for path, leaf in settings.leaves.items() if path[:2] == (TABLE, name) and leaf.origins
+    ]
+    defining = [leaf for path, leaf in leaves if path[2:] in (("command",), ("url",))]
+    chosen = defining or [leaf for _, leaf in leaves]
+    if not chosen:
+        return "", ""
+    origin = chosen[-1].origins[-1]
+    return origin.scope, "" if origin.path is None else str(origin.path)
+
+
+def _is_leftover(table: Mapping[str, Any]) -> bool:
+    """Whether it is what remains of an entry whose grants wait for trust, or that only takes something
+    away."""
+    return not table.keys() - {"disabled", "disabled_tools", "permissions"}

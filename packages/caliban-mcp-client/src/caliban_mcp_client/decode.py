@@ -1,0 +1,172 @@
+"""Results of calls as values."""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from caliban_common.text import one_line
+from caliban_mcp_client.entries import read_resource_entry, text
+from caliban_mcp_client.errors import ProtocolError
+from caliban_mcp_client.frames import matched_id
+from caliban_mcp_client.target import Era
+from caliban_mcp_client.values import (
+    AudioContent,
+    CallResult,
+    Completions,
+    Content,
+    EmbeddedResource,
+    ImageContent,
+    PromptMessage,
+    PromptMessages,
+    ResourceContents,
+    ResourceLink,
+    ServerInfo,
+    TextContent,
+    UnknownContent,
+)
+
+_SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+_MAX_VALUES = 100
+
+
+def server_info(result: Mapping[str, Any], era: Era, version: str) -> ServerInfo:
+    """What `initialize` or `server/discover` answered; what does not fit is as if it were not there."""
+    meta = result.get("_meta")
+    who = result.get("serverInfo") if era == "legacy" else None
+    if not isinstance(who, dict) and isinstance(meta, dict):
+        who = meta.get(_SERVER_INFO)
+    if not isinstance(who, dict):
+        who = result.get("serverInfo")
+    who = who if isinstance(who, dict) else {}
+    capabilities = result.get("capabilities")
+    number = who.get("version")
+    return ServerInfo(
+        era=era,
+        protocol_version=version,
+        capabilities=capabilities if isinstance(capabilities, dict) else {},
+        instructions=text(result, "instructions"),
+        name=text(who, "name"),
+        title=text(who, "title"),
+        version=str(number) if isinstance(number, str | int | float) and number is not True else "",
+    )
+
+
+def call_result(result: Mapping[str, Any]) -> CallResult:
+    """The result of a tool. Raises `ProtocolError` where it is neither content nor a structured value."""
+    items = result.get("content")
+    has_structured = result.get("structuredContent") is not None
+    problems: list[str] = []
+    if not isinstance(items, list):
+        if not has_structured:
+            items = [] if items is None else [items]
+            if "content" not in result and "isError" not in result:
+                raise ProtocolError("tools/call: the server answered with neither content nor a value")
+        else:
+            items = []
+    content = tuple(content_of(item) for item in items)
+    problems += [f"content of the kind {item.kind!r} is left out: {item.words}" for item in _unknown(content)]
+    meta = result.get("_meta")
+    return CallResult(
+        content=content,
+        structured=result.get("structuredContent"),
+        has_structured=has_structured,
+        is_error=result.get("isError") is True,
+        meta=meta if isinstance(meta, dict) else {},
+        problems=tuple(problems),
+    )
+
+
+def prompt_messages(result: Mapping[str, Any]) -> PromptMessages:
+    """A prompt. Raises `ProtocolError` where it has no list of messages."""
+    items = result.get("messages")
+    if not isinstance(items, list):
+        raise ProtocolError("prompts/get: the server answered without messages")
+    messages: list[PromptMessage] = []
+    for item in items:
+        if not isinstance(item, dict):
+            continue
+        parts = item.get("content")
+        for part in parts if isinstance(parts, list) else [parts]:
+            role: Literal["user", "assistant"] = "assistant" if item.get("role") == "assistant" else "user"
+            messages.append(PromptMessage(role=role, content=content_of(part)))
+    return PromptMessages(description=text(result, "description"), messages=tuple(messages))
+
+
+def resource_contents(result: Mapping[str, Any]) -> tuple[ResourceContents, ...]:
+    """What was read. Raises `ProtocolError` where it has no list of contents."""
+    items = result.get("contents")
+    if not isinstance(items, list):
+        raise ProtocolError("resources/read: the server answered without contents")
+    return tuple(part for item in items if (part := _contents(item)) is not None)
+
+
+def completions(result: Mapping[str, Any]) -> Completions:
+    """What an argument may be."""
+    found = result.get("completion")
+    found = found if isinstance(found, dict) else {}
+    values = found.get("values")
+    total = found.get("total")
+    return Completions(
+        values=tuple(item for item in (values if isinstance(values, list) else ()) if isinstance(item, str))[
+            :_MAX_VALUES
+        ],
+        total=matched_id(total) if not isinstance(total, str) else None,
+        has_more=found.get("hasMore") is True,
+    )
+
+
+def content_of(item: object) -> Content:
+    """One block of content."""
+    if not isinstance(item, dict):
+        return UnknownContent(kind="none", words="it is no object")
+    kind = item.get("type")
+    match kind:
+        case "text" if isinstance(item.get("text"), str):
+            return TextContent(text=text(item, "text"))
+        case "image" | "audio":
+            data, mime_type = item.get("data"), text(item, "mimeType")
+            if not isinstance(data, str) or not is_base64(data):
+                return UnknownContent(kind=kind, words="its data is no base64")
+            if kind == "image":
+                return ImageContent(data=data, mime_type=mime_type)
+            return AudioContent(data=data, mime_type=mime_type)
+        case "resource" if (resource := _contents(item.get("resource"))) is not None:
+            return EmbeddedResource(resource=resource)
+        case "resource_link" if (link := read_resource_entry(item, lambda _: None)) is not None:
+            return ResourceLink(resource=link)
+        case str():
+            known = kind in ("text", "resource", "resource_link")
+            words = "it lacks what it should hold" if known else "the kind is not known"
+            return UnknownContent(kind=one_line(kind, max_chars=40), words=words)
+        case _:
+            return UnknownContent(kind="none", words="it has no type")
+
+
+def is_base64(data: str) -> bool:
+    """Whether `data` can be decoded."""
+    try:
+        binascii.a2b_base64(data.encode("ascii"), strict_mode=True)
+    except (ValueError, UnicodeEncodeError):
+        return False
+    return bool(data)
+
+
+def _contents(item: object) -> ResourceContents | None:
+    if not isinstance(item, dict):
+        return None
+    has_text, blob = isinstance(item.get("text"), str), item.get("blob")
+    has_blob = isinstance(blob, str) and (not blob or is_base64(blob))
+    if not has_text and not has_blob:
+        return None
+    return ResourceContents(
+        uri=text(item, "uri"),
+        mime_type=text(item, "mimeType"),
+        text=text(item, "text") if has_text else None,
+        blob=blob if has_blob else None,
+    )
+
+
+def _unknown(content: tuple[Content, ...]) -> list[UnknownContent]:
+    return [item for item in content if isinstance(item, UnknownContent)]

@@ -1,0 +1,157 @@
+"""Entries of lists as values, one by one: a broken one, or a broken field, never costs the others.
+
+What lacks that by which it is asked for is left out and named; every other field that does not fit is as if
+it were not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from caliban_common.text import clean, one_line
+from caliban_mcp_client.frames import matched_id
+from caliban_mcp_client.values import (
+    McpPrompt,
+    McpResource,
+    McpTool,
+    PromptArgument,
+    ResourceTemplate,
+    ToolAnnotations,
+)
+
+_T = TypeVar("_T")
+Say = Callable[[str], None]
+Entry = Mapping[str, Any]
+
+
+def read_entries(page: Entry, key: str, read: Callable[[Entry, Say], _T | None], say: Say) -> list[_T]:
+    """The entries of one page of a list that can be read."""
+    entries = page.get(key)
+    if not isinstance(entries, list):
+        say(f"the list of {key} is no list")
+        return []
+    found: list[_T] = []
+    for entry in entries:
+        value = read(entry, say) if isinstance(entry, dict) else None
+        if value is None:
+            say(f"an entry of the list of {key} is left out: {_shown(entry)}")
+        else:
+            found.append(value)
+    return found
+
+
+def read_tool(entry: Entry, say: Say) -> McpTool | None:
+    """A tool; without a schema it takes an object of any kind."""
+    name = text(entry, "name")
+    if not name:
+        return None
+    schema = entry.get("inputSchema")
+    if not isinstance(schema, dict):
+        if schema is not None:
+            say(f"the tool {shown_name(name)} has an input schema that is no object; it takes any arguments")
+        schema = {"type": "object", "properties": {}}
+    elif "type" not in schema and not schema.keys() & {"anyOf", "oneOf", "allOf", "$ref"}:
+        schema = {"type": "object", **schema}
+    output = entry.get("outputSchema")
+    meta = entry.get("_meta")
+    return McpTool(
+        name=name,
+        title=text(entry, "title"),
+        description=text(entry, "description"),
+        input_schema=schema,
+        output_schema=output if isinstance(output, dict) else None,
+        annotations=_annotations(entry.get("annotations")),
+        meta=meta if isinstance(meta, dict) else {},
+        raw=entry,
+    )
+
+
+def read_prompt(entry: Entry, say: Say) -> McpPrompt | None:
+    """A prompt."""
+    name = text(entry, "name")
+    if not name:
+        return None
+    arguments = entry.get("arguments")
+    if arguments is not None and not isinstance(arguments, list):
+        say(f"the prompt {shown_name(name)} has arguments that are no list")
+    return McpPrompt(
+        name=name,
+        title=text(entry, "title"),
+        description=text(entry, "description"),
+        arguments=tuple(
+            PromptArgument(
+                name=text(item, "name"),
+                description=text(item, "description"),
+                required=item.get("required") is True,
+            )
+            for item in (arguments if isinstance(arguments, list) else ())
+            if isinstance(item, dict) and text(item, "name")
+        ),
+    )
+
+
+def read_resource_entry(entry: Entry, say: Say) -> McpResource | None:
+    """A resource, or a link to one."""
+    del say
+    uri = text(entry, "uri")
+    if not uri:
+        return None
+    size = matched_id(entry.get("size")) if not isinstance(entry.get("size"), str) else None
+    return McpResource(
+        uri=uri,
+        name=text(entry, "name"),
+        title=text(entry, "title"),
+        description=text(entry, "description"),
+        mime_type=text(entry, "mimeType"),
+        size_bytes=size if size is not None and size >= 0 else None,
+    )
+
+
+def read_template(entry: Entry, say: Say) -> ResourceTemplate | None:
+    """A family of resources."""
+    del say
+    uri = text(entry, "uriTemplate")
+    if not uri:
+        return None
+    return ResourceTemplate(
+        uri_template=uri,
+        name=text(entry, "name"),
+        title=text(entry, "title"),
+        description=text(entry, "description"),
+        mime_type=text(entry, "mimeType"),
+    )
+
+
+def text(entry: Entry, key: str) -> str:
+    """A member that is text; empty where it is anything else."""
+    value = entry.get(key)
+    return clean(value) if isinstance(value, str) else ""
+
+
+def shown_name(name: str) -> str:
+    """A name of a server's for a message."""
+    return repr(one_line(name, max_chars=60)) if name else "without a name"
+
+
+def _annotations(value: object) -> ToolAnnotations:
+    if not isinstance(value, dict):
+        return ToolAnnotations()
+
+    def hint(name: str) -> bool | None:
+        return claim if isinstance(claim := value.get(name), bool) else None
+
+    return ToolAnnotations(
+        title=text(value, "title"),
+        read_only=hint("readOnlyHint"),
+        destructive=hint("destructiveHint"),
+        idempotent=hint("idempotentHint"),
+        open_world=hint("openWorldHint"),
+    )
+
+
+def _shown(entry: object) -> str:
+    if not isinstance(entry, dict):
+        return "it is no object"
+    name = entry.get("name") or entry.get("uri") or entry.get("uriTemplate")
+    return f"{shown_name(name) if isinstance(name, str) else 'it'} lacks a name or a URI that is text"

@@ -1,0 +1,205 @@
+"""The first questions to a server: which era is its own, and what it has."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import anyio
+from msgspec import Struct
+
+from caliban_common.text import one_line
+from caliban_mcp_client import encode, judge
+from caliban_mcp_client.decode import server_info
+from caliban_mcp_client.errors import (
+    CallError,
+    CallLost,
+    CallRefused,
+    CallTimedOut,
+    ConnectError,
+    ConnectKind,
+    HttpRefused,
+    McpError,
+    ProtocolError,
+)
+from caliban_mcp_client.groups import task_group
+from caliban_mcp_client.inflight import Call
+from caliban_mcp_client.link import Link, Timing
+from caliban_mcp_client.target import LATEST, LEGACY, ServerOptions, Verdict
+from caliban_mcp_client.values import ServerInfo
+
+_DISCOVER: Final = "server/discover"
+_INITIALIZE: Final = "initialize"
+_PAUSES_S: Final = (0.25, 1.0, 4.0)
+_NO_SUCH_ADDRESS: Final = (400, 404, 405)
+_FOREVER: Final = float("inf")
+
+
+class Anew(Struct, frozen=True, kw_only=True):
+    """The connection is of no more use; on another one, what `verdict` says is to be tried."""
+
+    verdict: Verdict
+
+
+Outcome: TypeAlias = ServerInfo | Anew
+
+
+class Handshake:
+    """Finds the era of the server behind `link`, and begins the conversation.
+
+    With `verdict` it begins with what was found before. `may_be_old` says whether the older way over HTTP
+    is left to be tried.
+    """
+
+    def __init__(
+        self, link: Link, options: ServerOptions, verdict: Verdict | None, *, may_be_old: bool = False
+    ) -> None:
+        self._link = link
+        self._options = options
+        self._verdict = verdict
+        self._may_be_old = may_be_old
+
+    async def run(self) -> Outcome:
+        """What the server says of itself, once both sides have begun. Raises `ConnectError`."""
+        protocol = self._options.protocol
+        era = self._verdict.era if self._verdict is not None and protocol == "auto" else None
+        if protocol == "legacy" or era == "legacy":
+            return await self._initialize()
+        version = self._verdict.protocol_version if self._verdict is not None else LATEST
+        return await self._discover(version if version in judge.MODERN else LATEST)
+
+    async def _discover(self, version: str, *, is_second: bool = False) -> Outcome:
+        call = self._link.in_flight.begin(_DISCOVER, _FOREVER)
+        try:
+            return await self._probed(call, version, is_second=is_second)
+        finally:
+            self._link.in_flight.drop(call)
+
+    async def _probed(self, call: Call, version: str, *, is_second: bool) -> Outcome:
+        """Ask which versions there are; a program that is silent is asked the other way beside it."""
+        silence_s = _FOREVER if self._link.is_http else self._options.probe_timeout_s
+        params = {"_meta": {f"{encode.PREFIX}protocolVersion": version}}
+        timing = Timing(idle_s=_FOREVER, limit_s=silence_s, is_handshake=True)
+        result: dict[str, Any] | None = None
+        try:
+            result = await self._persistently(call, params, timing)
+            judgment = judge.judged_result(result)
+        except CallTimedOut:
+            return await self._either(call)
+        except CallLost as error:
+            if self._link.is_http:
+                raise _unreachable(error) from error
+            self._demand_auto(error)
+            return Anew(verdict=Verdict(era="legacy", protocol_version=LEGACY[0]))
+        except McpError as error:
+            judgment = judge.judged_error(error, is_http=self._link.is_http)
+        match judgment:
+            case judge.Speaks():
+                return self._modern(result or {}, judgment.version)
+            case judge.AskAgain() if not is_second:
+                return await self._discover(judgment.version, is_second=True)
+            case judge.NothingInCommon():
+                raise _no_version(judgment.supported)
+            case judge.Outage():
+                raise _unreachable(judgment.error) from judgment.error
+            case _:
+                self._demand_auto(None)
+                return await self._initialize()
+
+    async def _persistently(self, call: Call, params: dict[str, Any], timing: Timing) -> dict[str, Any]:
+        """Ask; over HTTP again after a while where nothing answered. Raises `McpError`."""
+        if not self._link.is_http:
+            return await self._link.answered(call, params, timing)
+        for pause_s in _PAUSES_S:
+            try:
+                return await self._link.request(_DISCOVER, params, timing)
+            except (CallLost, HttpRefused) as error:
+                if isinstance(error, HttpRefused) and error.status < 500:
+                    raise
+            await anyio.sleep(pause_s)
+        return await self._link.request(_DISCOVER, params, timing)
+
+    async def _either(self, probe: Call) -> Outcome:
+        """Begin the legacy way, still taking a late answer to the probe: a slow start is no era."""
+        self._demand_auto(None)
+        outcome: Outcome | None = None
+        async with task_group() as group:
+
+            async def late() -> None:
+                nonlocal outcome
+                await probe.done.wait()
+                judgment = judge.judged_result(probe.result) if isinstance(probe.result, dict) else None
+                if outcome is None and isinstance(judgment, judge.Speaks):
+                    outcome = self._modern(probe.result, judgment.version)
+                    group.cancel_scope.cancel()
+
+            group.start_soon(late)
+            begun = await self._initialize()
+            outcome = begun if outcome is None else outcome
+            group.cancel_scope.cancel()
+        assert outcome is not None
+        return outcome
+
+    async def _initialize(self) -> Outcome:
+        """Begin the legacy way. Raises `ConnectError`."""
+        params = {
+            "protocolVersion": LEGACY[0],
+            "capabilities": encode.declared(self._options),
+            "clientInfo": encode.client_info(self._options),
+        }
+        timing = Timing(idle_s=_FOREVER, limit_s=_FOREVER, is_handshake=True)
+        try:
+            result = await self._link.request(_INITIALIZE, params, timing)
+        except CallRefused as error:
+            return await self._refused(error)
+        except HttpRefused as error:
+            if self._may_be_old and error.status in _NO_SUCH_ADDRESS:
+                return Anew(verdict=Verdict(era="legacy", protocol_version=LEGACY[-1], kind="sse"))
+            raise _unreachable(error) from error
+        except CallLost as error:
+            words = f"the server went away in the handshake: {self._link.reason or error.message}"
+            raise ConnectError("unreachable" if self._link.is_http else "exited", words) from error
+        except (CallError, ProtocolError) as error:
+            raise ConnectError("not_mcp", error.message) from error
+        version = result.get("protocolVersion")
+        if version not in LEGACY:
+            raise _no_version((version,) if isinstance(version, str) else ())
+        self._link.agree(version, is_modern=False)
+        await self._link.notify("notifications/initialized", {})
+        return server_info(result, "legacy", version)
+
+    async def _refused(self, error: CallRefused) -> Outcome:
+        version = judge.named_modern(error)
+        if version is not None and self._options.protocol != "legacy":
+            return await self._discover(version, is_second=True)
+        hint = "set its protocol to auto" if version is not None else None
+        kind: ConnectKind = "version" if version is not None else "not_mcp"
+        raise ConnectError(kind, error.message, hint=hint) from error
+
+    def _modern(self, result: dict[str, Any], version: str) -> ServerInfo:
+        self._link.agree(version, is_modern=True)
+        return server_info(result, "modern", version)
+
+    def _demand_auto(self, error: McpError | None) -> None:
+        """Raise `ConnectError` where a person wants the modern era and nothing else."""
+        if self._options.protocol not in ("auto", "legacy"):
+            raise ConnectError(
+                "version",
+                f"the server does not speak version {self._options.protocol} of the protocol",
+                hint="set its protocol to auto",
+            ) from error
+
+
+def _no_version(theirs: tuple[str, ...]) -> ConnectError:
+    named = ", ".join(one_line(version, max_chars=40) for version in theirs[:10]) or "none that it names"
+    ours = ", ".join((*judge.MODERN, *LEGACY))
+    return ConnectError("version", f"the server speaks versions {named} of the protocol, and we speak {ours}")
+
+
+def _unreachable(error: McpError) -> ConnectError:
+    if isinstance(error, HttpRefused) and error.status in (401, 403):
+        return ConnectError(
+            "unauthorized",
+            f"the server wants a login (status {error.status})",
+            hint="log in to it, or give it a header with a token",
+        )
+    return ConnectError("unreachable", error.message, hint=error.hint)

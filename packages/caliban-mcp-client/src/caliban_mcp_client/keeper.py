@@ -1,0 +1,199 @@
+"""Keeps a conversation up: connects, shakes hands, starts again what has ended, and closes in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+import anyio
+import anyio.lowlevel
+from anyio.abc import TaskStatus
+from msgspec import Struct
+from msgspec.structs import replace
+
+from caliban_mcp_client.errors import ConnectError, ServerGone
+from caliban_mcp_client.groups import task_group
+from caliban_mcp_client.handshake import Anew, Handshake
+from caliban_mcp_client.link import Carrier, Link, LinkParts
+from caliban_mcp_client.parts import ClientParts
+from caliban_mcp_client.subscription import Subscription
+from caliban_mcp_client.target import LEGACY, HttpTarget, ServerOptions, StdioTarget, Target, Verdict
+from caliban_mcp_client.values import ServerInfo, ServerLost, ServerRestarted
+
+_MINUTE_S: Final = 60.0
+_MOST_ROUNDS: Final = 4
+OLD: Final = Verdict(era="legacy", protocol_version=LEGACY[-1], kind="sse")
+_CLOSED: Final = "the conversation was closed"
+
+
+class _Open(Struct, frozen=True, kw_only=True):
+    """A carrier, and what to say of its other end when it is lost."""
+
+    carrier: Carrier
+    said: Callable[[], str]
+
+
+class Keeper:
+    """The owner of one server's connection: `run` is one task, and everybody else asks for the `link`."""
+
+    def __init__(self, target: Target, parts: ClientParts, link_parts: LinkParts) -> None:
+        self._target = target
+        self._parts = parts
+        self._link_parts = link_parts
+        self._options: ServerOptions = link_parts.options
+        self._link: Link | None = None
+        self._ready = anyio.Event()
+        self._gone = ""
+        self._is_closing = False
+        self._restarts: deque[float] = deque()
+        self._verdict = parts.verdict
+        self._said: Callable[[], str] = str
+        self.subscription = Subscription(link_parts.options, link_parts.changes)
+        self.info: ServerInfo | None = None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        return self._verdict
+
+    async def run(self, *, task_status: TaskStatus[ServerInfo]) -> None:
+        """Keep the conversation up until `close`, or until the server is given up. Raises `ConnectError`."""
+        try:
+            while not self._is_closing:
+                reason = await self._once(task_status)
+                if not self._is_closing and not self._may_restart():
+                    self._gone = f"the server ended again and again, the last time because {reason}"
+                    break
+        except ConnectError as error:
+            self._gone = error.message
+            if self.info is None:
+                raise
+        finally:
+            self._gone = self._gone or _CLOSED
+            if not self._is_closing and self.info is not None:
+                self._link_parts.changes.put(ServerLost(reason=self._gone))
+            self._link_parts.changes.close()
+            self._link = None
+            self._ready.set()
+
+    def close(self) -> None:
+        """Let `run` end in order."""
+        self._is_closing = True
+        if self._link is not None:
+            self._link.end(_CLOSED)
+
+    @property
+    def said(self) -> str:
+        return self._said()
+
+    async def link(self) -> Link:
+        """The conversation, waited for while the server starts again. Raises `ServerGone`."""
+        while not self._gone:
+            if self._link is not None and not self._link.ended.is_set():
+                return self._link
+            if self._is_closing:
+                break
+            await self._ready.wait()
+            await anyio.lowlevel.checkpoint()  # it may have ended since
+        raise ServerGone(self._gone or _CLOSED)
+
+    async def _once(self, task_status: TaskStatus[ServerInfo]) -> str:
+        """One connection from its beginning to its end, and why it ended."""
+        with anyio.CancelScope() as start:
+            start.deadline = anyio.current_time() + self._options.start_timeout_s
+            for _ in range(_MOST_ROUNDS):
+                reason = await self._connection(start, task_status)
+                if reason is not None:
+                    return reason
+        error = ConnectError(
+            "timed_out",
+            f"the server was not ready in {self._options.start_timeout_s:g} s",
+            hint="give it more time to start",
+        )
+        error.stderr = self._said()
+        raise error
+
+    async def _connection(self, start: anyio.CancelScope, task_status: TaskStatus[ServerInfo]) -> str | None:
+        """Connect and stay; `None` where it has to be tried in another way."""
+        link = Link(self._link_parts)
+        async with self._opened(link) as opened:
+            self._said = opened.said
+            async with task_group() as tasks:
+                link.start(opened.carrier, tasks)
+                verdict = OLD if self._is_old() else self._verdict
+                handshake = Handshake(link, self._options, verdict, may_be_old=self._may_be_old())
+                try:
+                    outcome = await handshake.run()
+                except ConnectError as error:
+                    error.stderr = opened.said()
+                    raise
+                if isinstance(outcome, Anew):
+                    self._verdict = outcome.verdict
+                else:
+                    start.deadline = float("inf")
+                    self._begin(link, outcome, task_status)
+                    tasks.start_soon(self.subscription.follow, link, outcome)
+                    if self._is_closing:
+                        link.end(_CLOSED)
+                    await link.ended.wait()
+                    self._ready = anyio.Event()
+                tasks.cancel_scope.cancel()
+        return None if isinstance(outcome, Anew) else link.reason
+
+    def _begin(self, link: Link, info: ServerInfo, task_status: TaskStatus[ServerInfo]) -> None:
+        is_first, self.info = self.info is None, info
+        kind = self._verdict.kind if self._verdict is not None else "auto"
+        self._verdict = Verdict(era=info.era, protocol_version=info.protocol_version, kind=kind)
+        self._link = link
+        self._ready.set()
+        if is_first:
+            task_status.started(info)
+        else:
+            self._link_parts.changes.put(ServerRestarted())
+
+    def _may_restart(self) -> bool:
+        """Whether it may be started once more; counts that it is."""
+        now = anyio.current_time()
+        while self._restarts and self._restarts[0] <= now - _MINUTE_S:
+            self._restarts.popleft()
+        self._restarts.append(now)
+        return len(self._restarts) <= self._options.max_restarts_per_minute
+
+    def _may_be_old(self) -> bool:
+        target = self._target
+        return isinstance(target, HttpTarget) and target.kind == "auto" and not self._is_old()
+
+    def _is_old(self) -> bool:
+        """Whether the address is spoken to in the older way over HTTP, which only legacy servers have."""
+        target, verdict = self._target, self._verdict
+        if not isinstance(target, HttpTarget) or target.kind == "http":
+            return False
+        return target.kind == "sse" or (verdict is not None and verdict.kind == "sse")
+
+    @asynccontextmanager
+    async def _opened(self, link: Link) -> AsyncIterator[_Open]:
+        """A carrier of the kind that the target has. Raises `ConnectError`."""
+        match self._target:
+            case StdioTarget():
+                if self._parts.runner is None:
+                    raise ConnectError("refused", "programs are not started here")
+                from caliban_mcp_client.stdio import opened_program
+
+                async with opened_program(self._target, self._options, self._parts.runner, link) as program:
+                    yield _Open(carrier=program.carrier, said=lambda: program.said)
+            case HttpTarget():
+                if self._parts.http is None:
+                    raise ConnectError("refused", "addresses are not asked here")
+                from caliban_mcp_client.address import opened_address
+
+                target = replace(self._target, kind="sse" if self._is_old() else "http")
+                door, authorization = self._parts.http(), self._parts.authorization
+                async with opened_address(target, self._options, door, authorization, link) as carrier:
+                    yield _Open(carrier=carrier, said=str)
+            case _:
+                raise ConnectError(
+                    "refused",
+                    "servers over WebSocket are not spoken to: no version of the protocol has that transport",
+                    hint="ask the server's owner for an address of the Streamable HTTP transport",
+                )

@@ -1,0 +1,171 @@
+"""A program as a server: one frame a line on its standard input and output."""
+
+from __future__ import annotations
+
+import errno
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from caliban_common.text import one_line
+from caliban_mcp_client.encode import Outgoing
+from caliban_mcp_client.errors import ConnectError
+from caliban_mcp_client.frames import long_scrap, read_frames
+from caliban_mcp_client.groups import task_group
+from caliban_mcp_client.inflight import Call
+from caliban_mcp_client.lines import LineReader, LongLine
+from caliban_mcp_client.link import Receiver
+from caliban_mcp_client.target import ServerOptions, StdioTarget
+from caliban_process import Command, InputClosed, NotStarted, OutputLimit, Runner
+from caliban_process.environ import program_environment
+
+if TYPE_CHECKING:
+    from caliban_process.process import Process
+
+MARKER: Final = "CALIBAN_MCP"
+STDERR_BYTES: Final = 64 * 1024
+_SHOWN_CHARS: Final = 2000
+_AFTER_EXIT_S: Final = 0.4
+_MOST_WAITING_BYTES: Final = 64 * 1024 * 1024
+
+
+class ProgramCarrier:
+    """Writes what is queued, and never waits for it: what reads must not wait for a full pipe."""
+
+    is_http = False
+
+    def __init__(self, receiver: Receiver, options: ServerOptions) -> None:
+        self._receiver = receiver
+        self._lines = LineReader(options.max_message_bytes)
+        self._most_bytes = 2 * options.max_message_bytes
+        self._queue: deque[bytes] = deque()
+        self._queued_bytes = 0
+        self._queued = anyio.Event()
+        self._exited = anyio.Event()
+
+    async def deliver(self, message: Outgoing, call: Call | None) -> None:
+        """Queue a message. Answers to a server that asks and does not read are dropped at 64 MiB."""
+        if call is None and self._queued_bytes > _MOST_WAITING_BYTES:
+            self._receiver.note("messages that the server does not read; they are dropped")
+            return
+        self._queue.append(message.body + b"\n")
+        self._queued_bytes += len(message.body) + 1
+        self._queued.set()
+
+    def agreed(self, version: str, *, is_modern: bool) -> None:
+        """Nothing changes."""
+
+    async def write(self, process: Process) -> None:
+        """Write what is queued, until the program reads no more."""
+        try:
+            while True:
+                while self._queue:
+                    line = self._queue.popleft()
+                    self._queued_bytes -= len(line)
+                    await process.send(line)
+                self._queued = anyio.Event()
+                await self._queued.wait()
+        except InputClosed:
+            return  # whether it has ended is told by its output
+
+    async def read(self, process: Process) -> None:
+        """Hand on what it prints, until nobody can print any more or a line is far too long."""
+        while chunk := await process.receive():
+            for line in self._lines.feed(chunk):
+                self._take(line)
+            if self._lines.overrun_bytes > self._most_bytes:
+                self._receiver.discard(long_scrap(b'{"jsonrpc"', self._lines.overrun_bytes))
+                self._receiver.end(f"it sent a message of more than {self._most_bytes:,} bytes")
+                return
+        for line in self._lines.close():
+            self._take(line)
+        with anyio.move_on_after(_AFTER_EXIT_S):
+            await self._exited.wait()
+        self._receiver.end("it has ended" if self._exited.is_set() else "it has closed its output")
+
+    async def watch(self, process: Process) -> None:
+        """Notice its end where somebody else still holds its output."""
+        await process.exited()
+        self._exited.set()
+        await anyio.sleep(_AFTER_EXIT_S)
+        self._receiver.end("it has ended")
+
+    def _take(self, line: bytes | LongLine) -> None:
+        if isinstance(line, LongLine):
+            self._receiver.discard(long_scrap(line.head, line.size_bytes))
+            return
+        frames, scraps = read_frames(line)
+        for scrap in scraps:
+            self._receiver.discard(scrap)
+        for frame in frames:
+            self._receiver.receive(frame)
+
+
+class Program:
+    """A program that was started. `said` is the end of its standard error."""
+
+    def __init__(self, process: Process, carrier: ProgramCarrier) -> None:
+        self._process = process
+        self.carrier = carrier
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def said(self) -> str:
+        return self._process.stderr.kept.decode("utf-8", "replace")[-_SHOWN_CHARS:]
+
+
+@asynccontextmanager
+async def opened_program(
+    target: StdioTarget, options: ServerOptions, runner: Runner, receiver: Receiver
+) -> AsyncIterator[Program]:
+    """Start a program and speak with it; at the end it is closed in order, with all that it has started.
+
+    Raises `ConnectError`.
+    """
+    command = _command(target, options)
+    try:
+        async with runner.start(command) as process:
+            carrier = ProgramCarrier(receiver, options)
+            async with task_group() as group:
+                for work in (carrier.write, carrier.read, carrier.watch):
+                    group.start_soon(work, process)
+                yield Program(process, carrier)
+                group.cancel_scope.cancel()
+    except NotStarted as error:
+        raise _not_started(target, error) from error
+
+
+def _command(target: StdioTarget, options: ServerOptions) -> Command:
+    env = program_environment(target.host_env, target.env)
+    return Command(
+        argv=(target.command, *target.args),
+        cwd=target.cwd,
+        env=env,
+        stdin=b"",
+        grace_s=options.close_grace_s,
+        output=OutputLimit(head_bytes=0, tail_bytes=STDERR_BYTES),
+        marker=MARKER,
+    )
+
+
+def _not_started(target: StdioTarget, error: NotStarted) -> ConnectError:
+    shown = one_line(target.command, max_chars=120)
+    if target.cwd is not None and not Path(target.cwd).is_dir():
+        words = (
+            f"there is no directory {one_line(target.cwd, max_chars=200)} for the server {shown} to run in"
+        )
+        return ConnectError("not_found", words, hint="correct `cwd`")
+    if error.errno == errno.ENOENT:
+        return ConnectError(
+            "not_found",
+            f"there is no program {shown}",
+            hint="install it, or give its whole path as the command",
+        )
+    return ConnectError("refused", f"the server {shown} could not be started: {error.reason}")

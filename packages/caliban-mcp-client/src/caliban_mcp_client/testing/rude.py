@@ -1,0 +1,431 @@
+"""A server of bad manners, for tests: a program of the standard library alone, a behaviour per argument.
+
+`python rude.py BEHAVIOUR,BEHAVIOUR…` speaks on standard input and output. `plain` is legacy, `modern` and
+`dual` are what they say; every other word is one thing that real servers get wrong. With `seed=N` those that
+leave something to chance do the same each time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+Frame = dict[str, Any]
+
+MODERN: Final = "2026-07-28"
+META: Final = "io.modelcontextprotocol/"
+SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+    "required": ["a", "b"],
+}
+TOOLS: Final = (
+    {"name": "echo", "description": "Says it again.", "inputSchema": {"type": "object"}},
+    {
+        "name": "add",
+        "description": "Adds.",
+        "inputSchema": SCHEMA,
+        "outputSchema": {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]},
+        "annotations": {"readOnlyHint": True, "idempotentHint": True},
+    },
+    {"name": "slow", "description": "Takes `seconds`, in `steps`.", "inputSchema": {"type": "object"}},
+    {"name": "ask", "description": "Asks a person first.", "inputSchema": {"type": "object"}},
+)
+"""What every behaviour has, but for those that are about lists."""
+
+FORM: Final[Mapping[str, Any]] = {
+    "mode": "form",
+    "message": "Who are you?",
+    "requestedSchema": {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "age": {"type": "integer", "default": 7}},
+    },
+}
+
+Mangler = Callable[[bytes, Frame, random.Random], bytes]
+
+
+def _line(frame: Frame) -> bytes:
+    return json.dumps(frame, separators=(",", ":")).encode() + b"\n"
+
+
+def _with_id(change: Callable[[Any], Any]) -> Mangler:
+    def mangle(line: bytes, frame: Frame, pick: random.Random) -> bytes:
+        del pick
+        return line if "method" in frame else _line({**frame, "id": change(frame.get("id"))})
+
+    return mangle
+
+
+def _answers(change: Callable[[bytes, random.Random], bytes]) -> Mangler:
+    """A change of what answers calls, the handshake aside."""
+
+    def mangle(line: bytes, frame: Frame, pick: random.Random) -> bytes:
+        is_call = "content" in frame.get("result", {})
+        return change(line, pick) if is_call else line
+
+    return mangle
+
+
+def _flipped(line: bytes, pick: random.Random) -> bytes:
+    at = pick.randrange(len(line) - 1)
+    byte = line[at] ^ (1 << pick.randrange(7))
+    return line[:at] + bytes([byte if byte != 10 else 32]) + line[at + 1 :]
+
+
+KIND: Final[Mapping[str, Mangler]] = {
+    "noise": lambda line, frame, pick: b"starting up...\n\n  \n" + line + b"INFO done\n",
+    "json_noise": lambda line, frame, pick: b'{"level":"info","msg":"hi"}\n[1,2,3]\nnull\n"x"\n7\n' + line,
+    "bom": lambda line, frame, pick: b"\xef\xbb\xbf" + line,
+    "crlf": lambda line, frame, pick: line[:-1] + b"\r\n",
+    "nul": lambda line, frame, pick: b"\0\0" + line[:-1] + b"\0\n",
+    "blanks": lambda line, frame, pick: b"\n\n   " + line[:-1] + b"  \n\n",
+    "batch": lambda line, frame, pick: b"[" + line[:-1] + b"]\n",
+    "mixed_batch": lambda line, frame, pick: b'[3,{"level":"x"},' + line[:-1] + b"]\n",
+    "id_string": _with_id(str),
+    "id_float": _with_id(float),
+    "twice": lambda line, frame, pick: line if "method" in frame else line + line,
+    "strays": lambda line, frame, pick: _line({"jsonrpc": "2.0", "id": 99_999, "result": {}}) + line,
+    "unknown_members": lambda line, frame, pick: _line({"more": [1], **frame, "Id": 4, "Result": {}}),
+    "unknown_notices": lambda line, frame, pick: _line({"jsonrpc": "2.0", "method": "x/y"}) + line,
+    "surrogates": _answers(lambda line, pick: line.replace(b'"text":"', b'"text":"\\ud800')),
+    "nan": _answers(lambda line, pick: line.replace(b'"result":{', b'"result":{"n":NaN,')),
+    "bad_utf8": _answers(lambda line, pick: line.replace(b'"text":"', b'"text":"\xff\xfe')),
+    "half_writes": lambda line, frame, pick: line,
+}
+"""What can be understood all the same: calls have their right answers."""
+
+UNKIND: Final[Mapping[str, Mangler]] = {
+    "id_true": _with_id(lambda number: number == 1 or number),
+    "wrong_id": _answers(lambda line, pick: line.replace(b'"id":', b'"id":5')),
+    "cut": _answers(lambda line, pick: line[: pick.randrange(1, len(line))] + b"\n"),
+    "cut_end": _answers(lambda line, pick: line[:-4] + b"\n"),
+    "id_twice": _answers(lambda line, pick: line.replace(b'"result":', b'"id":77,"result":')),
+    "result_and_error": _answers(lambda line, pick: line.replace(b'"result":', b'"error":{},"result":')),
+    "brackets": _answers(lambda line, pick: line[:-2] + b',"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n"),
+    "giant": _answers(lambda line, pick: line[:-2] + b',"x":"' + b"x" * 3_000_000 + b'"}\n'),
+    "no_object": _answers(lambda line, pick: line.replace(b'"result":{', b'"result":7,"x":{')),
+    "dropped": _answers(lambda line, pick: b""),
+    "garbage": _answers(lambda line, pick: pick.randbytes(200).replace(b"\n", b"x") + b"\n"),
+    "bit": _answers(_flipped),
+}
+"""What cannot: calls end with an error, or their right answer."""
+
+DEADLY: Final = ("exit_on_call", "exit_on_probe", "exit_at_once", "hang", "closes_output", "speaks_http")
+"""What ends a server, or may as well."""
+
+LINGERING: Final = ("forks", "lingers", "forks_away", "exits_and_leaves")
+"""What stays behind where nobody ends it."""
+
+
+class Server:
+    """One server: reads lines, answers them at once or later."""
+
+    def __init__(self, words: list[str]) -> None:
+        values = dict(word.split("=", 1) for word in words if "=" in word)
+        self.traits = {word for word in words if "=" not in word}
+        self.pick = random.Random(int(values.get("seed", "0")))
+        self.era = "modern" if self.traits & {"modern", "dual"} else "legacy"
+        self.later: list[tuple[float, Callable[[], None]]] = []
+        self.pending: dict[str, Callable[[Frame], None]] = {}
+        self.cancelled: set[Any] = set()
+        self.page = 0
+        self.starts = int(values.get("tools", "0"))
+
+    def run(self) -> None:
+        """Serve until standard input ends, or longer."""
+        self.begin()
+        data = b""
+        while True:
+            now = time.monotonic()
+            due = [work for at, work in self.later if at <= now]
+            self.later = [(at, work) for at, work in self.later if at > now]
+            for work in due:
+                work()
+            wait_s = min((at - now for at, _ in self.later), default=1.0)
+            if not select.select([0], [], [], max(0.0, wait_s))[0]:
+                continue
+            chunk = os.read(0, 65_536)
+            if not chunk:
+                break
+            data += chunk
+            *lines, data = data.split(b"\n")
+            for line in lines:
+                self.take(json.loads(line))
+        if "lingers" in self.traits:
+            time.sleep(60)
+        if "asks_leaving" in self.traits:
+            self.send({"jsonrpc": "2.0", "id": "bye", "method": "ping"})
+
+    def begin(self) -> None:
+        """What happens before anything is asked."""
+        traits = self.traits
+        if "exit_at_once" in traits:
+            sys.stderr.write("no such database: " + "x" * 70_000 + "\nlast words\n")
+            sys.exit(3)
+        if "lingers" in traits:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if traits & {"forks", "forks_away", "exits_and_leaves"}:
+            child = subprocess.Popen(["sleep", "50"], start_new_session="forks_away" in traits)
+            sys.stderr.write(f"child {child.pid}\n")
+        if "stderr_flood" in traits:
+            sys.stderr.write("a line of a log\n" * 100_000)
+        if "stdout_flood" in traits:
+            for number in range(20_000):
+                self.notify("notifications/message", {"level": "info", "data": f"{number} " + "x" * 100})
+        if "ping_flood" in traits:
+            for number in range(5_000):
+                self.send({"jsonrpc": "2.0", "id": number, "method": "ping"})
+        if "speaks_http" in traits:
+            os.write(1, b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            sys.exit(0)
+        sys.stderr.flush()
+
+    def take(self, frame: Frame) -> None:
+        """One frame of the client's."""
+        method, number = frame.get("method"), frame.get("id")
+        if method is None:
+            work = self.pending.pop(str(number), None)
+            if work is not None:
+                work(frame)
+        elif number is None:
+            if method == "notifications/cancelled":
+                self.cancelled.add(frame["params"]["requestId"])
+        else:
+            self.answer(number, method, frame.get("params", {}))
+
+    def answer(self, number: Any, method: str, params: Frame) -> None:
+        """A request."""
+        if "hang" in self.traits:
+            return
+        if method == "server/discover":
+            self.discover(number, params)
+        elif method == "initialize":
+            self.initialize(number)
+        elif method == "ping":
+            self.result(number, {})
+        elif method == "tools/list":
+            self.tools(number, params)
+        elif method == "tools/call":
+            self.call(number, params)
+        elif method in ("prompts/list", "resources/list", "resources/templates/list"):
+            self.result(number, LISTS[method])
+        elif method == "prompts/get":
+            text = f"Hello {params.get('arguments', {}).get('who', 'you')}"
+            self.result(number, {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]})
+        elif method == "resources/read":
+            self.result(number, {"contents": [{"uri": params["uri"], "text": "what it holds"}]})
+        elif method == "completion/complete":
+            values = [f"{params['argument']['value']}{number}" for number in range(120)]
+            self.result(number, {"completion": {"values": values, "total": 120, "hasMore": True}})
+        elif method in ("resources/subscribe", "resources/unsubscribe"):
+            self.result(number, {})
+            self.notify("notifications/resources/updated", {"uri": params["uri"]})
+        elif method == "subscriptions/listen":
+            meta = {f"{META}subscriptionId": number}
+            granted = {"notifications": params["notifications"], "_meta": meta}
+            self.notify("notifications/subscriptions/acknowledged", granted)
+            self.notify("notifications/tools/list_changed", {"_meta": meta})
+        else:
+            self.error(number, -32601, "no such method")
+
+    def discover(self, number: Any, params: Frame) -> None:
+        """The first question of a client of today."""
+        traits = self.traits
+        if "exit_on_probe" in traits:
+            sys.exit(1)
+        if "silent_probe" in traits:
+            return
+        if "refused_version" in traits and not self.page:
+            self.page = 1
+            self.error(number, -32022, "try again", {"supported": [MODERN], "requested": MODERN})
+        elif "other_versions" in traits:
+            self.error(number, -32022, "no", {"supported": ["2031-01-01"], "requested": MODERN})
+        elif self.era == "modern" or "late_probe" in traits:
+            result = {"supportedVersions": [MODERN], "capabilities": CAPABILITIES, "instructions": "Be kind."}
+            delay_s = 0.6 if "late_probe" in traits else 0.0
+            self.after(delay_s, lambda: self.begin_modern(number, result))
+        else:
+            self.error(number, -32602 if "bad_params" in traits else -32601, "no such method")
+
+    def begin_modern(self, number: Any, result: Frame) -> None:
+        """Be a modern server from now on."""
+        self.era = "modern"
+        self.result(number, result)
+
+    def initialize(self, number: Any) -> None:
+        """The first question of a client of before."""
+        if "late_probe" in self.traits:
+            return
+        version = "1999-01-01" if "unknown_version" in self.traits else "2025-06-18"
+        number_of_server: Any = 7 if "integer_version" in self.traits else "1.0"
+        self.result(
+            number,
+            {
+                "protocolVersion": version,
+                "capabilities": CAPABILITIES,
+                "serverInfo": {"name": "rude", "version": number_of_server},
+                "instructions": "Be kind.",
+            },
+        )
+        if "changes" in self.traits:
+            for _ in range(5):
+                self.notify("notifications/tools/list_changed", {})
+
+    def tools(self, number: Any, params: Frame) -> None:
+        """The list of tools."""
+        tools: list[Any] = list(TOOLS)
+        more: Frame = {}
+        if "broken_tools" in self.traits:
+            tools = [
+                7,
+                {"description": "nameless"},
+                {"name": 3},
+                *tools,
+                {"name": "bare", "inputSchema": [1]},
+            ]
+        if "endless_cursor" in self.traits:
+            self.page += 1
+            tools, more = [{"name": f"t{self.page}"}], {"nextCursor": f"c{self.page}"}
+        if "same_cursor" in self.traits:
+            more = {"nextCursor": "again"}
+        if "pages" in self.traits:
+            at = int(params.get("cursor", "0"))
+            tools, more = [TOOLS[at]], {"nextCursor": str(at + 1)} if at + 1 < len(TOOLS) else {}
+        if "no_list" in self.traits:
+            self.result(number, {"tools": "none"})
+            return
+        self.result(number, {"tools": tools, **more})
+
+    def call(self, number: Any, params: Frame) -> None:
+        """A call of a tool."""
+        name, values = params["name"], params.get("arguments", {})
+        if "exit_on_call" in self.traits:
+            sys.exit(2)
+        if "closes_output" in self.traits:
+            os.close(1)
+            time.sleep(30)
+        if "changes_in_call" in self.traits:
+            self.notify("notifications/tools/list_changed", {})
+        if "asks_in_call" in self.traits:
+            self.send({"jsonrpc": "2.0", "id": number, "method": "ping"})
+            self.send({"jsonrpc": "2.0", "id": 0, "method": "roots/list"})
+        if name == "add":
+            total = values["a"] + values["b"]
+            text = [{"type": "text", "text": str(total)}]
+            value: Any = {"sum": "many"} if "bad_output" in self.traits else {"sum": total}
+            self.after(
+                0.15 if "late" in self.traits else 0.0,
+                lambda: self.result(number, {"content": text, "structuredContent": value}),
+            )
+        elif name == "slow":
+            self.slow(number, params, 0)
+        elif name == "ask":
+            self.ask(number, params)
+        elif name == "echo":
+            self.result(number, {"content": [{"type": "text", "text": json.dumps(values)}]})
+        else:
+            self.error(number, -32602, f"no tool {name}")
+
+    def slow(self, number: Any, params: Frame, step: int) -> None:
+        """One step of a long call."""
+        values = params.get("arguments", {})
+        steps = values.get("steps", 1)
+        if number in self.cancelled:
+            return
+        if step >= steps:
+            self.result(number, {"content": [{"type": "text", "text": "at last"}]})
+            return
+        token = params.get("_meta", {}).get("progressToken")
+        if token is not None:
+            self.notify("notifications/progress", {"progressToken": token, "progress": step, "total": steps})
+        self.after(values.get("seconds", 0.1) / steps, lambda: self.slow(number, params, step + 1))
+
+    def ask(self, number: Any, params: Frame) -> None:
+        """A call that wants an answer of a person first."""
+        if self.era == "modern":
+            answers = params.get("inputResponses")
+            if answers is None and "never_content" not in self.traits:
+                wanted = {"who": {"method": "elicitation/create", "params": FORM}}
+                self.send_result(
+                    number, {"resultType": "input_required", "inputRequests": wanted, "requestState": "s+/="}
+                )
+            elif "never_content" in self.traits:
+                self.send_result(number, {"resultType": "input_required", "requestState": "again"})
+            else:
+                told = [(answers or {})["who"], params.get("requestState")]
+                self.result(number, {"content": [{"type": "text", "text": json.dumps(told)}]})
+            return
+        self.pending["q1"] = lambda frame: self.result(
+            number,
+            {"content": [{"type": "text", "text": json.dumps(frame.get("result", frame.get("error")))}]},
+        )
+        self.send({"jsonrpc": "2.0", "id": "q1", "method": "elicitation/create", "params": FORM})
+
+    def after(self, seconds: float, work: Callable[[], None]) -> None:
+        """Do something a little later, or at once."""
+        if seconds <= 0:
+            work()
+        else:
+            self.later.append((time.monotonic() + seconds, work))
+
+    def result(self, number: Any, result: Frame) -> None:
+        """Answer, in the form of the era."""
+        if self.era == "modern":
+            who = {"name": "rude", "version": "1.0"}
+            result = {"resultType": "complete", **result, "_meta": {f"{META}serverInfo": who}}
+        self.send_result(number, result)
+
+    def send_result(self, number: Any, result: Frame) -> None:
+        """Answer as it stands."""
+        self.send({"jsonrpc": "2.0", "id": number, "result": result})
+
+    def error(self, number: Any, code: int, words: str, data: Any = None) -> None:
+        """Answer with an error."""
+        error = {"code": code, "message": words, **({} if data is None else {"data": data})}
+        frame = {"jsonrpc": "2.0", "id": number, "error": error}
+        if "no_error_id" in self.traits:
+            del frame["id"]
+        self.send(frame)
+
+    def notify(self, method: str, params: Frame) -> None:
+        """Tell something."""
+        self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def send(self, frame: Frame) -> None:
+        """Write a frame, in the manner of the traits."""
+        line = _line(frame)
+        for name, mangler in {**KIND, **UNKIND}.items():
+            if name in self.traits and (name in KIND or line.count(b"\n") == 1):
+                line = mangler(line, frame, self.pick)
+        try:
+            while line:
+                size = self.pick.randrange(1, 400) if "half_writes" in self.traits else len(line)
+                line = line[os.write(1, line[:size]) :]
+        except BrokenPipeError:
+            sys.exit(0)
+
+
+CAPABILITIES: Final[Mapping[str, Any]] = {
+    "tools": {"listChanged": True},
+    "prompts": {},
+    "resources": {"subscribe": True},
+    "completions": {},
+}
+LISTS: Final[Mapping[str, Frame]] = {
+    "prompts/list": {"prompts": [{"name": "greet", "arguments": [{"name": "who", "required": True}]}]},
+    "resources/list": {"resources": [{"uri": "demo://one", "name": "one", "size": 13}]},
+    "resources/templates/list": {"resourceTemplates": [{"uriTemplate": "demo://{name}", "name": "any"}]},
+}
+
+
+if __name__ == "__main__":
+    Server(sys.argv[1].split(",")).run()

@@ -1,0 +1,89 @@
+"""What is known of a server's tools when one is called: headers, schemas, what may be repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from caliban_mcp_client import paramheaders
+from caliban_mcp_client.entries import shown_name
+from caliban_mcp_client.errors import CallRefused
+from caliban_mcp_client.questions import Questions
+from caliban_mcp_client.schemas import mismatch
+from caliban_mcp_client.target import ServerOptions
+from caliban_mcp_client.values import CallResult, McpTool
+
+HEADER_MISMATCH: Final = -32020
+URL_NEEDED: Final = -32042
+_MOST_URLS: Final = 8
+
+
+class ToolCalls:
+    """The tools of the last list."""
+
+    def __init__(self, options: ServerOptions) -> None:
+        self._options = options
+        self._tools: dict[str, McpTool] = {}
+        self._headers: dict[str, tuple[paramheaders.ParamHeader, ...]] = {}
+
+    def learn(
+        self, tools: tuple[McpTool, ...], say: Callable[[str], None], *, has_headers: bool
+    ) -> tuple[McpTool, ...]:
+        """Those of a new list that can be called; over HTTP, a tool whose headers are wrong cannot."""
+        found: list[McpTool] = []
+        self._tools, self._headers = {}, {}
+        for tool in tools:
+            if has_headers:
+                fault, headers = paramheaders.read(tool.input_schema)
+                if fault is not None:
+                    say(f"the tool {shown_name(tool.name)} is left out: {fault}")
+                    continue
+                self._headers[tool.name] = headers
+            self._tools[tool.name] = tool
+            found.append(tool)
+        return tuple(found)
+
+    def is_known(self, name: str) -> bool:
+        """Whether it is in the last list."""
+        return name in self._tools
+
+    def is_idempotent(self, name: str) -> bool:
+        """Whether the server claims that calling it twice is calling it once."""
+        tool = self._tools.get(name)
+        return tool is not None and tool.annotations.idempotent is True
+
+    def headers(self, params: Mapping[str, Any]) -> Mapping[str, str]:
+        """The headers that repeat arguments of a call."""
+        return paramheaders.values(self._headers.get(params["name"], ()), params["arguments"])
+
+    @staticmethod
+    def is_header_mismatch(error: CallRefused) -> bool:
+        """Whether the server knows another schema of the tool: it has not run it."""
+        return error.code == HEADER_MISMATCH
+
+    async def may_go_on(self, error: CallRefused, questions: Questions) -> bool:
+        """Ask a person to open the addresses that a refused call needs; True where all were accepted."""
+        data = error.data if isinstance(error.data, dict) else {}
+        wanted = data.get("elicitations")
+        if error.code != URL_NEEDED or not isinstance(wanted, list) or not 0 < len(wanted) <= _MOST_URLS:
+            return False
+        for params in wanted:
+            if not isinstance(params, dict):
+                return False
+            answer = await questions.answer("elicitation/create", {**params, "mode": "url"})
+            if not isinstance(answer, Mapping) or answer.get("action") != "accept":
+                return False
+        return True
+
+    def checked(self, name: str, result: CallResult) -> CallResult:
+        """The result, and in which way its structured value does not fit the schema of its tool."""
+        tool = self._tools.get(name)
+        if tool is None or tool.output_schema is None or result.is_error:
+            return result
+        if not result.has_structured:
+            words: str | None = "the tool promises structured values, and answered without one"
+        else:
+            words = mismatch(result.structured, tool.output_schema)
+        return result if words is None else replace(result, problems=(*result.problems, words))

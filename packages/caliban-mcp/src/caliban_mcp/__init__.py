@@ -1,0 +1,37 @@
+"""MCP servers in an agent: connected side by side, their tools named, remembered, pinned and offered."""
+
+from caliban_mcp.cache import CachedServer, ListCache
+from caliban_mcp.config import ServerConfig
+from caliban_mcp.connect import Connector
+from caliban_mcp.errors import PinsUnusable, ServerMisconfigured, ServerMissing, ServersError
+from caliban_mcp.fleet import ServerFleet
+from caliban_mcp.names import full_name, name_problem, tool_names
+from caliban_mcp.pins import PinStore, ServerPins
+from caliban_mcp.server import RunServer, ServerParts
+from caliban_mcp.status import ServerEvent, ServerStatus
+from caliban_mcp.tool import ServerTool
+from caliban_mcp.variables import expanded, variables_in
+
+__all__ = [
+    "CachedServer",
+    "Connector",
+    "ListCache",
+    "PinStore",
+    "PinsUnusable",
+    "RunServer",
+    "ServerConfig",
+    "ServerEvent",
+    "ServerFleet",
+    "ServerMisconfigured",
+    "ServerMissing",
+    "ServerParts",
+    "ServerPins",
+    "ServerStatus",
+    "ServerTool",
+    "ServersError",
+    "expanded",
+    "full_name",
+    "name_problem",
+    "tool_names",
+    "variables_in",
+]

@@ -1,0 +1,93 @@
+"""What servers had last, on disk: it serves the first request, and the live list takes its place.
+
+The key of an entry depends on all that a list may depend on. What cannot be read is as if it were not there.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from caliban_common.errors import CalibanError
+from caliban_common.files import ensure_private_dir, read_regular, write_atomic
+from caliban_mcp_client.target import Verdict
+from caliban_mcp_client.values import McpTool, ServerInfo
+
+VERSION: Final = 1
+MAX_BYTES: Final = 32 << 20
+OWNERS_ONLY: Final = 0o600
+LEGACY_S: Final = 7 * 24 * 3600
+"""So long an old way of speaking is remembered: a server that was brought up to date answers it still."""
+SILENT_S: Final = 24 * 3600
+"""So long it is remembered that a server did not answer in time: no run waits for it again meanwhile."""
+
+
+class CachedServer(Struct, frozen=True, kw_only=True):
+    """What a server had at `saved_at` (seconds since 1970); without `info`, that it gave no answer in
+    time."""
+
+    version: int = VERSION
+    saved_at: float
+    info: ServerInfo | None = None
+    verdict: Verdict | None = None
+    tools: tuple[McpTool, ...] = ()
+    has_resources: bool = False
+    problems: tuple[str, ...] = ()
+
+
+class ListCache:
+    """The entries of all servers, one file each. `now` gives seconds since 1970."""
+
+    def __init__(self, directory: Path, now: Any = time.time) -> None:
+        self.directory = directory
+        self._now = now
+
+    def load(self, key: str) -> CachedServer | None:
+        """The entry, or `None` where there is none that counts any more. Raises nothing."""
+        try:
+            raw = read_regular(self._path(key), max_bytes=MAX_BYTES)
+            entry = msgspec.json.decode(raw, type=CachedServer)
+        except (CalibanError, msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError):
+            return None
+        age = self._now() - entry.saved_at
+        if entry.version != VERSION or age < -LEGACY_S:
+            return None
+        if entry.info is None:
+            return entry if age < SILENT_S else None
+        if entry.verdict is not None and entry.verdict.era == "legacy" and age > LEGACY_S:
+            return msgspec.structs.replace(entry, verdict=None)
+        return entry
+
+    def save(self, key: str, entry: CachedServer) -> None:
+        """Keep an entry; where that cannot be done, the next run asks anew."""
+        try:
+            data = msgspec.json.encode(entry)
+            if len(data) <= MAX_BYTES:
+                ensure_private_dir(self.directory)
+                write_atomic(self._path(key), data, mode=OWNERS_ONLY, durable=False)
+        except (CalibanError, TypeError, ValueError, RecursionError):
+            return
+
+    def silent(self, key: str) -> None:
+        """Note that a server did not answer in time, unless its list is known."""
+        if self.load(key) is None:
+            self.save(key, CachedServer(saved_at=self._now()))
+
+    def fresh(self, **what: Any) -> CachedServer:
+        """An entry of this moment."""
+        return CachedServer(saved_at=self._now(), **what)
+
+    def _path(self, key: str) -> Path:
+        return self.directory / f"{key}.json"
+
+
+def cache_key(parts: Mapping[str, Any]) -> str:
+    """The key for all that a list of tools may depend on, in 64 hexadecimal digits."""
+    return sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,0 +1,182 @@
+"""From what somebody has written to a conversation: variables filled in, and every part of a client
+chosen."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from caliban_mcp.cache import cache_key
+from caliban_mcp.config import ServerConfig
+from caliban_mcp.errors import ServerMisconfigured
+from caliban_mcp.variables import expanded
+from caliban_mcp_client.target import (
+    HttpTarget,
+    ServerOptions,
+    StdioTarget,
+    Target,
+    Verdict,
+    WebSocketTarget,
+)
+
+if TYPE_CHECKING:
+    from caliban_mcp_client import McpClient
+    from caliban_mcp_client.authorization import Authorization
+    from caliban_mcp_client.door import HttpDoor
+    from caliban_mcp_client.handler import ClientHandler
+    from caliban_process import Runner
+
+CLIENT: Final = "caliban"
+
+
+class Connector(Struct, frozen=True, kw_only=True):
+    """What all conversations of a run share.
+
+    `value_of` looks up variables, `learn` is told what of them may be a secret. `handler` answers the
+    questions of the server of that name. `start_timeout_s` and `tool_timeout_s` hold where a server's entry
+    says nothing.
+    """
+
+    workspace: Path
+    environ: Mapping[str, str]
+    added_env: Mapping[str, str]
+    runner: Runner
+    door: Callable[[], HttpDoor]
+    value_of: Callable[[str], str | None]
+    learn: Callable[[str], None]
+    handler: Callable[[str], ClientHandler]
+    version: str
+    start_timeout_s: float = 60.0
+    tool_timeout_s: float = 300.0
+
+    def open(self, config: ServerConfig, verdict: Verdict | None) -> AbstractAsyncContextManager[McpClient]:
+        """A conversation for the length of a block. Raises `ServerMisconfigured`."""
+        from caliban_mcp_client import ClientParts, McpClient
+
+        target = self.target(config)
+        is_program = isinstance(target, StdioTarget)
+        parts = ClientParts(
+            runner=self.runner if is_program else None,
+            http=None if is_program else self.door,
+            authorization=None if is_program else self._authorization(config),
+            handler=self.handler(config.name),
+            verdict=verdict,
+        )
+        return McpClient(target, self.options(config), parts)
+
+    def target(self, config: ServerConfig) -> Target:
+        """Where the server is, every variable filled in. Raises `ServerMisconfigured`."""
+        if config.kind == "stdio":
+            if not config.command:
+                raise ServerMisconfigured("it has neither a command nor a url")
+            cwd = self._fill(config.cwd, "cwd") if config.cwd else None
+            return StdioTarget(
+                command=self._fill(config.command, "command"),
+                args=tuple(self._fill(word, "args") for word in config.args),
+                env={**self.added_env, **self._filled(config.env, "env")},
+                cwd=str(self.workspace / cwd) if cwd else str(self.workspace),
+                host_env=self.environ,
+            )
+        url = self._fill(config.url, "url")
+        parts = _split(url)
+        if parts is None:
+            raise ServerMisconfigured("its url is no http or https address")
+        headers = self._filled(config.headers, "headers")
+        if config.bearer_env is not None:
+            headers["authorization"] = f"Bearer {self._token(config.bearer_env)}"
+        if config.kind == "ws":
+            return WebSocketTarget(url=url, headers=headers)
+        return HttpTarget(url=url, headers=headers, kind="sse" if config.kind == "sse" else "auto")
+
+    def options(self, config: ServerConfig) -> ServerOptions:
+        """How the server is spoken to."""
+        return ServerOptions(
+            protocol=config.protocol,
+            start_timeout_s=config.start_timeout_s or self.start_timeout_s,
+            call_timeout_s=config.tool_timeout_s or self.tool_timeout_s,
+            roots=config.roots,
+            trusts_hints=config.is_from_person,
+            client_name=CLIENT,
+            client_version=self.version,
+        )
+
+    def key(self, config: ServerConfig) -> str:
+        """What the list of the server may depend on, as the key of what is remembered of it."""
+        try:
+            target = self.target(config)
+        except ServerMisconfigured:
+            target = StdioTarget(command="")
+        options = self.options(config)
+        parts: dict[str, Any] = {
+            "identity": config.identity,
+            "version": self.version,
+            "protocol": config.protocol,
+            "offered": [options.elicitation, options.roots, options.sampling],
+        }
+        match target:
+            case StdioTarget(command=command, args=args, env=env, cwd=cwd):
+                parts |= {
+                    "args": args,
+                    "env": sorted(env),
+                    "cwd": cwd,
+                    "program": _changed_at(command, self.environ),
+                }
+            case HttpTarget(url=url, headers=headers) | WebSocketTarget(url=url, headers=headers):
+                # Whoever asks as somebody else may be told of other tools.
+                parts |= {"url": url, "headers": cache_key(headers), "helper": config.headers_helper}
+        return cache_key(parts)
+
+    def _authorization(self, config: ServerConfig) -> Authorization | None:
+        if config.headers_helper is None:
+            return None
+        from caliban_mcp.headers import HelperAuthorization
+
+        return HelperAuthorization(config.headers_helper, self.runner, self.environ, {})
+
+    def _token(self, name: str) -> str:
+        value = self.value_of(name)
+        if not value:
+            raise ServerMisconfigured(
+                f"bearer_token_env names {name}, which is not set", hint=f"export {name}=…"
+            )
+        self.learn(value)
+        return value
+
+    def _filled(self, table: Mapping[str, str], what: str) -> dict[str, str]:
+        """A table with its variables filled in; what that adds may be a secret."""
+        filled = {name: self._fill(text, f"{what}.{name}") for name, text in table.items()}
+        for name, text in filled.items():
+            if text != table[name] or what == "headers":
+                self.learn(text.removeprefix("Bearer ").strip())
+        return filled
+
+    def _fill(self, text: str, what: str) -> str:
+        try:
+            return expanded(text, self.value_of)
+        except ServerMisconfigured as error:
+            raise ServerMisconfigured(f"{what}: {error.message}", hint=error.hint) from error
+
+
+def _split(url: str) -> object | None:
+    try:
+        parts = urlsplit(url)
+        return parts if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname else None
+    except ValueError:
+        return None
+
+
+def _changed_at(command: str, environ: Mapping[str, str]) -> str:
+    """Which file the program is, and when it was changed."""
+    found = shutil.which(command, path=environ.get("PATH"))
+    if found is None:
+        return ""
+    try:
+        return f"{found} {Path(found).stat().st_mtime_ns}"
+    except OSError:
+        return found

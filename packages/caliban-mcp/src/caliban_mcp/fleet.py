@@ -1,0 +1,120 @@
+"""All servers of a run: connected side by side, and closed side by side."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+
+import anyio
+
+from caliban_common.tool import Tool
+from caliban_mcp.config import ServerConfig
+from caliban_mcp.resources import ListResources, ReadResource
+from caliban_mcp.server import RunServer, ServerParts
+from caliban_mcp.status import ServerStatus
+from caliban_mcp.tool import ServerTool, instructions_for_model
+from caliban_mcp.waiting import WaitForServers
+
+
+class ServerFleet:
+    """The servers of a run, and the source of their tools (see `ToolSource`).
+
+    Tools stand in the order of server and name; what comes later stands behind all others, in whatever order
+    it is listed then, so that the beginning of a prompt stays. `idle` are servers that are not started, for a
+    person.
+    """
+
+    def __init__(
+        self,
+        configs: Sequence[ServerConfig],
+        parts: Callable[[ServerConfig], ServerParts],
+        *,
+        idle: Sequence[ServerStatus] = (),
+    ) -> None:
+        self.servers: tuple[RunServer, ...] = tuple(
+            RunServer(config, parts(config), self._rebuild)
+            for config in sorted(configs, key=lambda c: c.name)
+        )
+        self._idle = tuple(idle)
+        self._order: list[str] = []
+        self._tools: tuple[Tool, ...] = ()
+        self._told: dict[str, str] = {}
+        self._own: tuple[Tool, ...] = ()
+        for server in self.servers:
+            server.remember()
+        self._rebuild()
+
+    @property
+    def statuses(self) -> tuple[ServerStatus, ...]:
+        """Every server by its name, those that are not started too."""
+        return tuple(sorted((*(s.status for s in self.servers), *self._idle), key=lambda one: one.name))
+
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools of all servers; see `ToolSource`."""
+        return self._tools
+
+    def begin(self) -> None:
+        """The first request is about to leave: where servers are awaited, the model may wait for them."""
+        if any(not server.is_settled and not server.is_cached for server in self.servers):
+            self._own = (WaitForServers(self), *self._own)
+            self._rebuild()
+
+    def news(self) -> tuple[str, ...]:
+        """What servers say of how to use them, once for each: lines for the model."""
+        lines = []
+        for server in self.servers:
+            text = instructions_for_model(server.instructions)
+            if text and self._told.get(server.name) != text:
+                self._told[server.name] = text
+                lines.append(f"The MCP server {server.name} says of its tools: {text}")
+        return tuple(lines)
+
+    def is_new(self, name: str) -> bool:
+        """Whether the tool of this name is one that nobody has looked at yet."""
+        return any(
+            isinstance(tool, ServerTool) and tool.is_new for tool in self._tools if tool.spec.name == name
+        )
+
+    def find(self, name: str) -> RunServer | None:
+        """The server of this name, if it is one of the run."""
+        return next((server for server in self.servers if server.name == name), None)
+
+    def pending(self) -> tuple[RunServer, ...]:
+        """Those that have not told their tools in this run."""
+        return tuple(server for server in self.servers if not server.is_settled)
+
+    async def settle(self, servers: Iterable[RunServer], within_s: float | None) -> tuple[RunServer, ...]:
+        """Wait until these have told their tools, or will not; which have done neither in that time."""
+        waited = tuple(servers)
+        with anyio.move_on_after(within_s):
+            async with anyio.create_task_group() as group:
+                for server in waited:
+                    group.start_soon(server.settled)
+        return tuple(server for server in waited if not server.is_settled)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Connect to all of them while the block goes on; behind it nothing of them is left."""
+        async with anyio.create_task_group() as group:
+            for server in self.servers:
+                group.start_soon(server.run)
+            try:
+                yield
+            finally:
+                for server in self.servers:
+                    server.close()
+
+    def _rebuild(self) -> None:
+        """The tools anew, where they are others than before."""
+        if any(server.has_resources for server in self.servers) and not any(
+            isinstance(tool, ReadResource) for tool in self._own
+        ):
+            self._own = (*self._own, ListResources(self), ReadResource(self))
+        there: dict[str, Tool] = {tool.spec.name: tool for tool in self._own}
+        for server in self.servers:
+            there |= {tool.spec.name: tool for tool in sorted(server.tools, key=lambda tool: tool.tool.name)}
+        kept = [name for name in self._order if name in there]
+        self._order = [*kept, *(name for name in there if name not in kept)]
+        tools = tuple(there[name] for name in self._order)
+        if tools != self._tools:
+            self._tools = tools

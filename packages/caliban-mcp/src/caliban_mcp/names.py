@@ -1,0 +1,65 @@
+"""What servers and their tools are called, in this run and in every other: names depend on nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from typing import Final
+
+PREFIX: Final = "mcp__"
+MAX_CHARS: Final = 64
+"""The longest name of a tool that every vendor takes."""
+
+MAX_SERVER_CHARS: Final = 64
+_HASH_CHARS: Final = 8
+_SERVER: Final = r"[A-Za-z0-9_-]{1,64}"
+
+
+def name_problem(name: str) -> str | None:
+    """Why no server can be called `name`, or `None`: letters of ASCII, digits, - and _, and no `__` in it."""
+    if re.fullmatch(_SERVER, name) is None:
+        return f"1 to {MAX_SERVER_CHARS} of the letters a-z and A-Z, digits, - and _ make a name"
+    if "__" in name or name.endswith("_"):
+        return "a __ parts the server from the tool, so a name neither holds it nor ends in _"
+    return None
+
+
+def full_name(server: str, tool: str) -> str:
+    """The name that rules speak of, whatever its length and its characters."""
+    return f"{PREFIX}{server}__{tool}"
+
+
+def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
+    """The names of the `tools` of a server, by the names that it gives them itself.
+
+    A tool whose own name fits keeps it. Others lose what no name may hold; one that is too long then, or
+    called like another, is cut and ends in a digest of its own name: the same one in whatever company it
+    comes.
+    """
+    given = tuple(dict.fromkeys(tools))
+    plain = {tool: full_name(server, re.sub(r"[^A-Za-z0-9_-]", "_", tool)) for tool in given}
+    counts = Counter(plain.values())
+    return {
+        tool: name
+        if len(name) <= MAX_CHARS and (counts[name] == 1 or name == full_name(server, tool))
+        else _cut(name, server, tool)
+        for tool, name in plain.items()
+    }
+
+
+def server_of(name: str, servers: Iterable[str]) -> str | None:
+    """The one of `servers` whose tool has this name; of a server's name there is one reading."""
+    return next((server for server in servers if name.startswith(f"{PREFIX}{server}__")), None)
+
+
+def shortened(names: Mapping[str, str], server: str) -> dict[str, str]:
+    """Of `names` those that are not what rules would call the tool -> that."""
+    return {name: full_name(server, tool) for tool, name in names.items() if name != full_name(server, tool)}
+
+
+def _cut(name: str, server: str, tool: str) -> str:
+    data = f"{server}\0{tool}".encode("utf-8", "surrogatepass")
+    tail = f"_{sha256(data).hexdigest()[:_HASH_CHARS]}"
+    return f"{name[: MAX_CHARS - len(tail)]}{tail}"

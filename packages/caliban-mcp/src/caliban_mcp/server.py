@@ -1,0 +1,280 @@
+"""One server of a run: one task owns its connection, everybody else asks it here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+from anyio import lowlevel, to_thread
+from msgspec import Struct
+
+from caliban_common.errors import CalibanError
+from caliban_mcp.cache import CachedServer, ListCache
+from caliban_mcp.config import ServerConfig
+from caliban_mcp.definition import definition_of
+from caliban_mcp.errors import PinsUnusable, ServerMissing
+from caliban_mcp.names import tool_names
+from caliban_mcp.pins import JudgedTools, PinStore, ServerPins
+from caliban_mcp.status import ServerEvent, ServerState, ServerStatus
+from caliban_mcp.tool import OnUpdate, ServerTool, spec_of
+from caliban_mcp_client.errors import ConnectError
+from caliban_mcp_client.target import Verdict
+from caliban_mcp_client.values import (
+    CallResult,
+    McpTool,
+    ServerLost,
+    ServerRestarted,
+    ToolsChanged,
+)
+
+if TYPE_CHECKING:
+    from caliban_mcp_client import McpClient
+
+MAX_PROBLEMS: Final = 8
+CALM_LISTS: Final = 20
+"""So many times a list is asked for at once where it changes; from then on at most once in a second."""
+
+Connect = Callable[[Verdict | None], "AbstractAsyncContextManager[McpClient]"]
+
+
+class ServerParts(Struct, frozen=True, kw_only=True):
+    """What a server of a run works with. `connect` opens a conversation; `key` is that of its list in the
+    `cache`."""
+
+    connect: Connect
+    cache: ListCache
+    key: str
+    pins: PinStore
+    report: Callable[[ServerEvent], None]
+
+
+class RunServer:
+    """A server: what was known of it serves at once, and what it says itself takes that place.
+
+    `changed` is called whenever its tools are others.
+    """
+
+    def __init__(self, config: ServerConfig, parts: ServerParts, changed: Callable[[], None]) -> None:
+        self.config = config
+        self.tools: tuple[ServerTool, ...] = ()
+        self.instructions: str = ""
+        self.has_resources: bool = False
+        self.client: McpClient | None = None
+        self.state: ServerState = "pending"
+        self.is_cached: bool = False
+        self.was_silent: bool = False
+        self._parts = parts
+        self._changed = changed
+        self._error: CalibanError | None = None
+        self._verdict: Verdict | None = None
+        self._settled = anyio.Event()
+        self._over = anyio.Event()
+        self._scope: anyio.CancelScope | None = None
+        self._is_stale = False
+        self._listed = anyio.Event()
+        self._told: set[tuple[str, tuple[str, ...]]] = set()
+
+    @property
+    def name(self) -> str:
+        """What it is called here."""
+        return self.config.name
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it has told its tools in this run, or will not."""
+        return self._settled.is_set()
+
+    @property
+    def status(self) -> ServerStatus:
+        """How it is now."""
+        error = self._error
+        return ServerStatus(
+            name=self.name,
+            state=self.state,
+            scope=self.config.scope,
+            words="" if error is None else error.message,
+            hint="" if error is None else error.hint or "",
+            tools=len(self.tools),
+            is_cached=self.is_cached and self.state == "pending",
+        )
+
+    def remember(self) -> None:
+        """Offer what it had last, as far as it was let in: quick, and waiting for nobody."""
+        entry = self._parts.cache.load(self._parts.key)
+        if entry is None:
+            return
+        if entry.info is None:
+            self.was_silent = True
+            return
+        self._verdict = entry.verdict
+        self.is_cached = True
+        try:
+            judged = self._judge(entry.tools, entry.info.instructions)
+        except PinsUnusable:
+            return  # told with the live list
+        self.has_resources = entry.has_resources
+        self._offer(judged)
+
+    async def run(self) -> None:
+        """Connect, list, and follow what changes, until it is told to close."""
+        with anyio.CancelScope() as self._scope:
+            try:
+                async with self._parts.connect(self._verdict) as client:
+                    await self._begin(client)
+                    async with anyio.create_task_group() as group:
+                        group.start_soon(self._follow, client)
+                        await self._over.wait()
+                        group.cancel_scope.cancel()
+            except CalibanError as error:
+                self._fail(error)
+        self.client = None
+        self._settled.set()
+
+    def close(self) -> None:
+        """Let `run` end: in order where it is connected, at once where it is not."""
+        self._over.set()
+        if self.client is None and self._scope is not None:
+            if not self.is_settled:
+                self._parts.cache.silent(self._parts.key)
+            self._scope.cancel()
+
+    async def settled(self) -> None:
+        """Wait until it has told its tools, or will not."""
+        await self._settled.wait()
+
+    async def connected(self) -> McpClient:
+        """The conversation, once there is one. Raises `CalibanError`."""
+        await self._settled.wait()
+        if self.client is None:
+            raise self._error or ServerMissing(f"the server {self.name} is not connected")
+        return self.client
+
+    async def call(self, tool: str, args: Mapping[str, Any], on_update: OnUpdate) -> CallResult:
+        """Call a tool; what it has changed of the list is known when this returns. Raises `CalibanError`."""
+        client = await self.connected()
+        try:
+            return await client.call_tool(tool, args, on_update=on_update)
+        finally:
+            await self._up_to_date()
+
+    async def _up_to_date(self) -> None:
+        """Wait a moment for the list where the server has said that it is another."""
+        for _ in range(4):
+            await lowlevel.checkpoint()
+        if self._is_stale and not self._over.is_set():
+            with anyio.move_on_after(5):
+                await self._listed.wait()
+
+    async def _begin(self, client: McpClient) -> None:
+        await self._list(client)
+        self.client = client
+        self.state = "connected"
+        self._settled.set()
+
+    async def _list(self, client: McpClient) -> None:
+        tools = tuple(await client.list_tools()) if client.info.offers("tools") else ()
+        self.has_resources = client.info.offers("resources")
+        instructions = client.info.instructions
+        entry = self._parts.cache.fresh(
+            info=client.info, verdict=client.verdict, tools=tools, has_resources=self.has_resources
+        )
+        await to_thread.run_sync(self._save, entry)
+        if client.problems:
+            self._tell("problems", names=tuple(client.problems)[:MAX_PROBLEMS])
+        try:
+            judged = await to_thread.run_sync(self._judge, tools, instructions)
+        except PinsUnusable as error:
+            self._tell("pins_unusable", words=error.message, hint=error.hint or "")
+            judged = JudgedTools(offered=())
+        self._offer(judged)
+        self._tell_what_waits(judged)
+
+    async def _follow(self, client: McpClient) -> None:
+        count = 0
+        async for change in client.changes:
+            match change:
+                case ToolsChanged() | ServerRestarted():
+                    self._is_stale, self._listed = True, anyio.Event()
+                    count += 1
+                    if count > CALM_LISTS:
+                        await anyio.sleep(1)
+                    try:
+                        await self._list(client)
+                    except CalibanError as error:
+                        self._tell("problems", names=(error.message,))
+                    self._is_stale = False
+                    self._listed.set()
+                case ServerLost(reason=reason):
+                    self.client = None
+                    self._fail(ServerMissing(f"the server {self.name} has ended: {reason}"))
+                    self._over.set()
+                case _:
+                    continue
+
+    def _save(self, entry: CachedServer) -> None:
+        self._parts.cache.save(self._parts.key, entry)
+
+    def _judge(self, tools: Sequence[McpTool], instructions: str) -> JudgedTools:
+        config = self.config
+        first = ServerPins(server=config.name, target=config.shown_target, instructions=instructions)
+        return self._parts.pins.judge(config.identity, first, tools)
+
+    def _offer(self, judged: JudgedTools) -> None:
+        """Offer what counts. A tool that is as it was stays the same object."""
+        taken = [(tool, standing) for tool, standing in judged.offered if self.config.takes(tool.name)]
+        names = tool_names(
+            self.name, (*(tool.name for tool, _ in judged.offered), *(t.name for t in judged.held))
+        )
+        before = {tool.tool.name: tool for tool in self.tools}
+        offered = []
+        for tool, standing in taken:
+            is_new = standing == "new"
+            old = before.get(tool.name)
+            name = names[tool.name]
+            if old is not None and (old.spec.name, old.is_new) == (name, is_new) and _same(old.tool, tool):
+                offered.append(old)
+                continue
+            spec = spec_of(name, self.name, tool, lazy=self.config.lazy)
+            offered.append(ServerTool(spec, tool, self, is_new=is_new))
+        self.instructions = judged.instructions
+        if tuple(offered) != self.tools:
+            self.tools = tuple(offered)
+        self._changed()
+
+    def _tell_what_waits(self, judged: JudgedTools) -> None:
+        held = tuple(tool.name for tool in judged.held if self.config.takes(tool.name))
+        new = tuple(
+            tool.name
+            for tool, standing in judged.offered
+            if standing == "new" and self.config.takes(tool.name)
+        )
+        if held:
+            self._tell("tools_held", names=held)
+        if new:
+            self._tell("tools_new", names=new)
+        if judged.instructions_changed:
+            self._tell("instructions_held")
+
+    def _tell(self, kind: Any, *, words: str = "", hint: str = "", names: tuple[str, ...] = ()) -> None:
+        """Report something, once in a run."""
+        if (kind, names) not in self._told:
+            self._told.add((kind, names))
+            event = ServerEvent(kind=kind, server=self.name, words=words, hint=hint, names=names)
+            self._parts.report(event)
+
+    def _fail(self, error: CalibanError) -> None:
+        self._error = error
+        wants_login = isinstance(error, ConnectError) and error.kind == "unauthorized"
+        self.state = "needs-auth" if wants_login else "failed"
+        # Tools that the model was shown stay: their calls say what is wrong, and the prompt begins as before.
+        if isinstance(error, ConnectError) and error.kind == "timed_out":
+            self._parts.cache.silent(self._parts.key)
+        self._settled.set()
+        if not self._over.is_set():
+            self._tell("failed", words=error.message, hint=error.hint or "")
+
+
+def _same(one: McpTool, other: McpTool) -> bool:
+    return one is other or definition_of(one) == definition_of(other)

@@ -1,0 +1,1 @@
+"""What the suite of the Model Context Protocol is run with."""

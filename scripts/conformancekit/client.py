@@ -1,0 +1,91 @@
+"""The client that the suite judges: it does what a scenario asks for, with the product's client.
+
+The address of the server is the last argument; `MCP_CONFORMANCE_SCENARIO` says what to do there,
+`MCP_CONFORMANCE_CONTEXT` with what, `MCP_CONFORMANCE_PROTOCOL_VERSION` in which era.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+
+from caliban_mcp_client import (
+    ClientParts,
+    DecliningHandler,
+    ElicitResult,
+    HttpTarget,
+    McpClient,
+    McpError,
+    McpTool,
+    ServerOptions,
+)
+from caliban_mcp_client.handler import Elicitation
+from caliban_provider.http import HttpClient
+
+TWO_NUMBERS = {"a": 5, "b": 3}
+
+
+class Accepting(DecliningHandler):
+    """Accepts every form as it stands: what it does not say is filled in by its defaults."""
+
+    async def elicit(self, request: Elicitation) -> ElicitResult:
+        """Accept."""
+        del request
+        return ElicitResult(action="accept", content={})
+
+
+async def act(client: McpClient, scenario: str, context: Mapping[str, Any]) -> None:
+    """List, and call what the scenario wants."""
+    tools = await client.list_tools()
+    if scenario == "http-standard-headers":
+        for prompt in await client.list_prompts():
+            await client.get_prompt(prompt.name, {argument.name: "x" for argument in prompt.arguments})
+        for resource in await client.list_resources():
+            await client.read_resource(resource.uri)
+    calls = context.get("toolCalls")
+    if isinstance(calls, list):
+        for call in calls:
+            await client.call_tool(call["name"], call["arguments"])
+        return
+    for tool in tools:
+        try:
+            await client.call_tool(tool.name, arguments(tool, tools))
+        except McpError as error:
+            print(f"{tool.name}: {error}", file=sys.stderr)
+
+
+def arguments(tool: McpTool, tools: tuple[McpTool, ...]) -> dict[str, Any]:
+    """What a tool is called with."""
+    if tool.name == "json_schema_echo":
+        schemas = [other.input_schema for other in tools if other.name != tool.name]
+        return {"schema": schemas[0]}
+    wanted = tool.input_schema.get("properties", {})
+    return {name: TWO_NUMBERS.get(name, "x") for name in wanted}
+
+
+async def main() -> int:
+    """Run one scenario."""
+    scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    version = os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION", "")
+    options = ServerOptions(protocol="auto" if version >= "2026" or not version else "legacy")
+    parts = ClientParts(http=lambda: HttpClient(read_s=math.inf), handler=Accepting())
+    try:
+        async with McpClient(HttpTarget(url=sys.argv[-1], kind="http"), options, parts) as client:
+            await act(client, scenario, context)
+            for line in client.problems:
+                print(line, file=sys.stderr)
+    except McpError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(anyio.run(main))
