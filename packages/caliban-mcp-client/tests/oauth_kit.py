@@ -1,0 +1,127 @@
+"""A served `OAuthWorld`, people who log in there, and clients that ask it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import anyio
+from msgspec.structs import replace
+
+from caliban_mcp_client.oauth import (
+    LoginAgent,
+    LoginOptions,
+    LoginParts,
+    MemoryTokens,
+    OAuthAuthorization,
+    Reach,
+    TokenStore,
+)
+from caliban_mcp_client.testing.oauth import OAuthRules, OAuthWorld
+from caliban_provider.http import HttpClient
+from caliban_provider.testing.loopback import Exchange, LoopbackServer, Request, Send
+
+NAME = "notes"
+
+
+@contextmanager
+def served(
+    rules: OAuthRules | None = None, change: Callable[[OAuthWorld], OAuthRules] | None = None
+) -> Iterator[OAuthWorld]:
+    """A world at a real address; `change` makes its rules once the address is known."""
+    world: OAuthWorld | None = None
+
+    def reply(request: Request) -> Exchange:
+        assert world is not None
+        status, headers, body = world.answer(request.method, request.path, request.headers, request.body)
+        return Exchange(status=status, headers=headers, steps=(Send(body),))
+
+    with LoopbackServer(reply) as server:
+        world = OAuthWorld(server.url, rules)
+        if change is not None:
+            world.rules = change(world)
+        yield world
+
+
+async def visit(url: str, *, headers: tuple[str, ...] = (), method: str = "GET", host: str = "") -> bytes:
+    """What a listener on loopback answers to a browser that goes to `url`."""
+    parts = urlsplit(url)
+    async with await anyio.connect_tcp("127.0.0.1", parts.port or 80) as stream:
+        lines = [f"{method} {parts.path}?{parts.query} HTTP/1.1", f"Host: {host or parts.netloc}", *headers]
+        await stream.send("\r\n".join((*lines, "", "")).encode())
+        data = b""
+        try:
+            while True:
+                data += await stream.receive()
+        except anyio.EndOfStream:
+            return data
+
+
+class Person:
+    """Opens what is shown, agrees at once, and lets the browser go back; remembers what was shown."""
+
+    def __init__(self, world: OAuthWorld) -> None:
+        self.world = world
+        self.shown: list[str] = []
+        self.pages: list[bytes] = []
+
+    async def show(self, url: str, redirect_uri: str) -> None:
+        self.shown.append(url)
+        self.back = self.world.browse(url)
+        assert self.back.startswith(redirect_uri)
+
+    async def pasted(self) -> str | None:
+        with anyio.CancelScope(shield=True):  # the login goes on while the browser reads its page
+            self.pages.append(await visit(self.back))
+        return None
+
+    async def refused(self, words: str) -> None:
+        raise AssertionError(words)
+
+
+class PastingPerson(Person):
+    """Has the browser on another machine, and brings the address by hand, behind the `scraps`."""
+
+    def __init__(self, world: OAuthWorld, scraps: tuple[str, ...] = ()) -> None:
+        super().__init__(world)
+        self.scraps = list(scraps)
+        self.refusals: list[str] = []
+
+    async def pasted(self) -> str | None:
+        return self.scraps.pop(0) if self.scraps else f" {self.back}\n"
+
+    async def refused(self, words: str) -> None:
+        self.refusals.append(words)
+
+
+class Login:
+    """An `OAuthAuthorization` at a world, with all that it was given and has told."""
+
+    def __init__(
+        self,
+        world: OAuthWorld,
+        agent: LoginAgent | None = None,
+        options: LoginOptions | None = None,
+        *,
+        store: TokenStore | None = None,
+        url: str = "",
+    ) -> None:
+        self.store = MemoryTokens() if store is None else store
+        self.learned: set[str] = set()
+        self.reaches: list[Reach] = []
+        self.now = 1_800_000_000.0
+        parts = LoginParts(
+            store=self.store,
+            open_door=self._door,
+            learn=self.learned.add,
+            agent=agent,
+            advice="do it",
+            clock=lambda: self.now,
+        )
+        options = replace(options or LoginOptions(), timeout_s=20.0)
+        self.authorization = OAuthAuthorization(NAME, url or world.url, options, parts)
+
+    def _door(self, reach: Reach) -> HttpClient:
+        self.reaches.append(reach)
+        return HttpClient(connect_s=5.0, read_s=10.0)
