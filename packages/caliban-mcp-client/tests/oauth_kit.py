@@ -25,6 +25,11 @@ from caliban_provider.testing.loopback import Exchange, LoopbackServer, Request,
 NAME = "notes"
 
 
+def public_number(is_public: bool) -> str:
+    """An address that anybody may be reached at, or one of a private network."""
+    return "93.184.216.34" if is_public else "10.1.2.3"
+
+
 @contextmanager
 def served(
     rules: OAuthRules | None = None, change: Callable[[OAuthWorld], OAuthRules] | None = None

@@ -82,9 +82,7 @@ async def test_a_server_without_descriptions_is_asked_at_the_places_of_the_oldes
 async def test_a_client_of_settings_wins_over_a_document_and_that_over_registration() -> None:
     document = "https://client.example/caliban.json"
     rules = OAuthRules(takes_documents=True, clients={"mine": "hush-hush-hush-1"})
-    settled = LoginOptions(
-        client_id="mine", client_secret="hush-hush-hush-1", client_metadata_url=document
-    )
+    settled = LoginOptions(client_id="mine", client_secret="hush-hush-hush-1", client_metadata_url=document)
     with served(rules) as world:
         first = await Login(world, Person(world), settled).authorization.log_in()
         second = await Login(
