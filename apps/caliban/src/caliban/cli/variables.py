@@ -15,7 +15,6 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
     {
         f"{PREFIX}{name}": feature
         for feature, names in (
-            ("logging in to MCP servers is", ("MCP_OAUTH_PORT",)),
             ("a limit of its own for the results of MCP servers is", ("MAX_MCP_OUTPUT_TOKENS",)),
             (
                 "plugins are",

@@ -16,6 +16,7 @@ from caliban_mcp_client.door import HttpDoor
 from caliban_mcp_client.errors import LoginFailed, LoginNeeded
 from caliban_mcp_client.oauth.callback import LoginAgent
 from caliban_mcp_client.oauth.challenge import Challenge, read_challenge
+from caliban_mcp_client.oauth.discovery import find_resource
 from caliban_mcp_client.oauth.endpoint import Reach, canonical, reach_of
 from caliban_mcp_client.oauth.fetch import Fetcher
 from caliban_mcp_client.oauth.login import log_in
@@ -123,6 +124,11 @@ class OAuthAuthorization:
         async with self._fetching(timeout_s=_PROBE_S) as fetcher:
             answer = await fetcher.head(self._url, sent, msgspec.json.encode(body))
         return answer.status, read_challenge(answer.headers.get("www-authenticate", ""))
+
+    async def is_described(self, challenge: Challenge) -> bool:
+        """Whether the server says of itself who logs people in to it. Raises `LoginFailed`."""
+        async with self._fetching() as fetcher:
+            return (await find_resource(self._url, challenge, fetcher)).is_described
 
     async def _has_other_token(self) -> bool:
         """Whether there is a token that the server has not refused yet. Raises `LoginFailed`."""
