@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import anyio
+from login_kit import served
 from msgspec.structs import replace
 
 from caliban_mcp_client.oauth import (
@@ -18,9 +17,10 @@ from caliban_mcp_client.oauth import (
     Reach,
     TokenStore,
 )
-from caliban_mcp_client.testing.oauth import OAuthRules, OAuthWorld
+from caliban_mcp_client.testing.oauth import OAuthWorld
 from caliban_provider.http import HttpClient
-from caliban_provider.testing.loopback import Exchange, LoopbackServer, Request, Send
+
+__all__ = ["NAME", "Login", "PastingPerson", "Person", "public_number", "served", "visit"]
 
 NAME = "notes"
 
@@ -28,25 +28,6 @@ NAME = "notes"
 def public_number(is_public: bool) -> str:
     """An address that anybody may be reached at, or one of a private network."""
     return "93.184.216.34" if is_public else "10.1.2.3"
-
-
-@contextmanager
-def served(
-    rules: OAuthRules | None = None, change: Callable[[OAuthWorld], OAuthRules] | None = None
-) -> Iterator[OAuthWorld]:
-    """A world at a real address; `change` makes its rules once the address is known."""
-    world: OAuthWorld | None = None
-
-    def reply(request: Request) -> Exchange:
-        assert world is not None
-        status, headers, body = world.answer(request.method, request.path, request.headers, request.body)
-        return Exchange(status=status, headers=headers, steps=(Send(body),))
-
-    with LoopbackServer(reply) as server:
-        world = OAuthWorld(server.url, rules)
-        if change is not None:
-            world.rules = change(world)
-        yield world
 
 
 async def visit(url: str, *, headers: tuple[str, ...] = (), method: str = "GET", host: str = "") -> bytes:

@@ -216,7 +216,7 @@ def _described(config: ServerConfig, row: Mapping[str, Any]) -> Iterator[str]:
 
 def _line(row: Mapping[str, Any]) -> str:
     state = f" [{row['state']}]" if row["state"] else ""
-    state += f" [{one_line(row['login'], max_chars=100)}]" if row["login"] else ""
+    state += f" [{one_line(row['login'], max_chars=200)}]" if row["login"] else ""
     tools = "" if row["tools"] is None else f" ({plural(row['tools'], 'tool')})"
     target = one_line(f"{row['kind']} {row['target']}".strip() or row["place"], max_chars=100)
     return visible(f"{row['scope']!s:8} {one_line(str(row['name']), max_chars=64):24}{state} {target}{tools}")

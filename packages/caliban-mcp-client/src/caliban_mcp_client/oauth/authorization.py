@@ -55,6 +55,7 @@ class OAuthAuthorization:
         self._lock = anyio.Lock()
         self._reach: Reach | None = None
         self._current: Credential | None = None
+        self._had_login = False
         self._is_loaded = False
         self._made: dict[str, float] = {}
         self._doubted: set[str] = set()
@@ -229,6 +230,7 @@ class OAuthAuthorization:
         kept = await self._parts.store.load(self._key)
         if kept is None or not self._is_ours(kept, any_client=any_client):
             return None
+        self._had_login = True
         if kept.tokens is not None:
             self._parts.learn(kept.tokens.access)
             self._parts.learn(kept.tokens.refresh)
@@ -253,14 +255,13 @@ class OAuthAuthorization:
         return replace(credential, client=replace(credential.client, client_secret=""))
 
     def _needed(self, challenge: Challenge) -> LoginNeeded:
-        current = self._current
         if challenge.wants_scope and challenge.scopes:
             scopes = one_line(" ".join(challenge.scopes), max_chars=200)
             words = f"the server wants a login that reaches further: {scopes}"
-        elif current is None:
-            words = "the server wants a login"
-        else:
+        elif self._had_login:
             words = "the server wants a new login: it does not take the one that there is"
+        else:
+            words = "the server wants a login"
         return LoginNeeded(words, hint=self._parts.advice, scopes=challenge.scopes)
 
     @asynccontextmanager

@@ -32,12 +32,12 @@ def check_endpoint(url: str, what: str, reach: Reach) -> str:
     parts = split(url)
     shown = shown_url(url)
     if parts is None:
-        raise LoginFailed("address", f"{what} is no address that can be asked: {shown}")
+        raise _refused(f"{what} is no address that can be asked: {shown}")
     host = (parts.hostname or "").lower()
     if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host) and reach == "loopback"):
-        raise LoginFailed("address", f"{what} is not https: {shown}")
+        raise _refused(f"{what} is not https: {shown}")
     if reach != "loopback" and is_loopback(host):
-        raise LoginFailed("address", f"{what} leads to this machine: {shown}")
+        raise _refused(f"{what} leads to this machine: {shown}")
     _check_number(host, what, shown, reach)
     return url
 
@@ -48,14 +48,20 @@ def _check_number(host: str, what: str, shown: str, reach: Reach) -> None:
         address = ip_address(host)
     except ValueError:
         if reads_as_number(host):
-            raise LoginFailed("address", f"{what} is a number in disguise: {shown}") from None
+            raise _refused(f"{what} is a number in disguise: {shown}") from None
         return
     if address.is_loopback:
         return
     if address.is_link_local or address.is_unspecified or address.is_multicast:
-        raise LoginFailed("address", f"{what} is an address of this link alone: {shown}")
+        raise _refused(f"{what} is an address of this link alone: {shown}")
     if reach == "public" and not is_public(host):
-        raise LoginFailed("address", f"{what} is not at a public address: {shown}")
+        raise _refused(f"{what} is not at a public address: {shown}")
+
+
+def _refused(words: str) -> LoginFailed:
+    return LoginFailed(
+        "address", words, hint="nothing was sent there; whoever runs the server has to name another address"
+    )
 
 
 def split(url: str) -> SplitResult | None:

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from caliban_mcp_client.oauth.callback import Callback, listening
 from caliban_mcp_client.oauth.challenge import Challenge
 from caliban_mcp_client.oauth.discovery import find_auth_server, find_resource
+from caliban_mcp_client.oauth.endpoint import canonical
 from caliban_mcp_client.oauth.pkce import Proof, new_proof
 from caliban_mcp_client.oauth.registration import client_for
 from caliban_mcp_client.oauth.tokens import TokenEndpoint
@@ -19,7 +20,10 @@ OFFLINE = "offline_access"
 async def log_in(work: LoginWork, challenge: Challenge) -> Credential:
     """Let a person log in, and give what is to be kept. Raises `LoginFailed`."""
     options, before = work.options, work.before
-    resource = await find_resource(work.url, challenge, work.fetcher)
+    if options.auth_url and options.token_url:
+        resource = Resource(resource=canonical(work.url), is_described=False)
+    else:
+        resource = await find_resource(work.url, challenge, work.fetcher)
     known = "" if before is None else before.issuer
     server = await find_auth_server(resource, options, work.fetcher, known=known)
     is_known = before is not None and before.issuer == server.issuer and before.client.is_registered
