@@ -29,7 +29,7 @@ _STAMP = r"-\d{4}-\d{2}-\d{2}T[\d-]+Z$"
 DESCRIPTION = """\
 Has the suite of the Model Context Protocol judge our client, and compares with what is expected
 (scripts/conformancekit/expected.yml). Ends with 0 where nothing differs: no failure that is not listed, no
-listed one that passes, no pass without a check. Ends with 1 otherwise, with 2 where the suite is not installed
+listed one that passes, no pass without a check. Ends with 1 otherwise, with 2 where the suite is not there
 (scripts/servers mcp-conformance), with 64 for a wrong command line."""
 
 
@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    options.add_argument("set", nargs="*", metavar="SET", help=f"which scenarios: {', '.join(SETS)} (every set)")
+    options.add_argument("set", nargs="*", metavar="SET", help=f"{', '.join(SETS)} (every one)")
     options.add_argument("--scenario", metavar="NAME", help="one scenario alone, with all that it says")
     return options
 

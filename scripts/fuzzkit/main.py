@@ -19,6 +19,7 @@ TARGETS = {
     "edit": "edits of files: the matcher of the edit tool against a plain one",
     "streams": "replies of models in bytes: cut, mixed up and in other pieces, through every decoder",
     "settings": "settings files: values or our own error, whatever stands in them",
+    "mcp": "servers of MCP with bad manners: no hang, no orphan, no wrong answer, no error of another's",
 }
 _REPORT_EVERY_S = 10.0
 

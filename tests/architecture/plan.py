@@ -84,6 +84,7 @@ HTTP_LIBRARIES = ("httpx", "httpx2", "requests", "aiohttp", "urllib3", "http.cli
 
 EVENT_LOOPS: Mapping[str, str] = {
     "caliban_provider.testing.loopback": "a test server that shares no event loop with the client under test",
+    "caliban_mcp_client.testing.web": "a test server that shares no event loop with the client under test",
     "caliban_provider.testing.exchange": "its scripts wait for events that a test sets from another thread",
     "caliban_sessions.testing.conformance": "stores are plain calls, here from threads at once",
     "caliban_agent_core.background": "a run belongs to no frame, which a task group would have to be left in",
@@ -93,6 +94,7 @@ EVENT_LOOPS: Mapping[str, str] = {
 
 PROGRAM_RUNNERS: Mapping[str, str] = {
     "caliban_sandbox.egress.launch": "forks the bridge inside of a sandbox, where nothing else of ours is",
+    "caliban_mcp_client.testing.rude": "a server of its own, which leaves children behind on purpose",
     "caliban_provider_local.testing.server": "a server for tests, which shares nothing with them",
 }
 """Modules outside of `caliban_process` that start programs by themselves -> why."""
@@ -170,6 +172,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_headless.input": "images are looked at where a frame holds one",
     "caliban_images.pdf": "what takes PDFs apart is loaded with the first one",
     "caliban_process.runner": "what runs programs is loaded with the first one",
+    "caliban_mcp_client.keeper": "what speaks HTTP is loaded where a server is at an address",
     "caliban_permissions.rules.url": "addresses are looked at with the first page that is fetched",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
     "caliban_tools_builtin.fs.file": "other names are looked for where a file has some",
@@ -215,6 +218,7 @@ OUTSIDE_ENVIRONMENT: Mapping[str, str] = {
 PROGRAMS: Mapping[str, str] = {
     "caliban_sandbox.egress.launch": "runs inside of a sandbox, before the program that it becomes",
     "caliban_tools_builtin.search.scan": "runs in a child process, so that a hopeless search can be ended",
+    "caliban_mcp_client.testing.rude": "a server for tests",
 }
 """Modules below the faces that are programs of their own: they read arguments and write output -> why."""
 
@@ -229,6 +233,7 @@ WALLS: Mapping[str, str] = {
     "caliban_agent_core.gate:ask_approver": "the call of an approver: one that fails allows nothing",
     "caliban_agent_core.background:Background._run": "the work of a task: its error is handed to who waits",
     "caliban_agent_core.hooks:ask_hooks": "the call of hooks: those that fail object",
+    "caliban_mcp_client.questions:QuestionDesk.answer": "the call of a handler: its fault is told",
     "caliban_hooks.configured:ConfiguredHooks._tell_only": "a hook beside the run: its fault is only told",
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.walled:walled": "the work of a tool: its fault is a result that the model reads",
@@ -250,6 +255,7 @@ SIZES: Mapping[str, str] = {
     "caliban_agent_core.agent:Agent.__init__": "keyword-only: all that a run is made of",
     "caliban_agent_core.agent:Agent.run": "keyword-only: what one run has of its own",
     "caliban_agent_core.function:tool": "keyword-only: what a function does not say of itself",
+    "caliban_mcp_client.testing.rude": "one file that runs alone, by its path",
     "caliban_permissions.engine:Engine.__init__": "keyword-only: all that a decision depends on",
 }
 """Module, or `module:function`, beyond the limits of size -> why it is better whole. Starts empty."""

@@ -13,12 +13,12 @@ from caliban_mcp_client import decode, entries
 from caliban_mcp_client.errors import CallLost, CallRefused, HttpRefused, NotOffered, ServerGone
 from caliban_mcp_client.groups import task_group
 from caliban_mcp_client.keeper import Keeper
-from caliban_mcp_client.link import Link, LinkParts, Timing
+from caliban_mcp_client.link import CallTiming, Link, LinkParts
 from caliban_mcp_client.listing import read_list
 from caliban_mcp_client.news import Changes
 from caliban_mcp_client.oddities import Oddities
 from caliban_mcp_client.parts import ClientParts
-from caliban_mcp_client.questions import Questions
+from caliban_mcp_client.questions import QuestionDesk
 from caliban_mcp_client.rounds import through_rounds
 from caliban_mcp_client.target import ServerOptions, Target, Verdict
 from caliban_mcp_client.toolcall import ToolCalls
@@ -68,7 +68,7 @@ class McpClient:
             options=self._options, handler=parts.handler, changes=self.changes, oddities=self._oddities
         )
         self._keeper = Keeper(target, parts, link_parts)
-        self._questions = Questions(self._options, parts.handler)
+        self._questions = QuestionDesk(self._options, parts.handler)
         self._tools = ToolCalls(self._options)
         self._block: AbstractAsyncContextManager[None] | None = None
 
@@ -146,7 +146,7 @@ class McpClient:
         hint that it may be. `on_update` must return at once.
         """
         params = {"name": name, "arguments": dict(arguments)}
-        timing = Timing(
+        timing = CallTiming(
             idle_s=self._options.call_timeout_s,
             limit_s=self._options.call_limit_s,
             on_update=on_update,
@@ -201,7 +201,7 @@ class McpClient:
         """Ask whether it is there."""
         link = await self._keeper.link()
         method = "server/discover" if link.is_modern else "ping"
-        await link.request(method, {}, Timing(idle_s=_PING_S, limit_s=_PING_S))
+        await link.request(method, {}, CallTiming(idle_s=_PING_S, limit_s=_PING_S))
 
     async def subscribe(self, uri: str) -> None:
         """Have changes of one resource told by `changes`."""
@@ -235,7 +235,7 @@ class McpClient:
         return await read_list(ask, key, read, self._options, self._oddities.add)
 
     async def _read(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        timing = Timing(
+        timing = CallTiming(
             idle_s=self._options.call_timeout_s, limit_s=self._options.call_limit_s, has_progress=True
         )
 
@@ -254,7 +254,7 @@ class McpClient:
             else await ask(params)
         )
 
-    async def _with_headers(self, params: Mapping[str, Any], timing: Timing) -> dict[str, Any]:
+    async def _with_headers(self, params: Mapping[str, Any], timing: CallTiming) -> dict[str, Any]:
         """Call a tool once, or twice where the server knows another schema of it than we do."""
         name = params["name"]
         is_repeatable = self._options.trusts_hints and self._tools.is_idempotent(name)
@@ -274,7 +274,7 @@ class McpClient:
         self,
         method: str,
         params: Mapping[str, Any],
-        timing: Timing,
+        timing: CallTiming,
         *,
         is_repeatable: bool,
         headers: Mapping[str, str] | None = None,
@@ -292,5 +292,5 @@ class McpClient:
             link = await self._keeper.link()
         return await link.request(method, params, timing, headers=headers)
 
-    def _list_timing(self) -> Timing:
-        return Timing(idle_s=self._options.list_timeout_s, limit_s=self._options.list_timeout_s)
+    def _list_timing(self) -> CallTiming:
+        return CallTiming(idle_s=self._options.list_timeout_s, limit_s=self._options.list_timeout_s)

@@ -9,6 +9,7 @@ read answers the call whose number stands in it, so that none waits for ever.
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any, Final, TypeAlias
 
@@ -23,6 +24,7 @@ _ONCE: Final = ("id", "method", "result", "error")
 _ID_FIRST: Final = rb'^\{\s*(?:"jsonrpc"\s*:\s*"2.0"\s*,\s*)?"id"\s*:\s*"?(\d{1,15})"?\s*[,}]'
 _ID_LAST: Final = rb'"id"\s*:\s*"?(\d{1,15})"?\s*(?:,\s*"jsonrpc"\s*:\s*"2.0"\s*)?\}$'
 _GLUED: Final = rb'\{\s*"(?:jsonrpc|id|result|method)"\s*:'
+_AROUND: Final = b" \t\r\n\0"
 _BOM: Final = b"\xef\xbb\xbf"
 _MAX_BATCH: Final = 1000
 _MAX_ID: Final = 2**53
@@ -39,7 +41,7 @@ class Scrap(Struct, frozen=True, kw_only=True):
 
 def read_frames(text: bytes) -> tuple[list[Frame], list[Scrap]]:
     """The frames of one line, event or body: none, one, or those of a batch; and what was none."""
-    text = text.removeprefix(_BOM).strip(b" \t\r\n\0")
+    text = text.strip(_AROUND).removeprefix(_BOM).strip(_AROUND)
     if not text:
         return [], []
     if text[:1] not in b"{[":
@@ -130,8 +132,13 @@ def _salvaged(text: bytes) -> object:
 
     Raises `ValueError` and `RecursionError`.
     """
-    value = json.loads(text.decode("utf-8", "replace"), parse_constant=lambda _: None)
+    value = json.loads(text.decode("utf-8", "replace"), parse_constant=lambda _: None, parse_float=_finite)
     return json.loads(clean(json.dumps(value, ensure_ascii=False)))
+
+
+def _finite(text: str) -> float | None:
+    value = float(text)
+    return value if math.isfinite(value) else None
 
 
 def _scrap(text: bytes, why: str, *, is_frame: bool = False, frame: Frame | None = None) -> Scrap:

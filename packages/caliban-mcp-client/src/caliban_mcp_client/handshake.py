@@ -23,7 +23,7 @@ from caliban_mcp_client.errors import (
 )
 from caliban_mcp_client.groups import task_group
 from caliban_mcp_client.inflight import Call
-from caliban_mcp_client.link import Link, Timing
+from caliban_mcp_client.link import CallTiming, Link
 from caliban_mcp_client.target import LATEST, LEGACY, ServerOptions, Verdict
 from caliban_mcp_client.values import ServerInfo
 
@@ -78,7 +78,7 @@ class Handshake:
         """Ask which versions there are; a program that is silent is asked the other way beside it."""
         silence_s = _FOREVER if self._link.is_http else self._options.probe_timeout_s
         params = {"_meta": {f"{encode.PREFIX}protocolVersion": version}}
-        timing = Timing(idle_s=_FOREVER, limit_s=silence_s, is_handshake=True)
+        timing = CallTiming(idle_s=_FOREVER, limit_s=silence_s, is_handshake=True)
         result: dict[str, Any] | None = None
         try:
             result = await self._persistently(call, params, timing)
@@ -105,7 +105,7 @@ class Handshake:
                 self._demand_auto(None)
                 return await self._initialize()
 
-    async def _persistently(self, call: Call, params: dict[str, Any], timing: Timing) -> dict[str, Any]:
+    async def _persistently(self, call: Call, params: dict[str, Any], timing: CallTiming) -> dict[str, Any]:
         """Ask; over HTTP again after a while where nothing answered. Raises `McpError`."""
         if not self._link.is_http:
             return await self._link.answered(call, params, timing)
@@ -126,18 +126,35 @@ class Handshake:
 
             async def late() -> None:
                 nonlocal outcome
-                await probe.done.wait()
-                judgment = judge.judged_result(probe.result) if isinstance(probe.result, dict) else None
-                if outcome is None and isinstance(judgment, judge.Speaks):
-                    outcome = self._modern(probe.result, judgment.version)
+                info = await self._late(probe)
+                if outcome is None and info is not None:
+                    outcome = info
                     group.cancel_scope.cancel()
 
             group.start_soon(late)
             begun = await self._initialize()
             outcome = begun if outcome is None else outcome
             group.cancel_scope.cancel()
+        if isinstance(outcome, ServerInfo):  # both may have come at once: what counts is what is told
+            self._link.agree(outcome.protocol_version, is_modern=outcome.era == "modern")
         assert outcome is not None
         return outcome
+
+    async def _late(self, probe: Call) -> ServerInfo | None:
+        """What an answer to the probe says that came after its time: who is modern may be slow."""
+        await probe.done.wait()
+        result, judgment = probe.result, None
+        if probe.error is not None:
+            judgment = judge.judged_error(probe.error, is_http=False)
+        if isinstance(judgment, judge.AskAgain):
+            params = {"_meta": {f"{encode.PREFIX}protocolVersion": judgment.version}}
+            timing = CallTiming(idle_s=_FOREVER, limit_s=_FOREVER, is_handshake=True)
+            try:
+                result = await self._link.request(_DISCOVER, params, timing)
+            except McpError:
+                return None
+        judgment = judge.judged_result(result) if isinstance(result, dict) else None
+        return self._modern(result, judgment.version) if isinstance(judgment, judge.Speaks) else None
 
     async def _initialize(self) -> Outcome:
         """Begin the legacy way. Raises `ConnectError`."""
@@ -146,7 +163,7 @@ class Handshake:
             "capabilities": encode.declared(self._options),
             "clientInfo": encode.client_info(self._options),
         }
-        timing = Timing(idle_s=_FOREVER, limit_s=_FOREVER, is_handshake=True)
+        timing = CallTiming(idle_s=_FOREVER, limit_s=_FOREVER, is_handshake=True)
         try:
             result = await self._link.request(_INITIALIZE, params, timing)
         except CallRefused as error:

@@ -12,7 +12,7 @@ from caliban_mcp_client.entries import text
 from caliban_mcp_client.frames import Frame
 from caliban_mcp_client.handler import ClientHandler, LogMessage
 from caliban_mcp_client.news import Changes
-from caliban_mcp_client.questions import INTERNAL, Questions, Unanswered
+from caliban_mcp_client.questions import INTERNAL, QuestionDesk, Unanswered
 from caliban_mcp_client.target import ServerOptions
 from caliban_mcp_client.values import (
     CallUpdate,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from caliban_mcp_client.link import Link
 
 _MOST: Final = 64
-"""Questions of one server that are worked on at once."""
+"""QuestionDesk of one server that are worked on at once."""
 _LISTS: Final[Mapping[str, Change]] = {
     "notifications/tools/list_changed": ToolsChanged(),
     "notifications/prompts/list_changed": PromptsChanged(),
@@ -45,7 +45,7 @@ class Inbound:
         self._link = link
         self._handler = handler
         self._changes = changes
-        self._questions = Questions(options, handler)
+        self._questions = QuestionDesk(options, handler)
         self._at_work: dict[str, anyio.CancelScope] = {}
 
     def question(self, frame: Frame) -> None:

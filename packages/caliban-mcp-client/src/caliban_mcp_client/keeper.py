@@ -15,11 +15,19 @@ from msgspec.structs import replace
 
 from caliban_mcp_client.errors import ConnectError, ServerGone
 from caliban_mcp_client.groups import task_group
-from caliban_mcp_client.handshake import Anew, Handshake
+from caliban_mcp_client.handshake import Anew, Handshake, Outcome
 from caliban_mcp_client.link import Carrier, Link, LinkParts
 from caliban_mcp_client.parts import ClientParts
 from caliban_mcp_client.subscription import Subscription
-from caliban_mcp_client.target import LEGACY, HttpTarget, ServerOptions, StdioTarget, Target, Verdict
+from caliban_mcp_client.target import (
+    LEGACY,
+    HttpKind,
+    HttpTarget,
+    ServerOptions,
+    StdioTarget,
+    Target,
+    Verdict,
+)
 from caliban_mcp_client.values import ServerInfo, ServerLost, ServerRestarted
 
 _MINUTE_S: Final = 60.0
@@ -121,29 +129,37 @@ class Keeper:
             self._said = opened.said
             async with task_group() as tasks:
                 link.start(opened.carrier, tasks)
-                verdict = OLD if self._is_old() else self._verdict
-                handshake = Handshake(link, self._options, verdict, may_be_old=self._may_be_old())
                 try:
-                    outcome = await handshake.run()
+                    outcome = await self._conversation(link, start, task_status)
                 except ConnectError as error:
                     error.stderr = opened.said()
                     raise
-                if isinstance(outcome, Anew):
-                    self._verdict = outcome.verdict
-                else:
-                    start.deadline = float("inf")
-                    self._begin(link, outcome, task_status)
-                    tasks.start_soon(self.subscription.follow, link, outcome)
-                    if self._is_closing:
-                        link.end(_CLOSED)
-                    await link.ended.wait()
+                finally:
+                    link.leave(_CLOSED)
                     self._ready = anyio.Event()
                 tasks.cancel_scope.cancel()
         return None if isinstance(outcome, Anew) else link.reason
 
+    async def _conversation(
+        self, link: Link, start: anyio.CancelScope, task_status: TaskStatus[ServerInfo]
+    ) -> Outcome:
+        """Shake hands, and stay until the conversation has ended."""
+        verdict = OLD if self._is_old() else self._verdict
+        outcome = await Handshake(link, self._options, verdict, may_be_old=self._may_be_old()).run()
+        if isinstance(outcome, Anew):
+            self._verdict = outcome.verdict
+            return outcome
+        start.deadline = float("inf")
+        self._begin(link, outcome, task_status)
+        link.spawn(self.subscription.follow, link, outcome)
+        if self._is_closing:
+            link.end(_CLOSED)
+        await link.ended.wait()
+        return outcome
+
     def _begin(self, link: Link, info: ServerInfo, task_status: TaskStatus[ServerInfo]) -> None:
         is_first, self.info = self.info is None, info
-        kind = self._verdict.kind if self._verdict is not None else "auto"
+        kind: HttpKind = "sse" if self._is_old() else "auto"
         self._verdict = Verdict(era=info.era, protocol_version=info.protocol_version, kind=kind)
         self._link = link
         self._ready.set()

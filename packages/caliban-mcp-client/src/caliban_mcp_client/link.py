@@ -22,7 +22,7 @@ from caliban_mcp_client.target import LATEST, ServerOptions
 _CANCEL_S: Final = 5.0
 
 
-class Timing(Struct, frozen=True, kw_only=True):
+class CallTiming(Struct, frozen=True, kw_only=True):
     """How long a request may be silent, and take; what follows its progress.
 
     `is_handshake` requests are never cancelled by a message: the protocol forbids it.
@@ -150,11 +150,16 @@ class Link:
             self.ended.set()
         self._in_flight.fail_all(self.reason)
 
+    def leave(self, words: str) -> None:
+        """The conversation is over, and nothing can be done beside it any more."""
+        self.end(words)
+        self._tasks = None
+
     async def request(
         self,
         method: str,
         params: Mapping[str, Any],
-        timing: Timing,
+        timing: CallTiming,
         *,
         headers: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
@@ -169,7 +174,11 @@ class Link:
             self._in_flight.drop(call)
 
     async def answered(
-        self, call: Call, params: Mapping[str, Any], timing: Timing, headers: Mapping[str, str] | None = None
+        self,
+        call: Call,
+        params: Mapping[str, Any],
+        timing: CallTiming,
+        headers: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
         """The result of a call that was begun; raises as `request` does."""
         message = self._request(call, params, timing, headers or {})
@@ -204,7 +213,7 @@ class Link:
         if self._carrier is not None and not self.ended.is_set():
             await self._carrier.deliver(message, None)
 
-    async def _exchange(self, message: encode.Outgoing, call: Call, timing: Timing) -> bool:
+    async def _exchange(self, message: encode.Outgoing, call: Call, timing: CallTiming) -> bool:
         carrier = self._carrier
         if carrier is None or call.done.is_set():
             return True
@@ -221,7 +230,7 @@ class Link:
         return is_over
 
     def _request(
-        self, call: Call, params: Mapping[str, Any], timing: Timing, headers: Mapping[str, str]
+        self, call: Call, params: Mapping[str, Any], timing: CallTiming, headers: Mapping[str, str]
     ) -> encode.Outgoing:
         method = call.method
         is_modern = self.is_modern or method == "server/discover"

@@ -32,7 +32,7 @@ class Unanswered(Struct, frozen=True, kw_only=True):
     words: str
 
 
-class Questions:
+class QuestionDesk:
     """Answers what is on: `ping` and elicitation as a rule, roots and sampling where they are wanted."""
 
     def __init__(self, options: ServerOptions, handler: ClientHandler) -> None:

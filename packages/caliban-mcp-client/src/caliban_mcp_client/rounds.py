@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 import anyio
 
 from caliban_mcp_client.errors import ProtocolError
-from caliban_mcp_client.questions import Questions, Unanswered
+from caliban_mcp_client.questions import QuestionDesk, Unanswered
 
 MOST_ROUNDS: Final = 10
 _FIRST_PAUSE_S: Final = 0.05
@@ -19,7 +19,7 @@ Ask: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
 
 
 async def through_rounds(
-    method: str, params: Mapping[str, Any], ask: Ask, questions: Questions
+    method: str, params: Mapping[str, Any], ask: Ask, questions: QuestionDesk
 ) -> dict[str, Any]:
     """The complete result of `method`, however often the server wants something first.
 
@@ -49,7 +49,7 @@ async def through_rounds(
     raise ProtocolError(f"{method}: the server went on asking after {MOST_ROUNDS} rounds")
 
 
-async def _answers(method: str, wanted: object, questions: Questions) -> dict[str, Any]:
+async def _answers(method: str, wanted: object, questions: QuestionDesk) -> dict[str, Any]:
     """The answers by the keys of the questions; one that is not answered ends the call."""
     if not isinstance(wanted, dict) or len(wanted) > _MOST_QUESTIONS:
         raise ProtocolError(f"{method}: the server asks in a form that is not known")

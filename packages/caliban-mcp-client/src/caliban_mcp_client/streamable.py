@@ -28,7 +28,7 @@ _LAST_PAUSE_S: Final = 30.0
 _MOST_RESUMED: Final = 5
 _DELETE_S: Final = 2.0
 _FOLLOWS_S: Final = 1.0
-"""How long the first request waits for the stream of what comes unasked: nothing may be missed, nobody held up."""
+"""How long the first request waits for the stream of what comes unasked, so that nothing is missed."""
 _SESSION_CHARS: Final = 1024
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import anyio
 
 from caliban_mcp_client.errors import CallError, CallLost, HttpRefused, McpError
-from caliban_mcp_client.link import Link, Timing
+from caliban_mcp_client.link import CallTiming, Link
 from caliban_mcp_client.news import Changes
 from caliban_mcp_client.target import ServerOptions
 from caliban_mcp_client.values import Change, PromptsChanged, ResourcesChanged, ServerInfo, ToolsChanged
@@ -65,7 +65,7 @@ class Subscription:
                 link.note("a resource that cannot be followed any more", error.message)
 
     async def _legacy(self, link: Link, method: str, uri: str) -> None:
-        await link.request(method, {"uri": uri}, Timing(idle_s=_ANSWER_S, limit_s=_ANSWER_S))
+        await link.request(method, {"uri": uri}, CallTiming(idle_s=_ANSWER_S, limit_s=_ANSWER_S))
 
     async def _listen(self, link: Link, info: ServerInfo) -> None:
         """Keep a stream of changes open; one that ends at once is asked for ever more seldom."""
@@ -90,7 +90,7 @@ class Subscription:
 
     async def _stream(self, link: Link, wanted: dict[str, Any]) -> bool:
         """One stream, until it ends or something else is followed; False where there is none to be had."""
-        timing = Timing(idle_s=_FOREVER, limit_s=_FOREVER)
+        timing = CallTiming(idle_s=_FOREVER, limit_s=_FOREVER)
         goes_on = True
         async with anyio.create_task_group() as group:
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from caliban_mcp_client import paramheaders
 from caliban_mcp_client.entries import shown_name
 from caliban_mcp_client.errors import CallRefused
-from caliban_mcp_client.questions import Questions
+from caliban_mcp_client.questions import QuestionDesk
 from caliban_mcp_client.schemas import mismatch
 from caliban_mcp_client.target import ServerOptions
 from caliban_mcp_client.values import CallResult, McpTool
@@ -63,7 +63,7 @@ class ToolCalls:
         """Whether the server knows another schema of the tool: it has not run it."""
         return error.code == HEADER_MISMATCH
 
-    async def may_go_on(self, error: CallRefused, questions: Questions) -> bool:
+    async def may_go_on(self, error: CallRefused, questions: QuestionDesk) -> bool:
         """Ask a person to open the addresses that a refused call needs; True where all were accepted."""
         data = error.data if isinstance(error.data, dict) else {}
         wanted = data.get("elicitations")

@@ -60,7 +60,7 @@ def _line(frame: Frame) -> bytes:
 def _with_id(change: Callable[[Any], Any]) -> Mangler:
     def mangle(line: bytes, frame: Frame, pick: random.Random) -> bytes:
         del pick
-        return line if "method" in frame else _line({**frame, "id": change(frame.get("id"))})
+        return line if "method" in frame or "id" not in frame else _line({**frame, "id": change(frame["id"])})
 
     return mangle
 
@@ -82,26 +82,26 @@ def _flipped(line: bytes, pick: random.Random) -> bytes:
 
 
 KIND: Final[Mapping[str, Mangler]] = {
-    "noise": lambda line, frame, pick: b"starting up...\n\n  \n" + line + b"INFO done\n",
-    "json_noise": lambda line, frame, pick: b'{"level":"info","msg":"hi"}\n[1,2,3]\nnull\n"x"\n7\n' + line,
-    "bom": lambda line, frame, pick: b"\xef\xbb\xbf" + line,
-    "crlf": lambda line, frame, pick: line[:-1] + b"\r\n",
-    "nul": lambda line, frame, pick: b"\0\0" + line[:-1] + b"\0\n",
-    "blanks": lambda line, frame, pick: b"\n\n   " + line[:-1] + b"  \n\n",
-    "batch": lambda line, frame, pick: b"[" + line[:-1] + b"]\n",
-    "mixed_batch": lambda line, frame, pick: b'[3,{"level":"x"},' + line[:-1] + b"]\n",
+    "unknown_members": lambda line, frame, pick: _line({"more": [1], **frame, "Id": 4, "Result": {}}),
     "id_string": _with_id(str),
     "id_float": _with_id(float),
-    "twice": lambda line, frame, pick: line if "method" in frame else line + line,
-    "strays": lambda line, frame, pick: _line({"jsonrpc": "2.0", "id": 99_999, "result": {}}) + line,
-    "unknown_members": lambda line, frame, pick: _line({"more": [1], **frame, "Id": 4, "Result": {}}),
-    "unknown_notices": lambda line, frame, pick: _line({"jsonrpc": "2.0", "method": "x/y"}) + line,
     "surrogates": _answers(lambda line, pick: line.replace(b'"text":"', b'"text":"\\ud800')),
     "nan": _answers(lambda line, pick: line.replace(b'"result":{', b'"result":{"n":NaN,')),
     "bad_utf8": _answers(lambda line, pick: line.replace(b'"text":"', b'"text":"\xff\xfe')),
+    "batch": lambda line, frame, pick: b"[" + line[:-1] + b"]\n",
+    "mixed_batch": lambda line, frame, pick: b'[3,{"level":"x"},' + line[:-1] + b"]\n",
+    "twice": lambda line, frame, pick: line if "method" in frame else line + line,
+    "strays": lambda line, frame, pick: _line({"jsonrpc": "2.0", "id": 99_999, "result": {}}) + line,
+    "unknown_notices": lambda line, frame, pick: _line({"jsonrpc": "2.0", "method": "x/y"}) + line,
+    "noise": lambda line, frame, pick: b"starting up...\n\n  \n" + line + b"INFO done\n",
+    "json_noise": lambda line, frame, pick: b'{"level":"info","msg":"hi"}\n[1,2,3]\nnull\n"x"\n7\n' + line,
+    "crlf": lambda line, frame, pick: line[:-1] + b"\r\n",
+    "nul": lambda line, frame, pick: b"\0\0" + line[:-1] + b"\0\n",
+    "bom": lambda line, frame, pick: b"\xef\xbb\xbf" + line,
+    "blanks": lambda line, frame, pick: b"\n\n   " + line[:-1] + b"  \n\n",
     "half_writes": lambda line, frame, pick: line,
 }
-"""What can be understood all the same: calls have their right answers."""
+"""What can be understood all the same: calls have their right answers. In the order of being put on."""
 
 UNKIND: Final[Mapping[str, Mangler]] = {
     "id_true": _with_id(lambda number: number == 1 or number),
@@ -122,8 +122,11 @@ UNKIND: Final[Mapping[str, Mangler]] = {
 DEADLY: Final = ("exit_on_call", "exit_on_probe", "exit_at_once", "hang", "closes_output", "speaks_http")
 """What ends a server, or may as well."""
 
-LINGERING: Final = ("forks", "lingers", "forks_away", "exits_and_leaves")
-"""What stays behind where nobody ends it."""
+LINGERING: Final = ("forks", "lingers", "exits_and_leaves")
+"""What stays behind where nobody ends it.
+
+`forks_away` leaves the session: that is ended with a server that does not end by itself, and else with us.
+"""
 
 
 class Server:
