@@ -6,7 +6,7 @@ Its one argument is JSON, or `@` and the file with it: `tools` by name, each wit
 `steps` of progress, `adds` (a tool that appears, announced before the result), `asks` (an elicitation), `env`
 (a variable whose value is told), `sleep_s`. Beside them: `silent` (answers nothing), `exit` (a code, at
 once), `slow_s`, `noise` (lines before the first frame), `lingers` (does not end with its input), `forks`,
-`resources` (texts by URI), `prompts`, `instructions`, `note` (a file that each start appends its process id
+`resources` (texts by URI), `prompts`, `instructions`, `stderr_mb`, `redirect` and `heard` (HTTP: where to, and a file for headers), `note` (a file that each start appends its process id
 to), `port_file` (serve HTTP, and write the port there), `wants` (headers that have to be sent).
 """
 
@@ -114,7 +114,8 @@ def answer(method, params, tell):
 
 def asked(message, tool):
     """Ask the client in the midst of a call, and tell what it answered."""
-    asking = {"jsonrpc": "2.0", "id": "ask", "method": "elicitation/create", "params": tool["asks"]}
+    method = tool.get("asks_by", "elicitation/create")
+    asking = {"jsonrpc": "2.0", "id": "ask", "method": method, "params": tool["asks"]}
     event = threading.Event()
     ANSWERS["ask"] = [event, None]
     send(asking)
@@ -160,6 +161,15 @@ def serve_http():
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             body = self.rfile.read(int(self.headers["Content-Length"]))
+            if "heard" in WHAT:
+                with open(WHAT["heard"], "a", encoding="utf-8") as file:
+                    file.write(f"{dict(self.headers)}\n")
+            if "redirect" in WHAT:
+                self.send_response(307)
+                self.send_header("Location", WHAT["redirect"])
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             wanted = WHAT.get("wants", {})
             if any(self.headers.get(name) != value for name, value in wanted.items()):
                 self.answer(401, b"")
@@ -206,6 +216,8 @@ if WHAT.get("forks"):
 if "exit" in WHAT:
     sys.stderr.write(WHAT.get("said", ""))
     sys.exit(WHAT["exit"])
+if "stderr_mb" in WHAT:
+    sys.stderr.write(("x" * 1023 + "\n") * 1024 * WHAT["stderr_mb"])
 if "slow_s" in WHAT:
     time.sleep(WHAT["slow_s"])
 if "noise" in WHAT:

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchkit import install, peers, report, sessions, tree
+from benchkit import install, peers, report, servers, sessions, tree
 from benchkit.report import decoding
 from benchkit.rows import ROWS, Figures, Place, Row, make_place
 from benchkit.streams import WRITERS
@@ -57,6 +57,7 @@ def every_row(deltas: int) -> dict[str, Row]:
         **ROWS,
         **tree.ROWS,
         **sessions.ROWS,
+        **servers.ROWS,
         "session of 50 MB": lambda place: child(place.binaries / "python", "sessions", "resume"),
         "one more message": lambda place: child(place.binaries / "python", "sessions", "append"),
         "permission decision": lambda place: child(place.binaries / "python", "engine"),

@@ -392,3 +392,18 @@ def test_instructions_of_a_server_reach_the_model_once(cli):
     cli.run(*STREAM, "--mcp-config", given(desk=desk), "--allow", "mcp__desk__*")
     assert json.dumps(cli.bodies()[1]["messages"]).count("Ask twice.") == 1
     assert "Ask twice." not in json.dumps(cli.bodies()[1]["system"])
+
+
+def test_an_agent_has_the_servers_that_its_file_names(cli):
+    folder = cli.home / ".config" / "caliban" / "agents"
+    folder.mkdir(parents=True)
+    (folder / "clerk.md").write_text("---\ndescription: Files things.\nmcpServers: [desk]\n---\nFile it.\n")
+    cli.script(
+        call("Agent", {"description": "d", "prompt": "p", "subagent_type": "clerk"}),
+        wire.exchange(wire.text("below")),
+        DONE,
+    )
+    done = cli.run(*STREAM, "--mcp-config", given(desk=ECHO, other=ECHO))
+    assert done.code == 0, done.err
+    offered = [tool["name"] for tool in cli.bodies()[1]["tools"] if tool["name"].startswith("mcp__")]
+    assert offered == ["mcp__desk__echo"]

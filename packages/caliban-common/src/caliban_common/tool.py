@@ -51,7 +51,8 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     arguments that change nothing. `shows` are the arguments in the line that a person reads of a call, in
     place of the main one. The schema of a `deferred` tool may be held back until a search finds it (ADR
     0038). What a call says to a tool that `persists` is read by later sessions: it does not run in plan mode,
-    whatever its kind. What a tool says of itself opens nothing unless somebody vouches for it (ADR 0024).
+    whatever its kind. `server` is the name of the server that a tool is of, empty for none. What a tool says
+    of itself opens nothing unless somebody vouches for it (ADR 0024).
     """
 
     name: str
@@ -68,6 +69,7 @@ class ToolSpec(Struct, frozen=True, kw_only=True):
     shows: tuple[ShownArgument, ...] = ()
     deferred: bool = False
     persists: bool = False
+    server: str = ""
 
 
 Emit: TypeAlias = Callable[[ToolProgress | ChildEvent], Awaitable[None]]

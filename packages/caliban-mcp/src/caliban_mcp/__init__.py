@@ -8,7 +8,7 @@ from caliban_mcp.fleet import ServerFleet
 from caliban_mcp.names import full_name, name_problem, tool_names
 from caliban_mcp.pins import PinStore, ServerPins
 from caliban_mcp.server import RunServer, ServerParts
-from caliban_mcp.status import ServerEvent, ServerStatus
+from caliban_mcp.status import ServerNews, ServerStatus
 from caliban_mcp.tool import ServerTool
 from caliban_mcp.variables import expanded, variables_in
 
@@ -20,10 +20,10 @@ __all__ = [
     "PinsUnusable",
     "RunServer",
     "ServerConfig",
-    "ServerEvent",
     "ServerFleet",
     "ServerMisconfigured",
     "ServerMissing",
+    "ServerNews",
     "ServerParts",
     "ServerPins",
     "ServerStatus",

@@ -30,8 +30,7 @@ SILENT_S: Final = 24 * 3600
 
 
 class CachedServer(Struct, frozen=True, kw_only=True):
-    """What a server had at `saved_at` (seconds since 1970); without `info`, that it gave no answer in
-    time."""
+    """What a server had at `saved_at`, in seconds since 1970; without `info`, that it did not answer."""
 
     version: int = VERSION
     saved_at: float

@@ -88,8 +88,7 @@ def download_words(config: ServerConfig) -> str | None:
 
 
 def fetched_package(command: str, args: tuple[str, ...]) -> str | None:
-    """The package that this command fetches before it runs it, in words; `None` where it is none that
-    does."""
+    """The package that this command fetches before it runs it, in words; `None` where it does not."""
     program = command.replace("\\", "/").rpartition("/")[2].removesuffix(".cmd").removesuffix(".exe")
     if program not in ("npx", "bunx", "uvx", "pipx", "pnpx", "pnpm", "yarn", "bun", "uv", "deno", "docker"):
         return None

@@ -20,10 +20,9 @@ PAUSE_S: Final = 0.025
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Nobody else is between these lines for the same `path`. Raises `PinsUnusable` where somebody never
-    ends.
+    """Nobody else is between these lines for the same `path`.
 
-    It may sleep: no event loop should run it itself.
+    It may sleep: no event loop should run it itself. Raises `PinsUnusable` where somebody never ends.
     """
     flags = os.O_RDWR | os.O_CREAT | NOFOLLOW | NONBLOCK | BINARY | getattr(os, "O_CLOEXEC", 0)
     try:

@@ -58,8 +58,7 @@ class ServerPins(Struct, frozen=True, kw_only=True):
 
 
 class JudgedTools(Struct, frozen=True, kw_only=True):
-    """The tools of a list by what is known of them, in the order of the list; and whether the instructions
-    count."""
+    """The tools of a list by what is known of them, in its order, and the instructions that count."""
 
     offered: tuple[tuple[McpTool, Standing], ...]
     held: tuple[McpTool, ...] = ()

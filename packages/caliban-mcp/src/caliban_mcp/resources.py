@@ -1,5 +1,4 @@
-"""What servers have to be read: the tools that list it and read it. Nobody but its server is asked for a
-URI."""
+"""What servers have to be read: tools that list and read it, of its own server alone."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
+import msgspec
 from anyio import lowlevel, to_thread
 from msgspec import Struct
 
@@ -17,7 +18,7 @@ from caliban_mcp.definition import definition_of
 from caliban_mcp.errors import PinsUnusable, ServerMissing
 from caliban_mcp.names import tool_names
 from caliban_mcp.pins import JudgedTools, PinStore, ServerPins
-from caliban_mcp.status import ServerEvent, ServerState, ServerStatus
+from caliban_mcp.status import ServerNews, ServerState, ServerStatus
 from caliban_mcp.tool import OnUpdate, ServerTool, spec_of
 from caliban_mcp_client.errors import ConnectError
 from caliban_mcp_client.target import Verdict
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from caliban_mcp_client import McpClient
 
 MAX_PROBLEMS: Final = 8
+RENEW_S: Final = 24 * 3600
+"""So old is what is remembered before it is written anew although nothing has changed."""
+
 CALM_LISTS: Final = 20
 """So many times a list is asked for at once where it changes; from then on at most once in a second."""
 
@@ -40,14 +44,16 @@ Connect = Callable[[Verdict | None], "AbstractAsyncContextManager[McpClient]"]
 
 
 class ServerParts(Struct, frozen=True, kw_only=True):
-    """What a server of a run works with. `connect` opens a conversation; `key` is that of its list in the
-    `cache`."""
+    """What a server of a run works with.
+
+    `connect` opens a conversation; `key` is that of its list in the `cache`.
+    """
 
     connect: Connect
     cache: ListCache
     key: str
     pins: PinStore
-    report: Callable[[ServerEvent], None]
+    report: Callable[[ServerNews], None]
 
 
 class RunServer:
@@ -72,6 +78,7 @@ class RunServer:
         self._settled = anyio.Event()
         self._over = anyio.Event()
         self._scope: anyio.CancelScope | None = None
+        self._known: tuple[CachedServer, JudgedTools] | None = None
         self._is_stale = False
         self._listed = anyio.Event()
         self._told: set[tuple[str, tuple[str, ...]]] = set()
@@ -115,6 +122,7 @@ class RunServer:
         except PinsUnusable:
             return  # told with the live list
         self.has_resources = entry.has_resources
+        self._known = (entry, judged)
         self._offer(judged)
 
     async def run(self) -> None:
@@ -180,16 +188,32 @@ class RunServer:
         entry = self._parts.cache.fresh(
             info=client.info, verdict=client.verdict, tools=tools, has_resources=self.has_resources
         )
-        await to_thread.run_sync(self._save, entry)
         if client.problems:
             self._tell("problems", names=tuple(client.problems)[:MAX_PROBLEMS])
-        try:
-            judged = await to_thread.run_sync(self._judge, tools, instructions)
-        except PinsUnusable as error:
-            self._tell("pins_unusable", words=error.message, hint=error.hint or "")
-            judged = JudgedTools(offered=())
+        judged = self._judged_before(entry)
+        if judged is None:
+            judged = await self._judged_now(entry, instructions)
         self._offer(judged)
         self._tell_what_waits(judged)
+
+    def _judged_before(self, entry: CachedServer) -> JudgedTools | None:
+        """What is known of a list that is the one of last time: most runs need no file for it."""
+        if self._known is None:
+            return None
+        before, judged = self._known
+        is_same = msgspec.structs.replace(before, saved_at=entry.saved_at) == entry
+        return judged if is_same and entry.saved_at - before.saved_at < RENEW_S else None
+
+    async def _judged_now(self, entry: CachedServer, instructions: str) -> JudgedTools:
+        """Keep a list that is another one, and judge it by what was let in."""
+        await to_thread.run_sync(self._parts.cache.save, self._parts.key, entry)
+        try:
+            judged = await to_thread.run_sync(self._judge, entry.tools, instructions)
+        except PinsUnusable as error:
+            self._tell("pins_unusable", words=error.message, hint=error.hint or "")
+            return JudgedTools(offered=())
+        self._known = (entry, judged)
+        return judged
 
     async def _follow(self, client: McpClient) -> None:
         count = 0
@@ -212,9 +236,6 @@ class RunServer:
                     self._over.set()
                 case _:
                     continue
-
-    def _save(self, entry: CachedServer) -> None:
-        self._parts.cache.save(self._parts.key, entry)
 
     def _judge(self, tools: Sequence[McpTool], instructions: str) -> JudgedTools:
         config = self.config
@@ -261,7 +282,7 @@ class RunServer:
         """Report something, once in a run."""
         if (kind, names) not in self._told:
             self._told.add((kind, names))
-            event = ServerEvent(kind=kind, server=self.name, words=words, hint=hint, names=names)
+            event = ServerNews(kind=kind, server=self.name, words=words, hint=hint, names=names)
             self._parts.report(event)
 
     def _fail(self, error: CalibanError) -> None:

@@ -29,7 +29,7 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     is_cached: bool = False
 
 
-class ServerEvent(Struct, frozen=True, kw_only=True):
+class ServerNews(Struct, frozen=True, kw_only=True):
     """Something that a person should hear of; `names` are those of tools, as the server has them."""
 
     kind: EventKind

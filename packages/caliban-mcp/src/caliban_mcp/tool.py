@@ -105,6 +105,7 @@ def spec_of(name: str, server: str, tool: McpTool, *, lazy: bool) -> ToolSpec:
         kind="network" if tool.annotations.open_world else "other",
         shows=_shown(tool),
         deferred=lazy,
+        server=server,
     )
 
 

@@ -1,5 +1,4 @@
-"""Variables in what a person has written of a server: `${NAME}`, and `${NAME:-what else}`, which may hold
-more."""
+"""Variables in an entry: `${NAME}`, and `${NAME:-what else}`, which may hold more of them."""
 
 from __future__ import annotations
 

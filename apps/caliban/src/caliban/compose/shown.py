@@ -20,6 +20,9 @@ ANY_CODE: Final = "RUNS ANY CODE"
 _NAMES: Final = rf"(?i)({'|'.join(SECRET_NAMES)})|authorization"
 _VALUES: Final = rf"({'|'.join(SECRET_VALUES)}|(?i:\bbearer\s))[^\s\"']*"
 _LINE: Final = r"""(?m)^(\s*["']?([\w.-]+)["']?\s*=\s*)(?:"[^"\n]*"|'[^'\n]*')"""
+_REFERENCE: Final = r"(?i:bearer |basic |token )?\$\{[A-Za-z_][A-Za-z0-9_]*\}"
+"""A value that only names a variable: which one is what a person has to see of it."""
+
 _NO_SECRET: Final = ("api_key_env",)
 """Members whose names sound like secrets, and that name a variable."""
 
@@ -29,8 +32,12 @@ def shown_setting(setting: ProjectSetting) -> str:
     if setting.key.startswith("permissions.") and isinstance(setting.value, list):
         return "\n".join(_rules(setting.key.rpartition(".")[2], setting.value))
     names = setting.key.split(".")
+    if names[0] == "mcp_servers" and names[2:3] == ["permissions"] and isinstance(setting.value, list):
+        patterns = [f"mcp__{names[1]}__{pattern}" for pattern in setting.value]
+        return "\n".join(_rules(names[-1], patterns))
     hides = len(names) > 1 and ("env" in names or "headers" in names) and _is_secret(names[-1])
-    value = HIDDEN if hides and isinstance(setting.value, str) else _masked(setting.value)
+    hides = hides and isinstance(setting.value, str) and re.fullmatch(_REFERENCE, setting.value) is None
+    value = HIDDEN if hides else _masked(setting.value)
     return visible(json.dumps(value, ensure_ascii=False, indent=2))
 
 

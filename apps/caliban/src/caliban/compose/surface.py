@@ -38,8 +38,9 @@ def surface_of(
     workspace: Path, settings: Sequence[ProjectSetting], files: ProjectFiles, *, shows: bool = False
 ) -> TrustSurface:
     """The surface of a project; `shows` makes the words for a person, which cost more than a digest."""
+    notes = _server_notes(settings) if shows else {}
     items = [
-        *(_of_setting(setting, workspace, shows) for setting in settings),
+        *(_of_setting(setting, workspace, shows, notes.get(setting.key, "")) for setting in settings),
         *(_of_file("agent", file, workspace, shows) for file in files.agents),
         *(_of_skill(file, workspace, shows) for file in files.skills),
         *(_of_file("style", file, workspace, shows) for file in files.styles),
@@ -61,12 +62,27 @@ def change_words(changes: Iterable[ItemChange]) -> str:
     return ", ".join(words[:MAX_NAMED]) + more or "its items"
 
 
-def _of_setting(setting: ProjectSetting, workspace: Path, shows: bool) -> TrustItem:
+def _server_notes(settings: Sequence[ProjectSetting]) -> dict[str, str]:
+    """What to know of commands of servers that fetch what they run, by the keys of the commands."""
+    from caliban_mcp.config import fetched_package
+
+    said = {setting.key: setting.value for setting in settings if setting.key.startswith("mcp_servers.")}
+    notes = {}
+    for key, value in said.items():
+        name, _, member = key.rpartition(".")
+        if member == "command" and isinstance(value, str):
+            args = said.get(f"{name}.args")
+            words = fetched_package(value, tuple(map(str, args)) if isinstance(args, list) else ())
+            notes |= {} if words is None else {key: words}
+    return notes
+
+
+def _of_setting(setting: ProjectSetting, workspace: Path, shows: bool, note: str = "") -> TrustItem:
     shown = ""
     if shows:
         from caliban.compose.shown import shown_setting
 
-        shown = shown_setting(setting)
+        shown = shown_setting(setting) + (f"\n    NOTE: {one_line(note)}" if note else "")
     return trust_item(
         _kind(setting),
         _place(setting.path, workspace),

@@ -227,6 +227,7 @@ class SubAgentRun:
             and (kind.tools is None or _matches(tool.name, kind.tools))
             and not _matches(tool.name, kind.denied_tools)
             and (named is None or _matches(tool.name, named))
+            and (kind.servers is None or tool.server in ("", *kind.servers))
         )
 
     def _note(self) -> str:

@@ -18,7 +18,8 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     `background` says that its calls run in the background unless they say otherwise; `initial_prompt` stands
     before what it is asked. One that `inherits_active` is shown the deferred tools that its caller had found,
     as far as it may use them. `skills` are those whose words it begins with: whoever makes agents puts them
-    into the `prompt`. `source` is where it was written.
+    into the `prompt`. Of servers of tools it may use those named by `servers` (`None`: all of its caller).
+    `source` is where it was written.
     """
 
     name: str
@@ -34,6 +35,7 @@ class AgentDefinition(Struct, frozen=True, kw_only=True):
     initial_prompt: str = ""
     inherits_active: bool = True
     skills: tuple[str, ...] = ()
+    servers: tuple[str, ...] | None = None
     source: str = ""
 
 

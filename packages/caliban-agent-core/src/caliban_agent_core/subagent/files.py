@@ -22,11 +22,11 @@ MAX_DEFINITIONS: Final = 64
 """How many a run takes: each costs a line of the first request."""
 NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
 
-UNBUILT: Final = ("memory", "mcpservers", "hooks", "isolation")
+UNBUILT: Final = ("memory", "hooks", "isolation")
 """Fields of other harnesses that do nothing here, and are named."""
 KNOWN: Final = (
     *UNBUILT, "name", "description", "tools", "disallowedtools", "model", "effort", "maxturns", "background",
-    "initialprompt", "permissionmode", "skills", "color", "version", "inheritactivemcp",
+    "initialprompt", "permissionmode", "skills", "color", "version", "inheritactivemcp", "mcpservers",
 )  # fmt: skip
 NICKNAMES: Final = ("inherit", "sonnet", "opus", "haiku", "default")
 """Names of models that only another harness knows, and the word for the caller's own."""
@@ -108,6 +108,7 @@ def read_agent(path: Path, data: bytes | None = None) -> tuple[AgentDefinition, 
         reads_only=_text(fields, "permissionmode") == "plan",
         inherits_active=_flag(fields, "inheritactivemcp", "true"),
         skills=_skills(fields.get("skills")),
+        servers=_servers(fields.get("mcpservers")),
         source=str(path),
     )
     return kind, tuple(_notes(fields, narrowed, partly, model))
@@ -124,6 +125,8 @@ def _notes(
         yield f"a tool cannot be narrowed for an agent, and is left out: {', '.join(narrowed)}"
     if partly:
         yield f"a tool cannot be denied in part for an agent, and is left out as a whole: {', '.join(partly)}"
+    if isinstance(fields.get("mcpservers"), list | dict) and _inline(fields["mcpservers"]):
+        yield "servers that stand in the file of an agent are not started: name those of the settings"
     if model in NICKNAMES[1:]:
         yield f"the model {model!r} is a name that is not known here; it takes that of its caller"
     mode = _text(fields, "permissionmode")
@@ -149,6 +152,21 @@ def _skills(value: object) -> tuple[str, ...]:
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise DataError("skills must be a list of the names of skills")
     return tuple(name.strip() for name in names if name.strip())
+
+
+def _servers(value: object) -> tuple[str, ...] | None:
+    """The names in a list, or in text with commas; what describes a server itself is none of them."""
+    if value is None or value == "":
+        return None
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, list | dict):
+        raise DataError("mcpServers must be a list of the names of servers")
+    given = names if isinstance(names, list) else ()
+    return tuple(name.strip() for name in given if isinstance(name, str) and name.strip())
+
+
+def _inline(value: list[Any] | dict[str, Any]) -> bool:
+    return isinstance(value, dict) or any(not isinstance(one, str) for one in value)
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str:

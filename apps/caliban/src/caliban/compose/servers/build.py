@@ -26,7 +26,7 @@ from caliban_common.tool import Tool, ToolSource, ToolSpec
 from caliban_drive.notice import Notice, Report
 from caliban_mcp import Connector, ListCache, PinStore, ServerConfig, ServerFleet, ServerParts, ServerStatus
 from caliban_mcp.names import full_name
-from caliban_mcp.status import ServerEvent
+from caliban_mcp.status import ServerNews
 from caliban_mcp.variables import from_environment
 from caliban_provider.http import HttpClient
 from caliban_settings import Settings
@@ -195,7 +195,7 @@ def build_connector(inputs: ServerInputs) -> Connector:
     host, settings, workspace = inputs.host, inputs.settings, inputs.workspace
     own = {name: str(workspace) for name in ("CALIBAN_PROJECT_DIR", "CLAUDE_PROJECT_DIR")}
 
-    def tell(event: ServerEvent) -> None:
+    def tell(event: ServerNews) -> None:
         inputs.report(notice_of(event))
 
     return Connector(

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from caliban_common.text import one_line
-from caliban_mcp.status import ServerEvent
+from caliban_mcp.status import ServerNews
 from caliban_mcp_client.handler import (
     DecliningHandler,
     Elicitation,
@@ -20,10 +20,9 @@ NOBODY = "nobody is there to answer"
 
 
 class HeadlessHandler(DecliningHandler):
-    """Declines whatever the server `name` asks, and says so; where roots are on they are the workspace
-    alone."""
+    """Declines what the server `name` asks, and says so; its roots are the workspace alone."""
 
-    def __init__(self, name: str, workspace: Path, report: Callable[[ServerEvent], None]) -> None:
+    def __init__(self, name: str, workspace: Path, report: Callable[[ServerNews], None]) -> None:
         self._name = name
         self._workspace = workspace
         self._report = report
@@ -35,7 +34,7 @@ class HeadlessHandler(DecliningHandler):
             words = f"{what!r} ({NOBODY})"
         else:
             words = f"{what!r}, to be answered at {_host(request.url)} ({NOBODY}, and nothing was opened)"
-        self._report(ServerEvent(kind="declined", server=self._name, words=words))
+        self._report(ServerNews(kind="declined", server=self._name, words=words))
         return ElicitResult(action="decline")
 
     async def roots(self) -> tuple[Root, ...]:

@@ -1,5 +1,4 @@
-"""The rules that stand with a server, as rules of the run; and what holds for tools that nobody has looked
-at."""
+"""The rules that stand with a server as rules of the run, and what holds for tools that are new."""
 
 from __future__ import annotations
 

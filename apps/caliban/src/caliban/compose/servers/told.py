@@ -6,12 +6,12 @@ from typing import assert_never
 
 from caliban_common.text import one_line, plural
 from caliban_drive.notice import Notice
-from caliban_mcp.status import ServerEvent
+from caliban_mcp.status import ServerNews
 
 MAX_NAMES = 8
 
 
-def notice_of(event: ServerEvent) -> Notice:
+def notice_of(event: ServerNews) -> Notice:
     """The notice that tells of `event`."""
     name = event.server
     review = f"caliban mcp review {name} shows the difference"
@@ -47,7 +47,7 @@ def _notice(subtype: str, message: str, hint: str) -> Notice:
     return Notice(subtype=subtype, message=message, hint=hint or None)
 
 
-def _names(event: ServerEvent) -> str:
+def _names(event: ServerNews) -> str:
     names = [one_line(name, max_chars=64) for name in event.names]
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     return ", ".join(names[:MAX_NAMES]) + more

@@ -107,6 +107,5 @@ def _origin(settings: Settings, name: str) -> tuple[str, str]:
 
 
 def _is_leftover(table: Mapping[str, Any]) -> bool:
-    """Whether it is what remains of an entry whose grants wait for trust, or that only takes something
-    away."""
+    """Whether it is what remains of an entry that waits for trust, or that only takes something away."""
     return not table.keys() - {"disabled", "disabled_tools", "permissions"}
