@@ -9,7 +9,7 @@ from oauth_kit import NAME, Login, Person, served
 
 from caliban_mcp_client import ClientParts, HttpTarget, McpClient, ServerOptions
 from caliban_mcp_client.errors import ConnectError, LoginFailed, LoginNeeded
-from caliban_mcp_client.oauth import Credential, MemoryTokens, login_key
+from caliban_mcp_client.oauth import MemoryTokens, ServerLogin, login_key
 from caliban_mcp_client.testing.oauth import ISSUER_PATH, OAuthRules, OAuthWorld
 from caliban_provider.http import HttpClient
 
@@ -28,7 +28,7 @@ async def logged_in(world: OAuthWorld, store: MemoryTokens | None = None) -> Log
     return Login(world, store=login.store)
 
 
-def kept(login: Login, world: OAuthWorld) -> Credential:
+def kept(login: Login, world: OAuthWorld) -> ServerLogin:
     assert isinstance(login.store, MemoryTokens)
     return login.store.kept[login_key(NAME, world.url)]
 
@@ -183,10 +183,10 @@ async def test_a_refused_renewal_looks_once_more_before_the_login_is_thrown_away
     class Racy(MemoryTokens):
         """A store that a program without our lock writes to, in the middle of a renewal."""
 
-        meanwhile: Credential | None = None
+        meanwhile: ServerLogin | None = None
         loads = 0
 
-        async def load(self, key: str) -> Credential | None:
+        async def load(self, key: str) -> ServerLogin | None:
             self.loads += 1
             if self.meanwhile is not None and self.loads > self.after:
                 return self.meanwhile
@@ -227,7 +227,7 @@ async def test_nobody_stops_a_renewal_between_the_spending_and_the_writing() -> 
         with anyio.CancelScope() as scope:
             saved = login.store.save
 
-            async def save(key: str, credential: Credential) -> None:
+            async def save(key: str, credential: ServerLogin) -> None:
                 scope.cancel()
                 await anyio.lowlevel.checkpoint()
                 await saved(key, credential)

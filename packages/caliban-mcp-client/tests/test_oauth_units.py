@@ -12,7 +12,7 @@ from caliban_mcp_client.oauth.callback import CallbackAnswer, read_redirect
 from caliban_mcp_client.oauth.challenge import Challenge, read_challenge, split_scopes
 from caliban_mcp_client.oauth.discovery import server_places
 from caliban_mcp_client.oauth.endpoint import canonical, check_endpoint, covers, origin_of, split
-from caliban_mcp_client.oauth.values import Credential, LoginClient, LoginOptions, Tokens
+from caliban_mcp_client.oauth.values import LoginClient, LoginOptions, ServerLogin, Tokens
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_token_is_renewed_before_its_end_and_a_clock_put_back_proves_nothing(
 def test_secrets_are_in_no_repr() -> None:
     tokens = Tokens(access="hidden-access", refresh="hidden-refresh")
     client = LoginClient(client_id="c", client_secret="hidden-secret")
-    kept = Credential(url="u", resource="r", issuer="i", token_endpoint="t", client=client, tokens=tokens)
+    kept = ServerLogin(url="u", resource="r", issuer="i", token_endpoint="t", client=client, tokens=tokens)
     answer = CallbackAnswer(params={"code": "hidden-code", "state": "hidden-state"})
     assert "hidden" not in repr((kept, LoginOptions(client_secret="hidden-secret"), answer))
 

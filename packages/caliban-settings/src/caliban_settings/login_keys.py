@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from caliban_settings.key import COUNT, FLAG, TEXT, TEXTS, Form, Key
 
@@ -18,9 +19,9 @@ def _key(name: str, doc: str, form: Form = TEXT, *aliases: str) -> Key:
     )
 
 
-_AUTH: Final[Form] = {"enum": ["none", "client_secret_basic", "client_secret_post"]}
+_AUTH: Final[Mapping[str, Any]] = {"enum": ["none", "client_secret_basic", "client_secret_post"]}
 
-_WORDS: Final[Form] = {"anyOf": [TEXT, TEXTS]}
+_WORDS: Final[Mapping[str, Any]] = {"anyOf": [TEXT, TEXTS]}
 
 LOGIN_KEYS: Final[tuple[Key, ...]] = (
     _key(

@@ -13,6 +13,7 @@ from caliban.compose.host import this_host
 from caliban.compose.permissions import build_permissions
 from caliban.compose.project import Project, open_project
 from caliban.compose.servers.build import ServerInputs, build_connector, pins_dir, unusable
+from caliban.compose.servers.logins import login_state
 from caliban.compose.servers.written import TABLE, WrittenServers, written_servers
 from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError
@@ -162,8 +163,6 @@ def login_of_row(listed: ListedServers, config: ServerConfig) -> str:
     """How it stands with the login of a server; empty where there is nothing to say."""
     if not config.may_log_in:
         return ""
-    from caliban.compose.servers.logins import login_state
-
     try:
         target = build_connector(listed.inputs()).target(config)
     except ServerMisconfigured:

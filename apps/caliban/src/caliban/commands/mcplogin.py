@@ -25,7 +25,7 @@ from caliban_common.terminal import visible
 from caliban_common.text import clean, one_line, plural
 from caliban_mcp import Connector, ServerConfig
 from caliban_mcp_client.errors import LoginFailed
-from caliban_mcp_client.oauth import Credential
+from caliban_mcp_client.oauth import ServerLogin
 from caliban_mcp_client.target import HttpTarget
 
 PORT: Final = "CALIBAN_MCP_OAUTH_PORT"
@@ -163,7 +163,7 @@ async def _login(config: ServerConfig, inputs: ServerInputs, agent: TerminalAgen
     return await _told(config, connector, credential)
 
 
-async def _told(config: ServerConfig, connector: Connector, credential: Credential) -> str:
+async def _told(config: ServerConfig, connector: Connector, credential: ServerLogin) -> str:
     """What has become of it: asked of the server itself, by the login as it was kept."""
     lines = [f"logged in to the MCP server {config.name} with {credential.issuer}"]
     scopes = () if credential.tokens is None else credential.tokens.scopes or credential.requested

@@ -4,16 +4,16 @@ from caliban_mcp_client.oauth.authorization import LoginParts, OAuthAuthorizatio
 from caliban_mcp_client.oauth.callback import LoginAgent
 from caliban_mcp_client.oauth.endpoint import Reach
 from caliban_mcp_client.oauth.store import MemoryTokens, TokenStore, login_key
-from caliban_mcp_client.oauth.values import Credential, LoginOptions, Tokens
+from caliban_mcp_client.oauth.values import LoginOptions, ServerLogin, Tokens
 
 __all__ = [
-    "Credential",
     "LoginAgent",
     "LoginOptions",
     "LoginParts",
     "MemoryTokens",
     "OAuthAuthorization",
     "Reach",
+    "ServerLogin",
     "TokenStore",
     "Tokens",
     "login_key",

@@ -23,7 +23,7 @@ from caliban_mcp_client.oauth.login import log_in
 from caliban_mcp_client.oauth.renewal import renewed
 from caliban_mcp_client.oauth.store import TokenStore, login_key
 from caliban_mcp_client.oauth.tokens import TokenEndpoint
-from caliban_mcp_client.oauth.values import Credential, LoginOptions, Tokens
+from caliban_mcp_client.oauth.values import LoginOptions, ServerLogin, Tokens
 from caliban_mcp_client.oauth.work import LoginWork
 
 _FRESH_S = 10.0
@@ -54,7 +54,7 @@ class OAuthAuthorization:
         self._key = login_key(server, url)
         self._lock = anyio.Lock()
         self._reach: Reach | None = None
-        self._current: Credential | None = None
+        self._current: ServerLogin | None = None
         self._had_login = False
         self._is_loaded = False
         self._made: dict[str, float] = {}
@@ -91,7 +91,7 @@ class OAuthAuthorization:
                 return True
             return await self._logged_in(challenge)
 
-    async def log_in(self, challenge: Challenge | None = None) -> Credential:
+    async def log_in(self, challenge: Challenge | None = None) -> ServerLogin:
         """Let a person log in now, whatever there is. Raises `LoginFailed`, `LoginNeeded`.
 
         Without a `challenge` the server is asked for one first.
@@ -189,7 +189,7 @@ class OAuthAuthorization:
         self._keep(credential)
         return True
 
-    async def _renewed_in_time(self, current: Credential) -> Credential | None:
+    async def _renewed_in_time(self, current: ServerLogin) -> ServerLogin | None:
         """A login that is renewed before its end; as it was while it lasts and nobody can renew it."""
         try:
             self._current = await self._renew(current)
@@ -200,14 +200,14 @@ class OAuthAuthorization:
                 raise
         return self._current
 
-    async def _renew(self, current: Credential) -> Credential | None:
+    async def _renew(self, current: ServerLogin) -> ServerLogin | None:
         fresh = await renewed(self._parts.store, self._key, current, self._refresh, self._parts.clock)
         if fresh is None or not self._is_ours(fresh):
             return None
         self._keep(fresh)
         return fresh
 
-    async def _refresh(self, kept: Credential) -> Tokens:
+    async def _refresh(self, kept: ServerLogin) -> Tokens:
         if kept.tokens is None or not self._is_ours(kept):
             raise LoginFailed("token", "there is no login to renew", code="invalid_grant")
         client = kept.client
@@ -219,13 +219,13 @@ class OAuthAuthorization:
             )
             return await endpoint.refresh(kept.tokens, kept.resource)
 
-    async def _loaded(self) -> Credential | None:
+    async def _loaded(self) -> ServerLogin | None:
         if not self._is_loaded:
             self._current = await self._from_store()
             self._is_loaded = True
         return self._current
 
-    async def _from_store(self, *, any_client: bool = False) -> Credential | None:
+    async def _from_store(self, *, any_client: bool = False) -> ServerLogin | None:
         """What is kept for this server, at this address, as this client."""
         kept = await self._parts.store.load(self._key)
         if kept is None or not self._is_ours(kept, any_client=any_client):
@@ -237,18 +237,18 @@ class OAuthAuthorization:
         self._parts.learn(kept.client.client_secret)
         return kept
 
-    def _is_ours(self, kept: Credential, *, any_client: bool = False) -> bool:
+    def _is_ours(self, kept: ServerLogin, *, any_client: bool = False) -> bool:
         if canonical(kept.url) != canonical(self._url):
             return False
         return any_client or not self._options.client_id or kept.client.client_id == self._options.client_id
 
-    def _keep(self, credential: Credential) -> None:
+    def _keep(self, credential: ServerLogin) -> None:
         self._current, self._is_loaded = credential, True
         if credential.tokens is not None:
             self._made = {credential.tokens.access: self._parts.clock()}
             self._doubted &= self._made.keys()
 
-    def _without_settled_secret(self, credential: Credential) -> Credential:
+    def _without_settled_secret(self, credential: ServerLogin) -> ServerLogin:
         """What settings hold is not written a second time."""
         if credential.client.is_registered:
             return credential

@@ -6,6 +6,7 @@ What is dialled behind a name is for the door to check, which is told how far it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from ipaddress import ip_address
 from typing import Final, Literal, TypeAlias
 from urllib.parse import SplitResult, urlsplit
@@ -19,7 +20,7 @@ Reach: TypeAlias = Literal["public", "private", "loopback"]
 
 MAX_CHARS: Final = 4096
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-_PORTS: Final = {"http": 80, "https": 443}
+_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 
 
 def is_loopback(host: str) -> bool:

@@ -11,13 +11,13 @@ from caliban_mcp_client.oauth.endpoint import canonical
 from caliban_mcp_client.oauth.pkce import Proof, new_proof
 from caliban_mcp_client.oauth.registration import client_for
 from caliban_mcp_client.oauth.tokens import TokenEndpoint
-from caliban_mcp_client.oauth.values import AuthServer, Credential, LoginClient, LoginOptions, Resource
+from caliban_mcp_client.oauth.values import AuthServer, LoginClient, LoginOptions, Resource, ServerLogin
 from caliban_mcp_client.oauth.work import LoginWork
 
 OFFLINE = "offline_access"
 
 
-async def log_in(work: LoginWork, challenge: Challenge) -> Credential:
+async def log_in(work: LoginWork, challenge: Challenge) -> ServerLogin:
     """Let a person log in, and give what is to be kept. Raises `LoginFailed`."""
     options, before = work.options, work.before
     if options.auth_url and options.token_url:
@@ -39,7 +39,7 @@ def choose_scopes(
     resource: Resource,
     server: AuthServer,
     options: LoginOptions,
-    before: Credential | None,
+    before: ServerLogin | None,
 ) -> tuple[str, ...]:
     """What to ask for: what the person settled, what the server asks for, what it has, or nothing.
 
@@ -85,7 +85,7 @@ async def _by_browser(
     client: LoginClient,
     scopes: tuple[str, ...],
     callback: Callback,
-) -> Credential:
+) -> ServerLogin:
     proof = new_proof()
     for secret in (proof.state, proof.verifier):
         work.learn(secret)
@@ -94,7 +94,7 @@ async def _by_browser(
     code = answer.code(proof.state, server)
     endpoint = TokenEndpoint(server.token_endpoint, client, work.fetcher, work.clock, work.learn)
     tokens = await endpoint.redeem(code, proof.verifier, callback.redirect_uri, resource.resource)
-    return Credential(
+    return ServerLogin(
         url=work.url,
         resource=resource.resource,
         issuer=server.issuer,

@@ -12,7 +12,7 @@ from caliban_common.text import one_line
 from caliban_mcp_client.errors import LoginFailed
 from caliban_mcp_client.oauth.endpoint import path_of, shown_url, split
 from caliban_mcp_client.oauth.fetch import Answer, text_of
-from caliban_mcp_client.oauth.values import AuthServer, Credential, LoginClient, LoginOptions, TokenAuth
+from caliban_mcp_client.oauth.values import AuthServer, LoginClient, LoginOptions, ServerLogin, TokenAuth
 from caliban_mcp_client.oauth.work import LoginWork
 
 METHODS: Final[tuple[TokenAuth, ...]] = ("none", "client_secret_basic", "client_secret_post")
@@ -44,7 +44,7 @@ async def client_for(server: AuthServer, redirect_uri: str, work: LoginWork) -> 
 
 
 def _settled(
-    server: AuthServer, options: LoginOptions, redirect_uri: str, before: Credential | None
+    server: AuthServer, options: LoginOptions, redirect_uri: str, before: ServerLogin | None
 ) -> LoginClient:
     """A client that was registered beforehand. Its secret is for the issuer that it was first shown to."""
     if options.client_secret and not options.issuer and before is not None and before.issuer != server.issuer:

@@ -13,15 +13,15 @@ from msgspec.structs import replace
 
 from caliban_mcp_client.errors import LoginFailed
 from caliban_mcp_client.oauth.store import TokenStore
-from caliban_mcp_client.oauth.values import Credential, Tokens
+from caliban_mcp_client.oauth.values import ServerLogin, Tokens
 
-Refresh = Callable[[Credential], Awaitable[Tokens]]
+Refresh = Callable[[ServerLogin], Awaitable[Tokens]]
 _LOST = ("invalid_grant", "invalid_client", "unauthorized_client")
 
 
 async def renewed(
-    store: TokenStore, key: str, stale: Credential, refresh: Refresh, clock: Callable[[], float]
-) -> Credential | None:
+    store: TokenStore, key: str, stale: ServerLogin, refresh: Refresh, clock: Callable[[], float]
+) -> ServerLogin | None:
     """A login with another token than `stale` has, whoever renewed first.
 
     `None` where somebody has to log in.
@@ -39,7 +39,7 @@ async def renewed(
         return await _spend(store, key, kept, refresh)
 
 
-async def _spend(store: TokenStore, key: str, kept: Credential, refresh: Refresh) -> Credential | None:
+async def _spend(store: TokenStore, key: str, kept: ServerLogin, refresh: Refresh) -> ServerLogin | None:
     """Renew, and write it down: nobody may stop that between the two, for the old token is spent then."""
     with anyio.CancelScope(shield=True):
         try:
@@ -53,7 +53,7 @@ async def _spend(store: TokenStore, key: str, kept: Credential, refresh: Refresh
     return fresh
 
 
-async def _after_refusal(store: TokenStore, key: str, refused: Credential, code: str) -> Credential | None:
+async def _after_refusal(store: TokenStore, key: str, refused: ServerLogin, code: str) -> ServerLogin | None:
     """Look once more before a login is thrown away: a program that knows no lock may have renewed it."""
     kept = await store.load(key)
     if kept is None:
@@ -66,7 +66,7 @@ async def _after_refusal(store: TokenStore, key: str, refused: Credential, code:
     return None
 
 
-def _is_other(one: Credential, other: Credential) -> bool:
+def _is_other(one: ServerLogin, other: ServerLogin) -> bool:
     mine, theirs = one.tokens, other.tokens
     return mine is not None and (
         theirs is None or (mine.access, mine.refresh) != (theirs.access, theirs.refresh)

@@ -10,17 +10,17 @@ from typing import Protocol
 import anyio
 
 from caliban_mcp_client.oauth.endpoint import canonical
-from caliban_mcp_client.oauth.values import Credential
+from caliban_mcp_client.oauth.values import ServerLogin
 
 
 class TokenStore(Protocol):
     """Keeps a credential for each key. What it cannot do is a `LoginFailed` in the step `store`."""
 
-    async def load(self, key: str) -> Credential | None:
+    async def load(self, key: str) -> ServerLogin | None:
         """What is kept under `key` now, whoever wrote it."""
         ...
 
-    async def save(self, key: str, credential: Credential) -> None:
+    async def save(self, key: str, credential: ServerLogin) -> None:
         """Keep `credential`, and have it on disk before this returns."""
         ...
 
@@ -37,14 +37,14 @@ class MemoryTokens:
     """Keeps credentials as long as the object lives: for tests, and for hosts that keep none."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, Credential] = {}
+        self.kept: dict[str, ServerLogin] = {}
         self._locks: dict[str, anyio.Lock] = {}
 
-    async def load(self, key: str) -> Credential | None:
+    async def load(self, key: str) -> ServerLogin | None:
         """See `TokenStore`."""
         return self.kept.get(key)
 
-    async def save(self, key: str, credential: Credential) -> None:
+    async def save(self, key: str, credential: ServerLogin) -> None:
         """See `TokenStore`."""
         self.kept[key] = credential
 

@@ -101,7 +101,7 @@ class Tokens(Struct, frozen=True, kw_only=True):
         return now >= self.expires_at - min(RENEW_BEFORE_S, life_s / 2)
 
 
-class Credential(Struct, frozen=True, kw_only=True):
+class ServerLogin(Struct, frozen=True, kw_only=True):
     """A login as it is kept: for one server entry at one address, from one issuer.
 
     Without `tokens` it holds who we are to that issuer, and the `wanted` scopes of the next login.

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from caliban_mcp_client.oauth.callback import LoginAgent
 from caliban_mcp_client.oauth.fetch import Fetcher
-from caliban_mcp_client.oauth.values import Credential, LoginOptions
+from caliban_mcp_client.oauth.values import LoginOptions, ServerLogin
 
 
 class LoginWork(Struct, frozen=True, kw_only=True):
@@ -23,4 +23,4 @@ class LoginWork(Struct, frozen=True, kw_only=True):
     agent: LoginAgent
     clock: Callable[[], float]
     learn: Callable[[str], None]
-    before: Credential | None = None
+    before: ServerLogin | None = None

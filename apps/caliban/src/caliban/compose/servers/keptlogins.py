@@ -24,7 +24,7 @@ from caliban_common.filelock import try_lock
 from caliban_common.files import BINARY, NOFOLLOW, NONBLOCK, ensure_private_dir
 from caliban_common.paths import data_dir
 from caliban_mcp_client.errors import LoginFailed
-from caliban_mcp_client.oauth import Credential
+from caliban_mcp_client.oauth import ServerLogin
 
 SERVICE: Final = "caliban-mcp"
 LOCK_S: Final = 60.0
@@ -36,7 +36,7 @@ class KeptLogin(Struct, frozen=True, kw_only=True):
     """A login as the file has it: which server it is for, and all of it that is not in the keyring."""
 
     server: str
-    credential: Credential
+    credential: ServerLogin
     in_keyring: bool = False
 
 
@@ -63,11 +63,11 @@ class KeptLogins:
     def __init__(self, server: str) -> None:
         self._server = server
 
-    async def load(self, key: str) -> Credential | None:
+    async def load(self, key: str) -> ServerLogin | None:
         """See `TokenStore`."""
         return await _in_thread(lambda: self._load(key))
 
-    async def save(self, key: str, credential: Credential) -> None:
+    async def save(self, key: str, credential: ServerLogin) -> None:
         """See `TokenStore`."""
         await _in_thread(lambda: self._save(key, credential))
 
@@ -93,7 +93,7 @@ class KeptLogins:
         finally:
             os.close(descriptor)  # this ends the lock as well
 
-    def _load(self, key: str) -> Credential | None:
+    def _load(self, key: str) -> ServerLogin | None:
         kept = kept_login(key)
         if kept is None or not kept.in_keyring:
             return None if kept is None else kept.credential
@@ -104,10 +104,10 @@ class KeptLogins:
             text = ring.get_password(SERVICE, key)
         except (RuntimeError, OSError, ring.errors.KeyringError):
             text = None
-        whole = None if text is None else _decoded(text, Credential)
+        whole = None if text is None else _decoded(text, ServerLogin)
         return replace(kept.credential, tokens=None) if whole is None else whole
 
-    def _save(self, key: str, credential: Credential) -> None:
+    def _save(self, key: str, credential: ServerLogin) -> None:
         kept = KeptLogin(server=self._server, credential=credential)
         ring = system_keyring()
         if ring is not None:
@@ -135,7 +135,7 @@ class KeptLogins:
         return text is not None
 
 
-def _bared(credential: Credential) -> Credential:
+def _bared(credential: ServerLogin) -> ServerLogin:
     """What of a login anybody may read who may read the file: when it ends, and for what it is."""
     tokens = credential.tokens
     if tokens is not None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from caliban.compose.servers.keptlogins import KeptLogin, KeptLogins, kept_login
+from caliban.compose.servers.reach import ReachGuard
 from caliban.errors import ConfigError
 from caliban_mcp import ServerConfig
 from caliban_mcp_client.oauth import LoginOptions, LoginParts, OAuthAuthorization, login_key
@@ -68,8 +69,6 @@ def login_options(config: ServerConfig, settled: Mapping[str, Any], callback_por
 
 def open_door(reach: Reach) -> HttpClient:
     """A client for the requests of a login, which dials no address further in than `reach`."""
-    from caliban.compose.servers.reach import ReachGuard
-
     return HttpClient(connect_s=CONNECT_S, read_s=READ_S, guard=ReachGuard(reach=reach))
 
 
