@@ -71,10 +71,10 @@ class TokenEndpoint:
             coded = b64encode(pair.encode()).decode("ascii")
             self._learn(coded)
             headers["authorization"] = f"Basic {coded}"
-        else:
-            form["client_id"] = client.client_id
-            if client.token_auth == "client_secret_post":
-                form["client_secret"] = client.client_secret
+        elif client.token_auth == "client_secret_post":
+            form["client_secret"] = client.client_secret
+        # Beside Basic nobody needs it, and the servers of the official SDK refuse to do without.
+        form["client_id"] = client.client_id
         asked_at = self._clock()
         answer = await self._fetcher.post(self._url, WHAT, headers, urlencode(form).encode("ascii"))
         return self._read(answer, asked_at)

@@ -186,6 +186,8 @@ class OAuthWorld:
     def _token(self, headers: Mapping[str, str], body: bytes) -> Reply:
         form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
         client_id, given, method = _client(form, headers)
+        if form.get("client_id") != client_id:  # as the servers of the official SDK want it
+            return _json(401, {"error": "invalid_client", "error_description": "no client_id"})
         self.forms.append({**form, "client_id": client_id, "authenticated_by": method})
         secret, wanted = self._secrets.get(client_id, (self.rules.clients.get(client_id), None))
         if (secret or "") != given or (wanted is not None and wanted != method):
