@@ -67,6 +67,10 @@ def authorization(url: str, scenario: str, context: Mapping[str, Any]) -> OAuthA
     if not scenario.startswith("auth/"):
         return None
     options = LoginOptions(
+        grant="client_credentials"
+        if scenario.startswith("auth/client-credentials")
+        else "authorization_code",
+        private_key=context.get("private_key_pem", ""),
         client_id=context.get("client_id", ""),
         client_secret=context.get("client_secret", ""),
         client_metadata_url=DOCUMENT,

@@ -178,6 +178,20 @@ def test_endpoints_of_settings_stand_for_all_that_would_be_found_out(cli):
     assert lacking.code == 1 and "lacks auth_url or token_url" in lacking.err
 
 
+def test_a_client_of_settings_logs_in_for_itself_in_a_run(cli):
+    settled = (
+        '[mcp_servers.notes.oauth_config]\ngrant = "client_credentials"\n'
+        'client_id = "mine"\nclient_secret = "${HUSH}"\n'
+    )
+    with served(OAuthRules(clients={"mine": "hush-hush-hush-1"})) as world:
+        configure(cli, world, settled)
+        cli.script(CALL, DONE)
+        done = cli.run(*RUN, env={"HUSH": "hush-hush-hush-1"})
+        assert texts(done) == ["echo: hi"], done.err
+        assert [form["grant_type"] for form in world.forms] == ["client_credentials"]
+    assert "hush-hush-hush-1" not in done.out + done.err + tokens_file(cli).read_text()
+
+
 def test_who_cannot_log_in_is_told_why(cli):
     with served() as world:
         configure(

@@ -20,9 +20,15 @@ from caliban_mcp_client.oauth import (
 from caliban_mcp_client.testing.oauth import OAuthWorld
 from caliban_provider.http import HttpClient
 
-__all__ = ["NAME", "Login", "PastingPerson", "Person", "public_number", "served", "visit"]
+__all__ = ["NAME", "Login", "PastingPerson", "Person", "free_port", "public_number", "served", "visit"]
 
 NAME = "notes"
+
+
+async def free_port() -> int:
+    """A port of loopback that nobody has."""
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0) as listener:
+        return int(listener.extra(anyio.abc.SocketAttribute.local_port))
 
 
 def public_number(is_public: bool) -> str:

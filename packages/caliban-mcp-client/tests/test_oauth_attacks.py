@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import anyio
 import pytest
-from oauth_kit import Login, Person, public_number, served
+from oauth_kit import Login, Person, free_port, public_number, served
 
 from caliban_mcp_client.errors import LoginFailed
 from caliban_mcp_client.oauth import LoginOptions
@@ -183,6 +183,18 @@ async def test_a_description_that_is_none_is_not_one(data: bytes) -> None:
     assert caught.value.step in ("metadata", "issuer") and person.shown == []
 
 
+async def test_a_description_with_a_member_twice_is_none() -> None:
+    def twice(world: OAuthWorld) -> OAuthRules:
+        said = json.dumps(world._metadata())[:-1] + f', "token_endpoint": "{world.base}/elsewhere"}}'
+        return OAuthRules(raw={SERVER: text(said.encode())})
+
+    with served(change=twice) as world:
+        person = Person(world)
+        with pytest.raises(LoginFailed, match="does not describe itself"):
+            await Login(world, person).authorization.log_in()
+    assert person.shown == []
+
+
 async def test_a_description_that_never_comes_ends_in_words() -> None:
     with LoopbackServer([], default=Exchange(steps=(Hang(),))) as server:
         fetcher = Fetcher(lambda reach: HttpClient(), "loopback", timeout_s=0.05)
@@ -301,12 +313,13 @@ async def test_a_token_endpoint_that_redirects_gets_no_second_request() -> None:
 async def test_another_issuer_gets_a_client_of_its_own_and_never_the_secret_of_settings() -> None:
     options = LoginOptions(client_id="mine", client_secret="hush-hush-hush-1")
     rules = OAuthRules(clients={"mine": "hush-hush-hush-1"})
+    port = LoginOptions(callback_port=await free_port())  # no reason to register anew
     with served(rules) as other, served(rules) as world:
-        registered, settled = Login(world, Person(world)), Login(world, Person(world), options)
+        registered, settled = Login(world, Person(world), port), Login(world, Person(world), options)
         first = await registered.authorization.log_in()
         await settled.authorization.log_in()
         world.rules = OAuthRules(issuers=(other.issuer,))
-        registered_there = Login(world, Person(other), store=registered.store)
+        registered_there = Login(world, Person(other), port, store=registered.store)
         second = await registered_there.authorization.log_in()
         with pytest.raises(LoginFailed, match="not shown to it"):
             await Login(world, Person(other), options, store=settled.store).authorization.log_in()

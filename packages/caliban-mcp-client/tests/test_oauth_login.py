@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import anyio
 import pytest
-from oauth_kit import NAME, Login, PastingPerson, Person, served, visit
+from oauth_kit import NAME, Login, PastingPerson, Person, free_port, served, visit
 
 from caliban_mcp_client import ClientParts, HttpTarget, McpClient, ServerOptions
 from caliban_mcp_client.oauth import LoginOptions, MemoryTokens, login_key
@@ -168,8 +168,7 @@ async def test_an_address_is_pasted_where_the_browser_is_elsewhere() -> None:
 
 
 async def test_a_port_and_a_redirect_address_of_settings_are_used_as_they_are() -> None:
-    async with await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0) as listener:
-        port = listener.extra(anyio.abc.SocketAttribute.local_port)
+    port = await free_port()
     uri = f"http://localhost:{port}/oauth/done"
     with served() as world:
         first = await Login(world, Person(world), LoginOptions(callback_port=port)).authorization.log_in()

@@ -9,7 +9,7 @@ from oauth_kit import NAME, Login, Person, served
 
 from caliban_mcp_client import ClientParts, HttpTarget, McpClient, ServerOptions
 from caliban_mcp_client.errors import ConnectError, LoginFailed, LoginNeeded
-from caliban_mcp_client.oauth import MemoryTokens, ServerLogin, login_key
+from caliban_mcp_client.oauth import LoginOptions, MemoryTokens, ServerLogin, login_key
 from caliban_mcp_client.testing.oauth import ISSUER_PATH, OAuthRules, OAuthWorld
 from caliban_provider.http import HttpClient
 
@@ -218,6 +218,34 @@ async def test_a_client_that_the_server_has_forgotten_is_registered_anew() -> No
         world.rules = OAuthRules()
         await Login(world, Person(world), store=login.store).authorization.log_in()
     assert len(world.registrations) == 2
+
+
+async def test_a_client_logs_in_for_itself_and_again_once_its_token_is_over() -> None:
+    rules = OAuthRules(clients={"mine": "hush-hush-hush-1"}, pkce=None, challenge_scopes=("read",))
+    options = LoginOptions(grant="client_credentials", client_id="mine", client_secret="hush-hush-hush-1")
+    with served(rules) as world:
+        login = Login(world, options=options)
+        parts = ClientParts(http=HttpClient, authorization=login.authorization)
+        async with McpClient(HttpTarget(url=world.url), ServerOptions(), parts) as client:
+            login.now += 4000
+            result = await client.call_tool("echo", {"text": "alone"})
+    assert result.content[0].text == "echo: alone"
+    assert [form["grant_type"] for form in world.forms] == ["client_credentials"] * 2
+    assert {form["scope"] for form in world.forms} == {"read"}
+    assert {form["resource"] for form in world.forms} == {world.url}
+    saved = kept(login, world)
+    assert saved.client.client_secret == "" and saved.tokens is not None and saved.tokens.refresh == ""
+
+
+async def test_a_client_without_anything_to_show_does_not_log_in_for_itself() -> None:
+    with served(OAuthRules(clients={"mine": ""})) as world:
+        for options in (
+            LoginOptions(grant="client_credentials"),
+            LoginOptions(grant="client_credentials", client_id="mine"),
+        ):
+            with pytest.raises(LoginFailed, match="needs client_id, and client_secret or private_key"):
+                await Login(world, options=options).authorization.log_in()
+    assert world.forms == []
 
 
 async def test_nobody_stops_a_renewal_between_the_spending_and_the_writing() -> None:

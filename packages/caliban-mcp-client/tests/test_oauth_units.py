@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from base64 import urlsafe_b64decode
+from typing import Any
+
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from hypothesis import given
 from hypothesis import strategies as st
 from oauth_kit import public_number
 
 from caliban_mcp_client.errors import LoginFailed
+from caliban_mcp_client.oauth.assertion import Assertion
 from caliban_mcp_client.oauth.callback import CallbackAnswer, read_redirect
 from caliban_mcp_client.oauth.challenge import Challenge, read_challenge, split_scopes
 from caliban_mcp_client.oauth.discovery import server_places
@@ -193,3 +203,50 @@ def test_only_the_address_that_was_waited_for_is_an_answer() -> None:
 def test_what_is_pasted_is_an_answer_only_with_a_code_or_an_error(text: str) -> None:
     answer = read_redirect(f"http://127.0.0.1:1/callback?{text}", "http://127.0.0.1:1/callback")
     assert answer is None or "code" in text or "error" in text or "%" in text
+
+
+def test_a_client_signs_a_word_about_itself_that_its_public_key_confirms() -> None:
+    for key, algorithm, check in (
+        (ec.generate_private_key(ec.SECP256R1()), "ES256", confirm_ec),
+        (rsa.generate_private_key(65537, 2048), "RS256", confirm_rsa),
+    ):
+        pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+        assertion = Assertion(key=pem, audience="https://a.example")
+        first, second = assertion.signed("mine", 1000.0), assertion.signed("mine", 1000.0)
+        head, claims, signature = (
+            urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in first.split(".")
+        )
+        check(key, signature, first.rpartition(".")[0].encode())
+        assert json.loads(head) == {"alg": algorithm, "typ": "JWT"}
+        said = json.loads(claims)
+        assert said.pop("jti") and first != second
+        assert said == {
+            "iss": "mine",
+            "sub": "mine",
+            "aud": "https://a.example",
+            "iat": 1000,
+            "exp": 1300,
+        }
+        assert "PRIVATE" not in repr(assertion)
+
+
+def confirm_ec(key: Any, signature: bytes, data: bytes) -> None:
+    r, s = (int.from_bytes(half, "big") for half in (signature[:32], signature[32:]))
+    key.public_key().verify(encode_dss_signature(r, s), data, ec.ECDSA(SHA256()))
+
+
+def confirm_rsa(key: Any, signature: bytes, data: bytes) -> None:
+    key.public_key().verify(signature, data, PKCS1v15(), SHA256())
+
+
+def test_what_is_no_key_signs_nothing() -> None:
+    other = ec.generate_private_key(ec.SECP384R1())
+    pem = other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    for key, words in (
+        ("", "no private key"),
+        ("nonsense-key-text", "no private key"),
+        (pem, "neither RSA nor"),
+    ):
+        with pytest.raises(LoginFailed, match=words) as caught:
+            Assertion(key=key, audience="https://a.example").signed("mine", 1000.0)
+        assert "nonsense" not in str(caught.value)

@@ -150,10 +150,12 @@ class Connector(Struct, frozen=True, kw_only=True):
             name: self._fill(value, f"oauth_config.{name}") if isinstance(value, str) else value
             for name, value in config.oauth_config.items()
         }
-        secret = filled.get("client_secret")
-        if isinstance(secret, str):
-            self.learn(secret)
-        if config.oauth == "manual" and not (filled.get("auth_url") and filled.get("token_url")):
+        for secret in (filled.get("client_secret"), filled.get("private_key")):
+            if isinstance(secret, str):
+                self.learn(secret)
+        is_for_itself = filled.get("grant") == "client_credentials"
+        is_lacking = not filled.get("token_url") or not (filled.get("auth_url") or is_for_itself)
+        if config.oauth == "manual" and is_lacking:
             raise ServerMisconfigured("oauth is manual, and its oauth_config lacks auth_url or token_url")
         return filled
 

@@ -19,7 +19,10 @@ def _key(name: str, doc: str, form: Form = TEXT, *aliases: str) -> Key:
     )
 
 
-_AUTH: Final[Mapping[str, Any]] = {"enum": ["none", "client_secret_basic", "client_secret_post"]}
+_AUTH: Final[Mapping[str, Any]] = {
+    "enum": ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
+}
+_GRANT: Final[Mapping[str, Any]] = {"enum": ["authorization_code", "client_credentials"]}
 
 _WORDS: Final[Mapping[str, Any]] = {"anyOf": [TEXT, TEXTS]}
 
@@ -42,6 +45,8 @@ LOGIN_KEYS: Final[tuple[Key, ...]] = (
         "How the client says at the token endpoint who it is (default: what the server knows).",
         _AUTH,
     ),
+    _key("grant", "Who logs in: a person in the browser, or the client for itself.", _GRANT),
+    _key("private_key", "The key that a client signs with instead of a secret: PEM, by a variable."),
     _key("auth_url", "Where the browser logs in (manual)."),
     _key("token_url", "Where tokens are given (manual)."),
     _key(

@@ -60,6 +60,7 @@ class OAuthAuthorization:
         self._made: dict[str, float] = {}
         self._doubted: set[str] = set()
         parts.learn(options.client_secret)
+        parts.learn(options.private_key)
 
     async def headers(self) -> Mapping[str, str]:
         """The token, renewed where it is about to end; none where there is no login.
@@ -159,7 +160,7 @@ class OAuthAuthorization:
         before = () if current is None else current.requested
         if current is None or not challenge.scopes or set(challenge.scopes) <= set(before):
             return False
-        if self._parts.agent is None:
+        if self._parts.agent is None and self._options.grant == "authorization_code":
             wanted = tuple(dict.fromkeys((*before, *challenge.scopes)))
             async with self._parts.store.locked(self._key):
                 kept = await self._from_store()
@@ -170,7 +171,7 @@ class OAuthAuthorization:
     async def _logged_in(self, challenge: Challenge) -> bool:
         """True, once a person has logged in. Raises `LoginNeeded`, `LoginFailed`."""
         agent = self._parts.agent
-        if agent is None:
+        if agent is None and self._options.grant == "authorization_code":
             raise self._needed(challenge)
         before = await self._from_store(any_client=True)
         async with self._fetching() as fetcher:

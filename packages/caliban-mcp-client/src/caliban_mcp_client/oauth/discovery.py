@@ -60,7 +60,7 @@ async def find_auth_server(
 
     Raises `LoginFailed`.
     """
-    if options.auth_url and options.token_url:
+    if options.token_url:
         return _settled(options, fetcher)
     if options.metadata_url:
         return await _at_settled_place(options, fetcher)
@@ -134,7 +134,8 @@ async def _at_settled_place(options: LoginOptions, fetcher: Fetcher) -> AuthServ
 def _server(issuer: str, data: Mapping[str, Any], options: LoginOptions, fetcher: Fetcher) -> AuthServer:
     """The server that describes itself so. Raises `LoginFailed` where PKCE or an endpoint is missing."""
     methods = texts_of(data, "code_challenge_methods_supported")
-    if "S256" not in (methods or ()) and not options.allows_missing_pkce:
+    needs_browser = options.grant == "authorization_code"
+    if needs_browser and "S256" not in (methods or ()) and not options.allows_missing_pkce:
         lacks = "does not say that it knows PKCE" if methods is None else "does not know PKCE with S256"
         raise LoginFailed(
             "pkce",
@@ -149,8 +150,8 @@ def _server(issuer: str, data: Mapping[str, Any], options: LoginOptions, fetcher
         return check_endpoint(url, f"the {name} of {shown_url(issuer)}", fetcher.reach) if url else ""
 
     authorize, token = endpoint("authorization_endpoint"), endpoint("token_endpoint")
-    if not authorize or not token:
-        lacking = "token_endpoint" if authorize else "authorization_endpoint"
+    if not token or (needs_browser and not authorize):
+        lacking = "authorization_endpoint" if token else "token_endpoint"
         raise LoginFailed("metadata", f"the authorisation server {shown_url(issuer)} names no {lacking}")
     return AuthServer(
         issuer=issuer,
@@ -168,7 +169,8 @@ def _settled(options: LoginOptions, fetcher: Fetcher) -> AuthServer:
     """What a person has written down: no description is looked for."""
     return AuthServer(
         issuer=options.issuer or origin_of(options.token_url),
-        authorization_endpoint=check_endpoint(options.auth_url, "auth_url", fetcher.reach),
+        authorization_endpoint=options.auth_url
+        and check_endpoint(options.auth_url, "auth_url", fetcher.reach),
         token_endpoint=check_endpoint(options.token_url, "token_url", fetcher.reach),
         checks_iss=bool(options.issuer),
     )

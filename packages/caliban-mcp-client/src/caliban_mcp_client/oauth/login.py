@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
+from msgspec.structs import replace
+
+from caliban_mcp_client.oauth.assertion import Assertion
 from caliban_mcp_client.oauth.callback import Callback, listening
 from caliban_mcp_client.oauth.challenge import Challenge
 from caliban_mcp_client.oauth.discovery import find_auth_server, find_resource
@@ -20,12 +23,16 @@ OFFLINE = "offline_access"
 async def log_in(work: LoginWork, challenge: Challenge) -> ServerLogin:
     """Let a person log in, and give what is to be kept. Raises `LoginFailed`."""
     options, before = work.options, work.before
-    if options.auth_url and options.token_url:
+    if options.token_url:
         resource = Resource(resource=canonical(work.url), is_described=False)
     else:
         resource = await find_resource(work.url, challenge, work.fetcher)
     known = "" if before is None else before.issuer
     server = await find_auth_server(resource, options, work.fetcher, known=known)
+    if options.grant == "client_credentials":
+        return await _for_itself(
+            work, resource, server, choose_scopes(challenge, resource, server, options, before)
+        )
     is_known = before is not None and before.issuer == server.issuer and before.client.is_registered
     preferred = before.client.redirect_uri if is_known and before is not None else ""
     async with listening(options.redirect_uri, options.callback_port, preferred=preferred) as callback:
@@ -78,6 +85,26 @@ def login_url(
     return endpoint + ("&" if "?" in endpoint else "?") + urlencode(params)
 
 
+async def _for_itself(
+    work: LoginWork, resource: Resource, server: AuthServer, scopes: tuple[str, ...]
+) -> ServerLogin:
+    """The client logs in, by a secret or a key that settings give (RFC 6749, section 4.4)."""
+    client = await client_for(server, "", work)
+    key = work.options.private_key
+    endpoint = TokenEndpoint(server.token_endpoint, client, work.fetcher, work.clock, work.learn)
+    proof = Assertion(key=key, audience=server.issuer) if client.token_auth == "private_key_jwt" else None
+    tokens = await endpoint.grant(scopes, resource.resource, proof)
+    return ServerLogin(
+        url=work.url,
+        resource=resource.resource,
+        issuer=server.issuer,
+        token_endpoint=server.token_endpoint,
+        client=client,
+        tokens=replace(tokens, refresh=""),
+        requested=scopes,
+    )
+
+
 async def _by_browser(
     work: LoginWork,
     resource: Resource,
@@ -89,6 +116,7 @@ async def _by_browser(
     proof = new_proof()
     for secret in (proof.state, proof.verifier):
         work.learn(secret)
+    assert work.agent is not None
     await work.agent.show(login_url(server, client, scopes, resource, proof), callback.redirect_uri)
     answer = await callback.answer(work.agent, work.options.timeout_s)
     code = answer.code(proof.state, server)

@@ -25,7 +25,7 @@ async def client_for(server: AuthServer, redirect_uri: str, work: LoginWork) -> 
     Raises `LoginFailed`.
     """
     options, before = work.options, work.before
-    if options.client_id:
+    if options.client_id or options.grant == "client_credentials":
         return _settled(server, options, redirect_uri, before)
     if options.client_metadata_url and server.takes_metadata_documents:
         return _by_document(options.client_metadata_url, redirect_uri)
@@ -54,9 +54,17 @@ def _settled(
             f"{shown_url(before.issuer)}; the client's secret is not shown to it",
             hint="check it with the server's owner, then put issuer into the server's oauth_config",
         )
+    if options.grant == "client_credentials" and not (
+        options.client_id and (options.client_secret or options.private_key)
+    ):
+        raise LoginFailed(
+            "client", "a client that logs in for itself needs client_id, and client_secret or private_key"
+        )
     auth: TokenAuth = "none"
     if options.token_auth is not None:
         auth = options.token_auth
+    elif options.private_key:
+        auth = "private_key_jwt"
     elif options.client_secret:
         offered = server.token_auth_methods
         auth = next((one for one in METHODS[1:] if offered is None or one in offered), "client_secret_basic")

@@ -10,6 +10,7 @@ from urllib.parse import quote_plus, urlencode
 
 from caliban_common.text import one_line
 from caliban_mcp_client.errors import LoginFailed
+from caliban_mcp_client.oauth.assertion import ASSERTION_TYPE, Assertion
 from caliban_mcp_client.oauth.challenge import split_scopes
 from caliban_mcp_client.oauth.fetch import Answer, Fetcher, text_of
 from caliban_mcp_client.oauth.values import LoginClient, Tokens
@@ -60,6 +61,17 @@ class TokenEndpoint:
             obtained_at=fresh.obtained_at,
             expires_at=fresh.expires_at,
         )
+
+    async def grant(self, scopes: tuple[str, ...], resource: str, proof: Assertion | None) -> Tokens:
+        """Tokens for the client itself, which shows a secret or a signed `proof`. Raises `LoginFailed`."""
+        form = {"grant_type": "client_credentials", "resource": resource}
+        if scopes:
+            form["scope"] = " ".join(scopes)
+        if proof is not None:
+            form["client_assertion_type"] = ASSERTION_TYPE
+            form["client_assertion"] = proof.signed(self._client.client_id, self._clock())
+            self._learn(form["client_assertion"])
+        return await self._ask(form)
 
     async def _ask(self, form: dict[str, str]) -> Tokens:
         headers = {"content-type": "application/x-www-form-urlencoded"}

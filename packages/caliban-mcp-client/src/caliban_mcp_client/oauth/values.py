@@ -8,8 +8,11 @@ from msgspec import Struct
 
 from caliban_common.secret import masked_repr
 
-TokenAuth: TypeAlias = Literal["none", "client_secret_basic", "client_secret_post"]
+TokenAuth: TypeAlias = Literal["none", "client_secret_basic", "client_secret_post", "private_key_jwt"]
 """How a client says at the token endpoint who it is."""
+
+Grant: TypeAlias = Literal["authorization_code", "client_credentials"]
+"""Whether a person logs in, or a client for itself."""
 
 RENEW_BEFORE_S = 60.0
 """So long before its end a token counts as over: clocks differ, and requests take time."""
@@ -22,11 +25,14 @@ class LoginOptions(Struct, frozen=True, kw_only=True):
     that describes one. `auth_url` and `token_url` together stand for all that would be found out,
     `metadata_url` for the place of the authorisation server's description. `issuer` binds the login to that
     one. `redirect_uri` is on loopback, and wins over `callback_port`, of which 0 is any that is free.
-    `allows_missing_pkce`: log in also where the server does not say that it knows PKCE.
+    `allows_missing_pkce`: log in also where the server does not say that it knows PKCE. With the `grant`
+    `client_credentials` the client logs in for itself, by its secret or by its `private_key` (PEM).
     """
 
+    grant: Grant = "authorization_code"
     client_id: str = ""
     client_secret: str = ""
+    private_key: str = ""
     client_metadata_url: str = ""
     token_auth: TokenAuth | None = None
     auth_url: str = ""
@@ -41,7 +47,7 @@ class LoginOptions(Struct, frozen=True, kw_only=True):
     timeout_s: float = 300.0
 
     def __repr__(self) -> str:
-        return masked_repr(self, "client_secret")
+        return masked_repr(self, "client_secret", "private_key")
 
 
 class Resource(Struct, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ class LoginWork(Struct, frozen=True, kw_only=True):
     url: str
     options: LoginOptions
     fetcher: Fetcher
-    agent: LoginAgent
+    agent: LoginAgent | None
     clock: Callable[[], float]
     learn: Callable[[str], None]
     before: ServerLogin | None = None

@@ -194,6 +194,9 @@ class OAuthWorld:
             return _json(401, {"error": "invalid_client"})
         if form.get("grant_type") == "refresh_token":
             return self._refreshed(form)
+        if form.get("grant_type") == "client_credentials":
+            said = self._tokens(form.get("scope", ""))
+            return _json(200, {name: value for name, value in said.items() if name != "refresh_token"})
         return self._redeemed(form, client_id)
 
     def _redeemed(self, form: Mapping[str, str], client_id: str) -> Reply:

@@ -52,6 +52,8 @@ def login_options(config: ServerConfig, settled: Mapping[str, Any], callback_por
         return value if isinstance(value, str) else ""
 
     return LoginOptions(
+        grant=settled.get("grant") or "authorization_code",
+        private_key=text("private_key"),
         client_id=text("client_id"),
         client_secret=text("client_secret"),
         client_metadata_url=text("client_metadata_url"),
