@@ -236,6 +236,7 @@ WALLS: Mapping[str, str] = {
     "caliban_agent_core.gate:ask_approver": "the call of an approver: one that fails allows nothing",
     "caliban_agent_core.background:Background._run": "the work of a task: its error is handed to who waits",
     "caliban_agent_core.hooks:ask_hooks": "the call of hooks: those that fail object",
+    "caliban_mcp_client.inbound:Inbound._tell": "a listener of the host: its fault is noted",
     "caliban_mcp_client.questions:QuestionDesk.answer": "the call of a handler: its fault is told",
     "caliban_hooks.configured:ConfiguredHooks._tell_only": "a hook beside the run: its fault is only told",
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",

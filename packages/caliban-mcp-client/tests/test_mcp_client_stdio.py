@@ -440,3 +440,67 @@ async def test_before_and_after_a_conversation_there_is_none(program):
             with pytest.raises(ServerGone):
                 await call()
         assert [change async for change in client.changes] == []
+
+
+async def test_a_listener_that_fails_costs_nothing_but_a_word(program):
+    class Broken(DecliningHandler):
+        def log(self, message):
+            raise ValueError("no")
+
+    def fail(update):
+        raise ValueError("no")
+
+    with anyio.fail_after(HANG_S):
+        async with program("plain,stdout_flood", parts=ClientParts(handler=Broken())) as client:
+            result = await client.call_tool("slow", {"seconds": 0.1, "steps": 2}, on_update=fail)
+            assert text_of(result) == "at last"
+            assert any(line.startswith("a listener that failed") for line in client.problems)
+
+
+async def test_a_start_that_is_not_wanted_any_more_is_given_up(program):
+    client = program("hang")
+    with anyio.fail_after(HANG_S):
+        async with anyio.create_task_group() as group:
+
+            async def own():
+                with pytest.raises(ConnectError, match="closed"):
+                    await client.run()
+
+            group.start_soon(own)
+            await anyio.sleep(0.1)
+            client.close()
+
+
+async def test_logs_are_asked_for_and_handed_on(program):
+    lines = []
+
+    class Reader(DecliningHandler):
+        def log(self, message):
+            lines.append(message)
+
+    for era in ("plain", "modern"):
+        lines.clear()
+        with anyio.fail_after(HANG_S):
+            async with program(
+                f"{era},logs", parts=ClientParts(handler=Reader()), log_level="debug"
+            ) as client:
+                while not lines:
+                    await client.list_tools()
+        assert (lines[0].level, lines[0].data) == ("debug", "you asked for it")
+
+
+async def test_an_address_that_a_call_needs_is_shown_to_a_person_and_the_call_made_again(program):
+    asked = []
+
+    class Opening(DecliningHandler):
+        async def elicit(self, request):
+            asked.append(request.url)
+            return ElicitResult(action="accept")
+
+    with anyio.fail_after(HANG_S):
+        async with program("plain,url_first", parts=ClientParts(handler=Opening())) as client:
+            assert text_of(await client.call_tool("add", SUM)) == "8"
+            assert asked == ["https://example.com/open"]
+        async with program("plain,url_first") as client:
+            with pytest.raises(CallError, match="-32042"):
+                await client.call_tool("add", SUM)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -92,4 +91,6 @@ def encoded(frame: Mapping[str, Any]) -> bytes:
     try:
         return msgspec.json.encode(frame)
     except UnicodeEncodeError:
+        import json
+
         return clean(json.dumps(frame, ensure_ascii=False, separators=(",", ":"))).encode()

@@ -8,7 +8,6 @@ read answers the call whose number stands in it, so that none waits for ever.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from typing import Any, Final, TypeAlias
@@ -113,6 +112,8 @@ def _fault(frame: Frame, text: bytes) -> Scrap | None:
 
 def _repeats(text: bytes) -> bool:
     """Whether the outer object has one of the members that count more than once."""
+    import json
+
     last: list[tuple[str, Any]] = []
 
     def pairs(found: list[tuple[str, Any]]) -> None:
@@ -132,6 +133,8 @@ def _salvaged(text: bytes) -> object:
 
     Raises `ValueError` and `RecursionError`.
     """
+    import json
+
     value = json.loads(text.decode("utf-8", "replace"), parse_constant=lambda _: None, parse_float=_finite)
     return json.loads(clean(json.dumps(value, ensure_ascii=False)))
 

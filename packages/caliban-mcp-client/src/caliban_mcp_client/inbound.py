@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
 
@@ -26,6 +26,7 @@ from caliban_mcp_client.values import (
 if TYPE_CHECKING:
     from caliban_mcp_client.link import Link
 
+_T = TypeVar("_T")
 _MOST: Final = 64
 """QuestionDesk of one server that are worked on at once."""
 _LISTS: Final[Mapping[str, Change]] = {
@@ -105,19 +106,25 @@ class Inbound:
             return
         total = values.get("total")
         has_total = isinstance(total, int | float) and not isinstance(total, bool)
-        call.renew(
-            CallUpdate(
-                progress=float(progress),
-                total=float(total) if has_total and total is not None else None,
-                message=text(values, "message"),
-            )
+        update = CallUpdate(
+            progress=float(progress),
+            total=float(total) if has_total and total is not None else None,
+            message=text(values, "message"),
         )
+        self._tell(call.renew, update)
 
     def _log(self, values: Mapping[str, Any]) -> None:
         message = LogMessage(
             level=text(values, "level"), logger=text(values, "logger"), data=values.get("data")
         )
-        self._handler.log(message)
+        self._tell(self._handler.log, message)
+
+    def _tell(self, listener: Callable[[_T], None], news: _T) -> None:
+        """Tell somebody of ours, whose fault must not end the reading of what the server says."""
+        try:
+            listener(news)
+        except Exception as error:
+            self._link.note("a listener that failed", type(error).__name__)
 
     def _cancelled(self, values: Mapping[str, Any]) -> None:
         """The server takes a question back, or ends a stream of changes that we asked for."""

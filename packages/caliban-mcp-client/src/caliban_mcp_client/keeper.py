@@ -57,6 +57,7 @@ class Keeper:
         self._is_closing = False
         self._restarts: deque[float] = deque()
         self._verdict = parts.verdict
+        self._start: anyio.CancelScope | None = None
         self._said: Callable[[], str] = str
         self.subscription = Subscription(link_parts.options, link_parts.changes)
         self.info: ServerInfo | None = None
@@ -86,8 +87,10 @@ class Keeper:
             self._ready.set()
 
     def close(self) -> None:
-        """Let `run` end in order."""
+        """Let `run` end in order; a connection that is not there yet is given up."""
         self._is_closing = True
+        if self._link is None and self._start is not None:
+            self._start.cancel()
         if self._link is not None:
             self._link.end(_CLOSED)
 
@@ -109,11 +112,16 @@ class Keeper:
     async def _once(self, task_status: TaskStatus[ServerInfo]) -> str:
         """One connection from its beginning to its end, and why it ended."""
         with anyio.CancelScope() as start:
+            self._start = start
             start.deadline = anyio.current_time() + self._options.start_timeout_s
             for _ in range(_MOST_ROUNDS):
                 reason = await self._connection(start, task_status)
                 if reason is not None:
                     return reason
+        if self._is_closing:
+            if self.info is None:
+                raise ConnectError("refused", _CLOSED)
+            return _CLOSED
         error = ConnectError(
             "timed_out",
             f"the server was not ready in {self._options.start_timeout_s:g} s",

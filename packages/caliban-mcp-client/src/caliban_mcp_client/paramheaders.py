@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import base64
+import binascii
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -74,7 +74,7 @@ def coded(value: str) -> str:
     """`value` as a header may have it: printable ASCII as it is, anything else in base64."""
     if re.fullmatch(_SAFE, value) is not None and re.fullmatch(_CODED, value) is None:
         return value
-    return f"=?base64?{base64.b64encode(value.encode('utf-8', 'replace')).decode()}?="
+    return f"=?base64?{binascii.b2a_base64(value.encode('utf-8', 'replace'), newline=False).decode()}?="
 
 
 def _marked(schema: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:

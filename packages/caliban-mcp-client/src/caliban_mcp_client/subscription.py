@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import anyio
@@ -58,11 +59,17 @@ class Subscription:
         if link.is_modern:
             await self._listen(link, info)
             return
+        if self._options.log_level is not None and info.offers("logging"):
+            await self._ask(link, "logging/setLevel", {"level": self._options.log_level})
         for uri in tuple(self._uris):
-            try:
-                await self._legacy(link, "resources/subscribe", uri)
-            except McpError as error:
-                link.note("a resource that cannot be followed any more", error.message)
+            await self._ask(link, "resources/subscribe", {"uri": uri})
+
+    async def _ask(self, link: Link, method: str, params: Mapping[str, Any]) -> None:
+        """Ask for what is no matter of life and death."""
+        try:
+            await link.request(method, params, CallTiming(idle_s=_ANSWER_S, limit_s=_ANSWER_S))
+        except McpError as error:
+            link.note("what the server refused to do", error.message)
 
     async def _legacy(self, link: Link, method: str, uri: str) -> None:
         await link.request(method, {"uri": uri}, CallTiming(idle_s=_ANSWER_S, limit_s=_ANSWER_S))

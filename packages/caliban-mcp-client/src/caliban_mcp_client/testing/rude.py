@@ -229,6 +229,9 @@ class Server:
         elif method == "completion/complete":
             values = [f"{params['argument']['value']}{number}" for number in range(120)]
             self.result(number, {"completion": {"values": values, "total": 120, "hasMore": True}})
+        elif method == "logging/setLevel":
+            self.result(number, {})
+            self.notify("notifications/message", {"level": params["level"], "data": "you asked for it"})
         elif method in ("resources/subscribe", "resources/unsubscribe"):
             self.result(number, {})
             self.notify("notifications/resources/updated", {"uri": params["uri"]})
@@ -285,6 +288,9 @@ class Server:
 
     def tools(self, number: Any, params: Frame) -> None:
         """The list of tools."""
+        level = params.get("_meta", {}).get(f"{META}logLevel")
+        if level is not None and "logs" in self.traits:
+            self.notify("notifications/message", {"level": level, "data": "you asked for it"})
         tools: list[Any] = list(TOOLS)
         more: Frame = {}
         if "broken_tools" in self.traits:
@@ -316,6 +322,11 @@ class Server:
         if "closes_output" in self.traits:
             os.close(1)
             time.sleep(30)
+        if "url_first" in self.traits and not self.page:
+            self.page = 1
+            url = {"mode": "url", "message": "Open", "url": "https://example.com/open", "elicitationId": "e"}
+            self.error(number, -32042, "open it first", {"elicitations": [url]})
+            return
         if "changes_in_call" in self.traits:
             self.notify("notifications/tools/list_changed", {})
         if "asks_in_call" in self.traits:
@@ -422,6 +433,7 @@ CAPABILITIES: Final[Mapping[str, Any]] = {
     "prompts": {},
     "resources": {"subscribe": True},
     "completions": {},
+    "logging": {},
 }
 LISTS: Final[Mapping[str, Frame]] = {
     "prompts/list": {"prompts": [{"name": "greet", "arguments": [{"name": "who", "required": True}]}]},
