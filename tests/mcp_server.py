@@ -6,8 +6,9 @@ Its one argument is JSON, or `@` and the file with it: `tools` by name, each wit
 `steps` of progress, `adds` (a tool that appears, announced before the result), `asks` (an elicitation), `env`
 (a variable whose value is told), `sleep_s`. Beside them: `silent` (answers nothing), `exit` (a code, at
 once), `slow_s`, `noise` (lines before the first frame), `lingers` (does not end with its input), `forks`,
-`resources` (texts by URI), `prompts`, `instructions`, `stderr_mb`, `redirect` and `heard` (HTTP: where to, and a file for headers), `note` (a file that each start appends its process id
-to), `port_file` (serve HTTP, and write the port there), `wants` (headers that have to be sent).
+`resources` (texts by URI), `prompts`, `instructions`, `stderr_mb`, `writes` (a file that it tries to make),
+`redirect` and `heard` (HTTP: where to, and a file for headers), `note` (a file that each start appends its
+process id to), `port_file` (serve HTTP, and write the port there), `wants` (headers that have to be sent).
 """
 
 import json
@@ -205,6 +206,12 @@ def serve_http():
 if "note" in WHAT:
     with open(WHAT["note"], "a", encoding="utf-8") as file:
         file.write(f"{os.getpid()}\n")
+if "writes" in WHAT:
+    try:
+        with open(WHAT["writes"], "w", encoding="utf-8") as file:
+            file.write("out\n")
+    except OSError:
+        pass
 if WHAT.get("lingers"):
     import signal
 

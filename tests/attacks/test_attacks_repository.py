@@ -126,7 +126,7 @@ def test_a_start_runs_no_package_manager_and_no_program_of_the_project(cli, prog
     assert not (cli.work / "PWNED").exists()
 
 
-@pytest.mark.parametrize("command", [pytest.param("plugin", id="s943"), "mcp"])
+@pytest.mark.parametrize("command", [pytest.param("plugin", id="s943")])
 def test_a_command_of_a_later_version_is_refused_by_name(cli, command):
     done = cli.run(command, "install", "https://evil.example/x.git")
     assert (done.code, command in done.err) == (64, True) and cli.server.requests == ()

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 import pytest
 from calls_kit import results, run_calls
+from mcp_kit import table
 
 from caliban_common.mask import Masker
 from caliban_provider.testing.exchange import answer
@@ -118,13 +119,28 @@ def test_s616_no_message_holds_the_password_of_a_proxy_or_an_address(cli):
     assert secret not in written(cli)
 
 
-@pytest.mark.parametrize("value", ["Bearer ${TOK}", "Bearer $TOK"])
-@pytest.mark.parametrize("row", ["s617", "s628"])
-def test_a_server_of_a_later_version_is_named_without_its_secrets(cli, value, row):
-    cli.configure(f'[mcp_servers.corp]\nurl = "https://corp.example"\nheaders.Authorization = "{value}"\n')
+@pytest.mark.parametrize(
+    "value", [pytest.param("Bearer ${TOK}", id="s617"), pytest.param("Bearer $TOK", id="s617b")]
+)
+def test_the_headers_of_a_server_are_shown_by_the_names_of_variables_alone(cli, value):
+    cli.configure(f'[mcp_servers.corp]\nurl = "http://127.0.0.1:9"\nheaders.Authorization = "{value}"\n')
     cli.script(OK)
     done = cli.run("-p", "hi", env={"TOK": KEY})
-    assert "mcp_servers" in done.err and KEY not in written(cli, done.out, done.err)
+    shown = [cli.run("mcp", *words, env={"TOK": KEY}) for words in (("list",), ("get", "corp"), ("doctor",))]
+    assert KEY not in written(
+        cli, done.out, done.err, *(text for one in shown for text in (one.out, one.err))
+    )
+
+
+def test_s628_a_server_gets_no_variable_that_nobody_gave_it(cli):
+    what = {"tools": {"tell": {"env": "SOME_TOKEN"}, "own": {"env": "MINE"}}}
+    cli.configure(table("desk", what, 'env = { MINE = "given" }\n'))
+    calls = [wire.tool_use(f"mcp__desk__{name}", {}, id=name) for name in what["tools"]]
+    cli.script(wire.exchange(*calls), OK)
+    cli.run("-p", "hi", "--allow", "mcp__desk__*", env={"SOME_TOKEN": "abc"})
+    results = {block["tool_use_id"]: block for block in cli.bodies()[1]["messages"][-1]["content"]}
+    told = {name: results[name]["content"][0]["text"] for name in what["tools"]}
+    assert told == {"tell": "(unset)", "own": "given"}
 
 
 def test_s618_a_rule_that_is_added_leaves_variables_as_they_are_written(cli):

@@ -338,7 +338,8 @@ def test_whoever_is_asked_sees_the_server_the_tool_and_every_argument(cli: Cli) 
     ],
 )
 def test_the_lists_of_the_administrator_hold(cli: Cli, lists: str, state: str) -> None:
-    """The scope of an administrator is not to be had in a test: the lists are read, and judged, by themselves."""
+    """The scope of an administrator is not to be had in a test: the lists are read, and judged, by
+    themselves."""
     from caliban.compose.servers.lists import listed_problem
     from caliban_mcp import ServerConfig
     from caliban_settings import load_settings

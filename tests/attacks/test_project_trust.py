@@ -129,12 +129,13 @@ def test_before_consent_it_is_off_and_named_and_it_is_shown_whole(cli, text, key
     assert not (cli.home / "PWNED").exists()
 
 
-def test_a_server_of_a_trusted_project_is_not_started_by_a_version_that_has_none(cli):
+def test_a_server_of_a_project_is_started_with_consent_and_by_no_command_that_lists(cli):
     settings(cli, SERVER.replace("PAYLOAD", payload(cli)))
     consent(cli)
-    done = run(cli)
-    assert "mcp_servers" in done.err  # said, whatever the version does with it
-    assert cli.run("mcp", "list").code == 64
+    assert "x" in cli.run("mcp", "list").out and not (cli.home / "PWNED").exists()
+    cli.script(wire.exchange(OK))
+    cli.run("-p", "hi")
+    assert (cli.home / "PWNED").exists()
 
 
 @pytest.mark.parametrize(

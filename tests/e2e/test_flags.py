@@ -91,7 +91,7 @@ def test_a_number_that_is_none_is_refused_in_a_short_line(cli, number):
         (["-p", "-x"], "stands after --"),
         (["-p", "fix", "the", "bug"], "stands in quotes"),
         (["agents"], "there is no command 'agents' in this version"),
-        (["mcp", "list"], "there is no command 'mcp' in this version"),
+        (["mcp", "frobnicate"], "caliban mcp --help"),
         (["perms", "frobnicate"], "caliban perms --help"),
     ],
 )

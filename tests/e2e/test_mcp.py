@@ -4,6 +4,7 @@ model."""
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from base64 import b64encode
@@ -407,3 +408,52 @@ def test_an_agent_has_the_servers_that_its_file_names(cli):
     assert done.code == 0, done.err
     offered = [tool["name"] for tool in cli.bodies()[1]["tools"] if tool["name"].startswith("mcp__")]
     assert offered == ["mcp__desk__echo"]
+
+
+def test_without_servers_nothing_of_them_is_loaded(cli):
+    cli.script(DONE)
+    done = cli.run("-p", "go", env={"PYTHONPROFILEIMPORTTIME": "1"})
+    assert done.code == 0 and "caliban_common" in done.err
+    assert not any(word in done.err for word in ("caliban_mcp", "caliban.compose.servers", "server_files"))
+
+
+def test_hooks_see_the_tools_of_servers_and_may_object(cli):
+    guard = "import json,sys; json.load(sys.stdin); print('not that one', file=sys.stderr); sys.exit(2)"
+    command = json.dumps(f'{sys.executable} -c "{guard}"')
+    hook = (
+        '[[hooks.PreToolUse]]\nmatcher = "mcp__desk__.*"\n[[hooks.PreToolUse.handlers]]\ntype = "command"\n'
+    )
+    cli.configure(f"{hook}command = {command}\n{table('desk', ECHO)}")
+    cli.script(call("mcp__desk__echo"), DONE)
+    done = cli.run(*STREAM, "--allow", "mcp__desk__*")
+    assert "not that one" in texts(done)[0], done.err
+
+
+def test_a_recorded_run_with_servers_is_played_again_without_them(cli, tmp_path):
+    note, record = tmp_path / "pids", tmp_path / "run.jsonl"
+    cli.script(call("mcp__desk__echo", {"text": "x"}), DONE)
+    config = given(desk={**ECHO, "note": str(note)})
+    done = cli.run(*STREAM, "--mcp-config", config, "--allow", "mcp__desk__*", "--record", str(record))
+    assert done.code == 0, done.err
+    note.unlink()
+    again = cli.run("replay", str(record))
+    assert (again.code, texts(again)) == (0, ['{"text": "x"}']), again.err
+    assert not note.exists()
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
+def test_a_server_runs_in_the_sandbox_of_the_run(cli, tmp_path):
+    outside = tmp_path / "outside"
+    what = {"tools": {"look": {"text": "ran"}}, "note": str(cli.work / "pids"), "writes": str(outside)}
+    script = cli.work / "server.py"  # a folder of temporary files is not to be seen from inside
+    script.write_text(SCRIPT.read_text())
+    words = {
+        "command": str(Path(sys.executable).resolve()),
+        "args": ["-S", "-E", str(script), json.dumps(what)],
+    }
+    cli.script(call("mcp__desk__look"), DONE)
+    done = cli.run(*STREAM, "--mcp-config", in_config(desk=words), "--sandbox", "--allow", "mcp__desk__*")
+    if "sandbox is not available" in done.err:
+        pytest.skip("no sandbox here")
+    assert texts(done) == ["ran"], done.err
+    assert (cli.work / "pids").exists() and not outside.exists()
