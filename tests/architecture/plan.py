@@ -173,6 +173,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_headless.frames": "how calls that wait are named is loaded where some do",
     "caliban_headless.notices": "the same",
     "caliban_headless.input": "images are looked at where a frame holds one",
+    "caliban_mcp_client.oauth.authorization": "what a login takes is loaded where somebody logs in",
     "caliban_images.pdf": "what takes PDFs apart is loaded with the first one",
     "caliban_process.runner": "what runs programs is loaded with the first one",
     "caliban_mcp_client.keeper": "what speaks HTTP is loaded where a server is at an address",

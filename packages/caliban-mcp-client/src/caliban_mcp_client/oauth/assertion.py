@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from caliban_mcp_client.errors import LoginFailed
 
-ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 LIFE_S: Final = 300
 
 

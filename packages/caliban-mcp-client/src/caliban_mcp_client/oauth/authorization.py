@@ -14,17 +14,14 @@ from msgspec.structs import replace
 from caliban_common.text import one_line
 from caliban_mcp_client.door import HttpDoor
 from caliban_mcp_client.errors import LoginFailed, LoginNeeded
-from caliban_mcp_client.oauth.callback import LoginAgent
+from caliban_mcp_client.oauth.agent import LoginAgent
 from caliban_mcp_client.oauth.challenge import Challenge, read_challenge
-from caliban_mcp_client.oauth.discovery import find_resource
 from caliban_mcp_client.oauth.endpoint import Reach, canonical, reach_of
 from caliban_mcp_client.oauth.fetch import Fetcher
-from caliban_mcp_client.oauth.login import log_in
 from caliban_mcp_client.oauth.renewal import renewed
 from caliban_mcp_client.oauth.store import TokenStore, login_key
 from caliban_mcp_client.oauth.tokens import TokenEndpoint
 from caliban_mcp_client.oauth.values import LoginOptions, ServerLogin, Tokens
-from caliban_mcp_client.oauth.work import LoginWork
 
 _FRESH_S = 10.0
 _PROBE_S = 30.0
@@ -129,6 +126,8 @@ class OAuthAuthorization:
 
     async def is_described(self, challenge: Challenge) -> bool:
         """Whether the server says of itself who logs people in to it. Raises `LoginFailed`."""
+        from caliban_mcp_client.oauth.discovery import find_resource
+
         async with self._fetching() as fetcher:
             return (await find_resource(self._url, challenge, fetcher)).is_described
 
@@ -173,6 +172,9 @@ class OAuthAuthorization:
         agent = self._parts.agent
         if agent is None and self._options.grant == "authorization_code":
             raise self._needed(challenge)
+        from caliban_mcp_client.oauth.login import log_in
+        from caliban_mcp_client.oauth.work import LoginWork
+
         before = await self._from_store(any_client=True)
         async with self._fetching() as fetcher:
             work = LoginWork(

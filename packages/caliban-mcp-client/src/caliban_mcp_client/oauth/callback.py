@@ -9,18 +9,21 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from hmac import compare_digest
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlsplit
 
 import anyio
 from anyio.abc import ByteStream, SocketAttribute, SocketStream
-from anyio.streams.stapled import MultiListener
 from msgspec import Struct
 
 from caliban_common.text import one_line
 from caliban_mcp_client.errors import LoginFailed
+from caliban_mcp_client.oauth.agent import LoginAgent
 from caliban_mcp_client.oauth.endpoint import is_loopback, split
 from caliban_mcp_client.oauth.values import AuthServer
+
+if TYPE_CHECKING:
+    from anyio.streams.stapled import MultiListener
 
 PATH: Final = "/callback"
 MAX_HEAD_BYTES: Final = 32 * 1024
@@ -28,22 +31,6 @@ HEAD_S: Final = 10.0
 MAX_PASTES: Final = 5
 _DONE: Final = "This answer has arrived. You may close this page and go back to the terminal."
 _STRANGE: Final = "This is no answer to a login that is going on here."
-
-
-class LoginAgent(Protocol):
-    """The person's side of a login."""
-
-    async def show(self, url: str, redirect_uri: str) -> None:
-        """Show `url`, which is safe to be opened, and open it where there is a browser."""
-        ...
-
-    async def pasted(self) -> str | None:
-        """The address that the browser ended at, as somebody pasted it; `None` where nobody will."""
-        ...
-
-    async def refused(self, words: str) -> None:
-        """What was pasted cannot be used."""
-        ...
 
 
 class CallbackAnswer(Struct, frozen=True, kw_only=True):

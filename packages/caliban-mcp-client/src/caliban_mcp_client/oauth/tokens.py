@@ -5,16 +5,19 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from math import isnan
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_plus, urlencode
 
 from caliban_common.text import one_line
 from caliban_mcp_client.errors import LoginFailed
-from caliban_mcp_client.oauth.assertion import ASSERTION_TYPE, Assertion
 from caliban_mcp_client.oauth.challenge import split_scopes
 from caliban_mcp_client.oauth.fetch import Answer, Fetcher, text_of
 from caliban_mcp_client.oauth.values import LoginClient, Tokens
 
+if TYPE_CHECKING:
+    from caliban_mcp_client.oauth.assertion import Assertion
+
+ASSERTION_TYPE: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 MAX_TOKEN_CHARS: Final = 64 * 1024
 MAX_LIFE_S: Final = 10 * 365 * 86_400.0
 WHAT: Final = "the token endpoint"

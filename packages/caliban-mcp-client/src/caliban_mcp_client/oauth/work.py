@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from caliban_mcp_client.oauth.callback import LoginAgent
+from caliban_mcp_client.oauth.agent import LoginAgent
 from caliban_mcp_client.oauth.fetch import Fetcher
 from caliban_mcp_client.oauth.values import LoginOptions, ServerLogin
 

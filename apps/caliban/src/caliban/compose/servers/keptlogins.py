@@ -81,7 +81,7 @@ class KeptLogins:
         descriptor = await _in_thread(lambda: _opened_lock(data_dir() / "mcp-logins" / f"{key}.lock"))
         try:
             with anyio.move_on_after(LOCK_S) as waiting:
-                while not try_lock(descriptor):
+                while not _locked_now(descriptor):
                     await anyio.sleep(PAUSE_S)
             if waiting.cancelled_caught:
                 raise LoginFailed(
@@ -141,6 +141,14 @@ def _bared(credential: ServerLogin) -> ServerLogin:
     if tokens is not None:
         tokens = replace(tokens, access="", refresh="")
     return replace(credential, client=replace(credential.client, client_secret=""), tokens=tokens)
+
+
+def _locked_now(descriptor: int) -> bool:
+    try:
+        return try_lock(descriptor)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise LoginFailed("store", f"the logins cannot be locked: {reason}") from error
 
 
 def _opened_lock(path: Path) -> int:
