@@ -129,12 +129,6 @@ def test_an_answer_that_is_not_for_us_ends_the_login_with_nothing_kept(cli, rule
 @pytest.mark.parametrize(
     ("rules", "words"),
     [
-        pytest.param(
-            OAuthRules(metadata={"authorization_endpoint": "file:///etc/passwd"}), "no address", id="s517"
-        ),
-        pytest.param(
-            OAuthRules(metadata={"token_endpoint": "http://169.254.169.254/"}), "is not https", id="s518"
-        ),
         pytest.param(OAuthRules(pkce=None), "does not say that it knows PKCE", id="no-pkce"),
         pytest.param(OAuthRules(resource="https://bank.example/"), "of another server", id="resource"),
         pytest.param(OAuthRules(registers=False), "registers no clients", id="no-client"),

@@ -237,6 +237,16 @@ async def test_a_client_logs_in_for_itself_and_again_once_its_token_is_over() ->
     assert saved.client.client_secret == "" and saved.tokens is not None and saved.tokens.refresh == ""
 
 
+async def test_a_token_that_is_over_and_cannot_be_renewed_is_sent_to_nobody() -> None:
+    with served(OAuthRules(token={"refresh_token": None})) as world:
+        login = await logged_in(world)
+        assert await login.authorization.headers() != {}
+        login.now += 4000
+        assert await login.authorization.headers() == {}
+        with pytest.raises(LoginNeeded, match="wants a new login"):
+            await login.authorization.challenged(401, "Bearer")
+
+
 async def test_a_client_without_anything_to_show_does_not_log_in_for_itself() -> None:
     with served(OAuthRules(clients={"mine": ""})) as world:
         for options in (

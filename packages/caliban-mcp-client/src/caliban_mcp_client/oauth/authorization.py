@@ -133,24 +133,20 @@ class OAuthAuthorization:
 
     async def _has_other_token(self) -> bool:
         """Whether there is a token that the server has not refused yet. Raises `LoginFailed`."""
-        current = self._current
-        kept = await self._from_store()
-        if (
-            kept is not None
-            and kept.tokens is not None
-            and (current is None or kept.tokens != current.tokens)
-        ):
+        current, kept = self._current, await self._from_store()
+        if kept is None or kept.tokens is None:
+            return False
+        tokens, now = kept.tokens, self._parts.clock()
+        if (current is None or tokens != current.tokens) and not tokens.is_over(now):
             self._current = kept
             return True
-        if current is None or current.tokens is None:
-            return False
-        made_at = self._made.get(current.tokens.access)
-        if made_at is not None and self._parts.clock() - made_at < _FRESH_S:
+        made_at = self._made.get(tokens.access)
+        if made_at is not None and now - made_at < _FRESH_S:
             # It may have been the token before that was refused, in a request that went out beside another.
-            is_first = current.tokens.access not in self._doubted
-            self._doubted.add(current.tokens.access)
+            is_first = tokens.access not in self._doubted
+            self._doubted.add(tokens.access)
             return is_first
-        self._current = await self._renew(current)
+        self._current = await self._renew(kept)
         return self._current is not None
 
     async def _reaching_further(self, challenge: Challenge) -> bool:
