@@ -210,7 +210,7 @@ def test_who_cannot_log_in_is_told_why(cli):
         bad = cli.run("mcp", "login", "notes", "--mcp-oauth-port", "70000")
         assert bad.code == 78 and "off" in bad.err
         refused = cli.run("-p", "x", "--mcp-oauth-port", "1")
-    assert refused.code == 64 and "caliban mcp login NAME takes it" in refused.err
+    assert refused.code == 64 and "caliban mcp login takes it" in refused.err
 
 
 def test_a_file_that_others_can_read_or_that_is_damaged_is_not_used(cli):

@@ -302,7 +302,7 @@ GROUPS: Final = (
 
 LATER_FLAGS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "--mcp-oauth-port": "a run logs in to no server; caliban mcp login NAME takes it",
+        "--mcp-oauth-port": "logging in during a run is not part of this version; caliban mcp login takes it",
         "--bg": "background agents are not part of this version",
         "--debug": "the debug log is not part of this version",
     }
