@@ -234,9 +234,12 @@ async def test_redirects_are_followed_within_an_origin_only(address):
         async with address(web.url, target={"headers": {"Authorization": "Bearer new"}}) as client:
             assert len(await client.list_tools()) == 4
         assert {seen.path for seen in web.seen} == {"/mcp", "/mcp/"}
-    with serving("modern", "moved_away") as web, anyio.fail_after(HANG_S), pytest.raises(ConnectError):
-        async with address(web.url):
-            pass
+    with serving("modern") as other, serving("modern", "moved_away") as web, anyio.fail_after(HANG_S):
+        web.away = other.url
+        with pytest.raises(ConnectError, match=other.url) as caught:
+            async with address(web.url):
+                pass
+        assert (caught.value.kind, len(web.seen), other.seen) == ("refused", 1, [])
 
 
 async def test_nobody_at_the_address_is_said(address, monkeypatch):
@@ -272,3 +275,30 @@ async def test_a_cancelled_call_closes_its_stream_and_in_legacy_says_so(address)
 class Never(DecliningHandler):
     async def elicit(self, request):
         await anyio.sleep_forever()
+
+
+async def test_a_verdict_that_is_out_of_date_is_dropped_and_the_server_asked_anew(address):
+    remembered = Verdict(era="legacy", protocol_version="2025-11-25", kind="sse")
+    for verdict in (remembered, Verdict(era="legacy", protocol_version="2025-11-25")):
+        with serving("modern", "no_initialize") as web, anyio.fail_after(HANG_S):
+            async with address(web.url, parts={"verdict": verdict}) as client:
+                assert client.verdict == Verdict(era="modern", protocol_version="2026-07-28")
+                assert len(await client.list_tools()) == 4
+
+
+async def test_a_server_without_a_stream_of_news_may_say_so_by_any_status(address):
+    for status in (400, 404, 501):
+        with serving("session", f"get_{status}") as web, anyio.fail_after(HANG_S):
+            async with address(web.url) as client:
+                for _ in range(3):
+                    assert len(await client.list_tools()) == 4
+                assert client.problems == ()
+            assert web.sessions == 1
+
+
+async def test_an_error_without_a_number_is_that_of_its_request(address):
+    with serving("modern", "bare_error") as web, anyio.fail_after(HANG_S):
+        async with address(web.url) as client, anyio.create_task_group() as group:
+            group.start_soon(client.list_tools)
+            with pytest.raises(CallRefused, match="bare"):
+                await client.call_tool("add", SUM)

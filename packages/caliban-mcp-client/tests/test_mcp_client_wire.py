@@ -230,6 +230,7 @@ def test_odd_words_of_a_server_about_itself_are_left_out():
     assert not info.offers("tools")
 
 
+SCHEMA_B = {"b": {"type": "string", "x-mcp-header": "A"}}
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "A"}}}
 
 
@@ -246,6 +247,7 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header
             {"properties": {"a": SCHEMA["properties"]["a"], "b": {"type": "string", "x-mcp-header": "a"}}},
             "share",
         ),
+        ({"properties": {"a": {"type": "string", "x-mcp-header": "a"}, **SCHEMA_B}}, "share"),
         ({"x-mcp-header": "A", "type": "string"}, "no argument"),
     ],
 )

@@ -102,7 +102,7 @@ class CallLost(CallError):
 
 
 class HttpRefused(CallError):
-    """A status that is no answer to a request; `body` is its first 300 characters."""
+    """A status that is no answer to a request; `body` is its beginning, or where it sends us on to."""
 
     def __init__(self, status: int, body: str, *, challenge: str = "") -> None:
         super().__init__(f"the server answered with status {status}")

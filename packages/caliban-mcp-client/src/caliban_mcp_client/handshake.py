@@ -221,4 +221,11 @@ def _unreachable(error: McpError) -> ConnectError:
             f"the server wants a login (status {error.status})",
             hint="log in to it, or give it a header with a token",
         )
+    if isinstance(error, HttpRefused) and error.status < 400:
+        place = error.body or "it names none"
+        return ConnectError(
+            "refused",
+            f"the server sends us on to another origin, which is not followed: {place}",
+            hint="configure that address, if it is the server's",
+        )
     return ConnectError("unreachable", error.message, hint=error.hint)

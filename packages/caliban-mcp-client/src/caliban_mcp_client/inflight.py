@@ -20,10 +20,9 @@ class Call:
     def __init__(self, number: int, method: str, idle_s: float, on_update: OnUpdate | None) -> None:
         self.number = number
         self.method = method
-        self.done = anyio.Event()
+        self.done: anyio.Event = anyio.Event()
         self.result: Any = None
         self.error: McpError | None = None
-        self.renewed_at = anyio.current_time()
         self.idle_s = idle_s
         self._on_update = on_update
         self._scope: anyio.CancelScope | None = None

@@ -33,6 +33,7 @@ from caliban_mcp_client.values import ServerInfo, ServerLost, ServerRestarted
 _MINUTE_S: Final = 60.0
 _MOST_ROUNDS: Final = 4
 OLD: Final = Verdict(era="legacy", protocol_version=LEGACY[-1], kind="sse")
+_OUTDATED: Final = ("not_mcp", "version", "unreachable", "exited")
 _CLOSED: Final = "the conversation was closed"
 
 
@@ -57,9 +58,10 @@ class Keeper:
         self._is_closing = False
         self._restarts: deque[float] = deque()
         self._verdict = parts.verdict
+        self._has_forgotten = False
         self._start: anyio.CancelScope | None = None
         self._said: Callable[[], str] = str
-        self.subscription = Subscription(link_parts.options, link_parts.changes)
+        self.subscription: Subscription = Subscription(link_parts.options, link_parts.changes)
         self.info: ServerInfo | None = None
 
     @property
@@ -70,7 +72,12 @@ class Keeper:
         """Keep the conversation up until `close`, or until the server is given up. Raises `ConnectError`."""
         try:
             while not self._is_closing:
-                reason = await self._once(task_status)
+                try:
+                    reason = await self._once(task_status)
+                except ConnectError as error:
+                    if not self._forgets(error):
+                        raise
+                    continue
                 if not self._is_closing and not self._may_restart():
                     self._gone = f"the server ended again and again, the last time because {reason}"
                     break
@@ -175,6 +182,14 @@ class Keeper:
             task_status.started(info)
         else:
             self._link_parts.changes.put(ServerRestarted())
+
+    def _forgets(self, error: ConnectError) -> bool:
+        """Drop a verdict of before that the server does not live up to, so that it is asked anew; once."""
+        is_old_word = self._parts.verdict is not None and self.info is None and not self._has_forgotten
+        if not is_old_word or self._is_closing or error.kind not in _OUTDATED:
+            return False
+        self._verdict, self._has_forgotten = None, True
+        return True
 
     def _may_restart(self) -> bool:
         """Whether it may be started once more; counts that it is."""

@@ -27,7 +27,7 @@ class LineReader:
         self._pieces: list[bytes] = []
         self._size_bytes = 0
         self._dropped: bytes | None = None
-        self.overrun_bytes = 0
+        self.overrun_bytes: int = 0
 
     def feed(self, chunk: bytes) -> Iterator[bytes | LongLine]:
         """The lines that `chunk` completes, in order."""

@@ -95,10 +95,10 @@ class Link:
         self._in_flight = InFlight(self.note)
         self._inbound = Inbound(self, parts.options, parts.handler, parts.changes)
         self._carrier: Carrier | None = None
-        self.version = ""
-        self.is_modern = False
-        self.ended = anyio.Event()
-        self.reason = ""
+        self.version: str = ""
+        self.is_modern: bool = False
+        self.ended: anyio.Event = anyio.Event()
+        self.reason: str = ""
 
     def start(self, carrier: Carrier, tasks: TaskGroup) -> None:
         """Speak through `carrier`; what the server asks is answered by `tasks`."""

@@ -45,6 +45,7 @@ class StreamableCarrier:
         self._version = ""
         self._agreed = anyio.Event()
         self._follows = anyio.Event()
+        self._had_news = False
 
     def agreed(self, version: str, *, is_modern: bool) -> None:
         """From now on the version goes with every request."""
@@ -145,7 +146,7 @@ class StreamableCarrier:
             self._receiver.discard(long_scrap(body, len(body)))
             call.finish(error=ProtocolError(f"{call.method}: the answer has more than {limit:,} bytes"))
             return None
-        self._hand_on(body)
+        self._hand_on(body, call)
         call.finish(error=ProtocolError(f"{call.method}: the server answered with something else"))
         return None
 
@@ -175,25 +176,24 @@ class StreamableCarrier:
                 limit = self._options.max_message_bytes
                 call.finish(error=ProtocolError(f"{call.method}: an event has more than {limit:,} bytes"))
         elif event.name == "message":
-            self._hand_on(event.data)
+            self._hand_on(event.data, call)
 
-    def _hand_on(self, data: bytes) -> None:
+    def _hand_on(self, data: bytes, call: Call | None) -> None:
         frames, scraps = read_frames(data)
         for scrap in scraps:
             self._receiver.discard(scrap)
         for frame in frames:
-            self._receiver.receive(frame)
+            is_bare = call is not None and "method" not in frame and frame.get("id") is None
+            self._receiver.receive({**frame, "id": call.number} if call is not None and is_bare else frame)
 
     async def _refused(self, reply: HttpReply, call: Call | None, *, is_modern: bool) -> None:
         """Take a status that is no answer: with an error in its body, of an old session, or bare."""
         body = await refusal_body(reply)
         if not is_modern and self._has_expired(reply.status, body):
-            self._session = None
-            self._receiver.end("its session has expired")
+            self._expire()
             return
         if call is None:
-            if reply.status != 405:
-                self._receiver.note(f"a message that the server refused with status {reply.status}")
+            self._receiver.note(f"a message that the server refused with status {reply.status}")
             return
         frames, _ = read_frames(body)
         errors: list[Frame] = [frame for frame in frames if isinstance(frame.get("error"), dict)]
@@ -202,9 +202,14 @@ class StreamableCarrier:
             own = errors[0] if number == call.number else {**errors[0], "id": call.number}
             self._receiver.receive(own)
             return
-        words = one_line(body[:2000].decode("utf-8", "replace"), max_chars=300)
+        place = reply.headers.get("location", "") if reply.status < 400 else ""
+        words = one_line(place or body[:2000].decode("utf-8", "replace"), max_chars=300)
         challenge = reply.headers.get("www-authenticate", "")
         call.finish(error=HttpRefused(reply.status, words, challenge=challenge))
+
+    def _expire(self) -> None:
+        self._session = None
+        self._receiver.end("its session has expired")
 
     def _has_expired(self, status: int, body: bytes) -> bool:
         """Whether a refusal means the session: 404 says so, and 400 of many servers that speak of it."""
@@ -228,8 +233,11 @@ class StreamableCarrier:
         async with self._requests.send("GET", self._requests.url, headers) as reply:
             kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
             if reply.status != 200 or kind != STREAM:
-                await self._refused(reply, None, is_modern=False)
+                # Who never had such a stream may say so by any status: that is no word on the session.
+                if self._had_news and self._has_expired(reply.status, await refusal_body(reply)):
+                    self._expire()
                 return reply.status >= 500
+            self._had_news = True
             self._follows.set()
             await self._read(reply, reader, call)
         return True

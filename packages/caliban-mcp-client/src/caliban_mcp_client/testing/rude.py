@@ -134,14 +134,13 @@ class Server:
 
     def __init__(self, words: list[str]) -> None:
         values = dict(word.split("=", 1) for word in words if "=" in word)
-        self.traits = {word for word in words if "=" not in word}
-        self.pick = random.Random(int(values.get("seed", "0")))
-        self.era = "modern" if self.traits & {"modern", "dual"} else "legacy"
+        self.traits: set[str] = {word for word in words if "=" not in word}
+        self.pick: random.Random = random.Random(int(values.get("seed", "0")))
+        self.era: str = "modern" if self.traits & {"modern", "dual"} else "legacy"
         self.later: list[tuple[float, Callable[[], None]]] = []
         self.pending: dict[str, Callable[[Frame], None]] = {}
         self.cancelled: set[Any] = set()
-        self.page = 0
-        self.starts = int(values.get("tools", "0"))
+        self.page: int = 0
 
     def run(self) -> None:
         """Serve until standard input ends, or longer."""

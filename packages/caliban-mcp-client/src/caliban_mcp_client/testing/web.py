@@ -40,13 +40,14 @@ class WebServer:
     """
 
     def __init__(self, traits: frozenset[str], left: int) -> None:
-        self.traits = traits
-        self.left = left
-        self.url = ""
+        self.traits: frozenset[str] = traits
+        self.left: int = left
+        self.url: str = ""
         self.seen: list[SeenRequest] = []
-        self.sessions = 0
+        self.sessions: int = 0
         self.expired: set[str] = set()
         self.news: queue.Queue[str | None] = queue.Queue()
+        self.away: str = ""
         self.kept: list[str] = []
         self.waiting: dict[str, queue.Queue[Frame]] = {}
 
@@ -70,6 +71,8 @@ class WebServer:
             if "modern" not in self.traits:
                 return {"error": {"code": -32601, "message": "no such method"}}
             return {"result": {"supportedVersions": [MODERN], "capabilities": dict(CAPABILITIES)}}
+        if method == "initialize" and "no_initialize" in self.traits:
+            return {"error": {"code": -32601, "message": "no such method"}}
         if method == "initialize":
             info = {"name": "web", "version": "1"}
             return {
@@ -136,7 +139,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.stream(": hello\n\n")
             self.follow()
         else:
-            self.reply(405, b"")
+            codes = [int(trait[4:]) for trait in web.traits if trait.startswith("get_")]
+            self.reply(codes[0] if codes else 405, b"no session" if codes else b"")
 
     def do_DELETE(self) -> None:
         """The end of a session."""
@@ -178,7 +182,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif "moved" in traits and self.path == "/mcp":
             self.reply(307, b"", extra=("location", "/mcp/"))
         elif "moved_away" in traits:
-            self.reply(307, b"", extra=("location", "http://127.0.0.2:9/mcp"))
+            self.reply(307, b"", extra=("location", web.away))
         elif "probe_404" in traits and method == "server/discover":
             self.reply(404, b"not here")
         elif "outage" in traits and web.spend():
@@ -213,6 +217,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.follow()
             return
         body = {"jsonrpc": "2.0", "id": frame["id"], **web.answered(frame)}
+        if "bare_error" in traits and frame["method"] == "tools/call":
+            body = {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": "bare"}}
         extra = None
         if frame["method"] == "initialize" and "session" in traits:
             web.sessions += 1
