@@ -457,3 +457,39 @@ def test_a_server_runs_in_the_sandbox_of_the_run(cli, tmp_path):
         pytest.skip("no sandbox here")
     assert texts(done) == ["ran"], done.err
     assert (cli.work / "pids").exists() and not outside.exists()
+
+
+def test_headers_come_from_a_program_or_from_a_variable_by_name(cli, http, tmp_path):
+    helper = tmp_path / "helper.py"
+    helper.write_text("import json; print(json.dumps({'Authorization': 'Bearer made-anew-9'}))")
+    url = http({**ECHO, "wants": {"Authorization": "Bearer made-anew-9"}})
+    by_program = {"type": "http", "url": url, "headersHelper": f"{sys.executable} -S -E {helper}"}
+    by_variable = {"type": "http", "url": url, "bearer_token_env": "MINE"}
+    broken = {"type": "http", "url": url, "headersHelper": f"{sys.executable} -c 'print(5)'"}
+    config = in_config(helped=by_program, named=by_variable, broken=broken)
+    done = cli.run("mcp", "doctor", "--json", "--mcp-config", config, env={"MINE": "made-anew-9"})
+    rows = {row["name"]: row for row in map(json.loads, done.out.splitlines())}
+    assert {name: row["state"] for name, row in rows.items()} == {
+        "broken": "fail",
+        "helped": "pass",
+        "named": "pass",
+    }
+    assert "has to print a JSON object" in rows["broken"]["words"]
+    assert "made-anew-9" not in done.out + done.err
+
+
+@pytest.mark.parametrize("value", ["soon", "-1", "0", "9" * 30, "1.5"])
+def test_a_limit_that_is_no_number_keeps_the_run_from_starting(cli, value):
+    done = cli.run("-p", "go", "--mcp-config", given(desk=ECHO), env={"CALIBAN_MCP_TIMEOUT": value})
+    assert done.code == 78 and "CALIBAN_MCP_TIMEOUT must be a number of milliseconds" in done.err
+
+
+def test_slow_and_dead_servers_do_not_keep_a_run_waiting_and_are_named(cli):
+    """b168"""
+    servers = {name: {**ECHO, "slow_s": 600} for name in ("a", "b", "c")} | {"never": {"silent": True}}
+    cli.configure(SLOW)
+    cli.script(DONE)
+    done = cli.run(*STREAM, "--mcp-config", given(**servers))
+    assert (done.code, done.frames[-1]["result"]) == (0, "Done."), done.err
+    assert {row["status"] for row in done.frames[0]["mcp_servers"]} == {"pending"}
+    assert len(told(done, "come with a later turn: a, b, c, never")) == 1

@@ -420,7 +420,11 @@ def test_an_unchanged_input_with_a_secret_runs_with_the_secret(cli):
 @pytest.mark.parametrize(
     ("flags", "code", "words"),
     [
-        (("--permission-prompt-tool", "mcp__desk__ask"), 78, "MCP servers are not part of this version"),
+        (
+            ("--permission-prompt-tool", "mcp__desk__ask"),
+            78,
+            "to ask a tool of a server is not part of this version",
+        ),
         (("--permission-prompt-tool", "desk"), 64, "nobody to be asked"),
         (("--permission-prompt-tool", "stdio"), 64, "asks in frames"),
         (("--permission-prompt-tool", "stdio", "--output-format", "stream-json"), 64, "asks in frames"),

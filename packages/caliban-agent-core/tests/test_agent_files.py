@@ -103,7 +103,10 @@ def test_a_broken_file_is_left_out_and_named(tmp_path: Path, text: str, words: s
     ("line", "words"),
     [
         ("memory: user", "memory does nothing in this version"),
-        ("mcpServers: {a: {command: x}}", "servers that stand in the file of an agent are not started"),
+        (
+            "mcpServers: {a: {command: x}}",
+            "servers that stand in the file of an agent are not started: name those of the settings",
+        ),
         ("mood: good", "mood does nothing in this version"),
         ("tools: Read, Bash(git *)", "a tool cannot be narrowed for an agent, and is left out: Bash"),
         (

@@ -25,8 +25,8 @@ MAX_HOOKS: Final = 500
 
 UNBUILT: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "mcp": "MCP servers are not part of this version",
-        "mcp_tool": "MCP servers are not part of this version",
+        "mcp": "to call a tool of an MCP server is not part of this version",
+        "mcp_tool": "to call a tool of an MCP server is not part of this version",
         "agent": "hooks that are agents are not part of this version",
     }
 )

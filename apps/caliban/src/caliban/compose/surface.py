@@ -67,7 +67,7 @@ def _server_notes(settings: Sequence[ProjectSetting]) -> dict[str, str]:
     from caliban_mcp.config import fetched_package
 
     said = {setting.key: setting.value for setting in settings if setting.key.startswith("mcp_servers.")}
-    notes = {}
+    notes: dict[str, str] = {}
     for key, value in said.items():
         name, _, member = key.rpartition(".")
         if member == "command" and isinstance(value, str):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from typing import Any, Final
 
 from caliban_agent_core.ports import Rules
@@ -64,10 +64,16 @@ class NewToolRules:
         self._rules = rules
         self._fleet = fleet
 
-    def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Any:
+    def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision | Awaitable[Decision]:
         """The verdict on a call; see `Rules`."""
         decision = self._rules.decide(tool, args)
-        if not isinstance(decision, Decision) or decision.action != "allow" or decision.by != "rule":
+        return self._bound(decision, tool) if isinstance(decision, Decision) else self._later(decision, tool)
+
+    async def _later(self, decision: Awaitable[Decision], tool: ToolSpec) -> Decision:
+        return self._bound(await decision, tool)
+
+    def _bound(self, decision: Decision, tool: ToolSpec) -> Decision:
+        if decision.action != "allow" or decision.by != "rule":
             return decision
         if decision.rule is None or _is_exact(decision.rule, tool.name) or not self._fleet.is_new(tool.name):
             return decision
