@@ -11,7 +11,7 @@ from oauth_kit import Login, Person, free_port, public_number, served
 
 from caliban_mcp_client.errors import LoginFailed
 from caliban_mcp_client.oauth import LoginOptions
-from caliban_mcp_client.oauth.fetch import Fetcher
+from caliban_mcp_client.oauth.fetch import MetadataFetcher
 from caliban_mcp_client.testing.oauth import AUTH, ISSUER_PATH, OAuthRules, OAuthWorld, Reply
 from caliban_provider.http import HttpClient
 from caliban_provider.testing.loopback import Exchange, Hang, LoopbackServer
@@ -197,7 +197,7 @@ async def test_a_description_with_a_member_twice_is_none() -> None:
 
 async def test_a_description_that_never_comes_ends_in_words() -> None:
     with LoopbackServer([], default=Exchange(steps=(Hang(),))) as server:
-        fetcher = Fetcher(lambda reach: HttpClient(), "loopback", timeout_s=0.05)
+        fetcher = MetadataFetcher(lambda reach: HttpClient(), "loopback", timeout_s=0.05)
         with pytest.raises(LoginFailed, match=r"did not answer within 0\.05 s"):
             await fetcher.get(f"{server.url}/x", "the description")
         await fetcher.aclose()
@@ -364,7 +364,7 @@ async def test_a_settled_port_that_is_taken_is_named() -> None:
 
 
 async def test_a_public_server_cannot_send_us_to_what_is_not() -> None:
-    fetcher = Fetcher(lambda reach: HttpClient(), "public")
+    fetcher = MetadataFetcher(lambda reach: HttpClient(), "public")
     for url in ("https://127.0.0.1/x", "https://localhost/x", f"https://{public_number(False)}/x"):
         with pytest.raises(LoginFailed) as caught:
             await fetcher.get(url, "the description")

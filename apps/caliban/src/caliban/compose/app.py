@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from caliban.cli.options import Options
 from caliban.compose.agent import Judges, agent_options, build_agent, build_judges
 from caliban.compose.agents import AgentInputs, with_agents
-from caliban.compose.ahead import load_while_asked
 from caliban.compose.board import Board
 from caliban.compose.checkpoints import with_checkpoints
 from caliban.compose.choice import is_strict
@@ -27,25 +26,24 @@ from caliban.compose.hooks import make_hooks, tracked
 from caliban.compose.host import Host, this_host
 from caliban.compose.live import LiveHooks, LiveSettings
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error
-from caliban.compose.memory import NoteRules, RunMemory, WatchedTools
+from caliban.compose.memory import NoteRules, RunMemory
 from caliban.compose.opening import Opening, open_run
+from caliban.compose.parts import agent_inputs, all_tools, calls_tools, limits_of, tool_inputs, wired
 from caliban.compose.permissions import Permissions
 from caliban.compose.provider import close_provider
-from caliban.compose.remarks import say_all, say_what_is_left_out
+from caliban.compose.remarks import say_what_is_left_out
 from caliban.compose.resolved import ResolvedModel
-from caliban.compose.serving import run_servers, with_servers
+from caliban.compose.serving import run_servers
 from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.sessionstore import cleanup_days
 from caliban.compose.system import build_system, is_default
-from caliban.compose.toolnames import check_tool_names, unknown_of_agents
-from caliban.compose.tools import ToolInputs, build_tools
 from caliban.compose.wiring import USUAL, Wiring
 from caliban_common.hook import Hooks, InstructionsLoaded, SessionStart
 from caliban_common.mask import Masker
 from caliban_common.message import Message, TextBlock
-from caliban_common.tool import FilteredTools, FixedTools, HeldTools, ToolSource
+from caliban_common.tool import FilteredTools, HeldTools, ToolSource
 from caliban_drive.conversation import SessionParts
-from caliban_drive.notice import Notice, Report, Reporter, as_notice
+from caliban_drive.notice import Report, Reporter, as_notice
 from caliban_drive.session import Session
 from caliban_drive.store import Store
 from caliban_provider.provider import make_ready
@@ -169,7 +167,7 @@ class App(Struct, frozen=True, kw_only=True):
 
     def _offered(self, judges: Judges) -> ToolSource:
         """The tools of a session. What it finds of deferred ones is its own, and ends with it."""
-        if not _calls_tools(self.model):
+        if not calls_tools(self.model):
             return self.tools
         active, held = self.active_tools(), self.held_tools()
         shown = FilteredTools(self.tools, lambda spec: spec.name not in held) if held else self.tools
@@ -271,21 +269,21 @@ async def open_app(
     options, reporter, settings = opening.options, opening.reporter, opening.settings
     asked, costs = opening.model_inputs(), opening.costs
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
-    model = _wired(plain, opening.host, tasks, wiring)
+    model = wired(plain, opening.host, tasks, wiring)
     live = LiveSettings(options, opening.workspace, opening.project)
-    tools = _tool_inputs(opening, model, tasks, live)
+    tools = tool_inputs(opening, model, tasks, live)
     live.inputs, live.model = tools, plain
     hooks = live.hooks = LiveHooks(make_hooks(opening.hooks, tools, plain, opening.extensions.kinds))
     live.tracks = opening.hooks is not None and "FileChanged" in opening.hooks.counts
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(_running(model, hooks, opening))
         await stack.enter_async_context(opening.box.opened(reporter, tasks))
-        servers = run_servers(opening) if wiring.servers and _calls_tools(model) else None
+        servers = run_servers(opening) if wiring.servers and calls_tools(model) else None
         if servers is not None:
             tools.board.announce(servers.news)
             await stack.enter_async_context(servers.opened(tasks))
         say_what_is_left_out(options, settings, model, reporter)
-        usable = tracked(_all_tools(tools, opening, model, servers), opening.hooks, tools, hooks)
+        usable = tracked(all_tools(tools, opening, model, servers), opening.hooks, tools, hooks)
         tools.board.tools = wiring.tools(with_checkpoints(usable, tools))
         yield App(
             options=options,
@@ -293,7 +291,7 @@ async def open_app(
             settings=settings,
             model=model,
             tools=tools.board.tools,
-            agents=_agents(opening, plain, wiring, servers),
+            agents=agent_inputs(opening, plain, wiring, servers),
             board=tools.board,
             hooks=hooks,
             permissions=opening.permissions,
@@ -350,86 +348,6 @@ async def _running(model: ResolvedModel, hooks: LiveHooks, opening: Opening) -> 
         await hooks.aclose()
         await close_provider(model.provider, opening.reporter)
         await opening.permissions.close()
-
-
-def _agents(
-    opening: Opening, model: ResolvedModel, wiring: Wiring, servers: RunServers | None
-) -> AgentInputs:
-    """What the sub-agents of the run have in common with it."""
-    return AgentInputs(
-        definitions=opening.extensions.kinds,
-        model=model,
-        masker=opening.host.masker,
-        permissions=opening.permissions,
-        workspace=opening.workspace,
-        memory=opening.memory,
-        wiring=wiring,
-        coming=None if servers is None else servers.tool_names,
-    )
-
-
-def _tool_inputs(
-    opening: Opening, model: ResolvedModel, tasks: TaskGroup | None, live: LiveSettings
-) -> ToolInputs:
-    """What tools are made of; what is told beside the turns of a run comes by their board."""
-    board = Board(opening.permissions)
-    board.announce(opening.memory.news)
-    return ToolInputs(
-        options=opening.options,
-        settings=opening.settings,
-        live=live,
-        workspace=opening.workspace,
-        permissions=opening.permissions,
-        host=opening.host,
-        box=opening.box,
-        board=board,
-        tasks=tasks,
-        report=opening.reporter,
-        media=lambda: limits_of(model, live.now),
-        notes=opening.memory.notes_dir,
-        skills=opening.extensions.skills,
-    )
-
-
-def _wired(plain: ResolvedModel, host: Host, tasks: TaskGroup | None, wiring: Wiring) -> ResolvedModel:
-    """The model as the agent of the run is given it."""
-    model = wiring.model(replace(plain, provider=MaskedProvider(plain.provider, host.masker)))
-    return replace(model, provider=load_while_asked(model.provider, tasks))
-
-
-def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:
-    """What `model` takes of images and PDFs; looked at when there is one."""
-    from caliban.compose.media import media_limits
-
-    return media_limits(model, settings)
-
-
-def _all_tools(
-    inputs: ToolInputs, opening: Opening, model: ResolvedModel, servers: RunServers | None
-) -> ToolSource:
-    """The tools of the run, kept within what rules and the model allow."""
-    return _usable(_offered(inputs, opening, servers), model, inputs.report)
-
-
-def _offered(inputs: ToolInputs, opening: Opening, servers: RunServers | None) -> ToolSource:
-    """The tools that rules do not deny altogether; a rule that names none is told of."""
-    installed = with_servers(build_tools(inputs), servers)
-    names = {tool.spec.name for tool in installed.tools()}
-    rules = check_tool_names(inputs.options.permissions, inputs.settings, names)
-    say_all((*rules, *unknown_of_agents(opening.extensions.kinds, names)), "unknown_tool", inputs.report)
-    return WatchedTools(FilteredTools(installed, inputs.permissions.offers), opening.memory)
-
-
-def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:
-    """None of `tools` for a model that cannot call any."""
-    if not tools.tools() or _calls_tools(model):
-        return tools
-    report(Notice(subtype="no_tools", message=f"{model.model} cannot call tools; it answers without them"))
-    return FixedTools()
-
-
-def _calls_tools(model: ResolvedModel) -> bool:
-    return model.provider.capabilities(model.model).tools
 
 
 def _with_instruction(message: Message | None, schema: AnswerSchema) -> Message:

@@ -17,7 +17,7 @@ from caliban_mcp_client.errors import LoginFailed, LoginNeeded
 from caliban_mcp_client.oauth.agent import LoginAgent
 from caliban_mcp_client.oauth.challenge import Challenge, read_challenge
 from caliban_mcp_client.oauth.endpoint import Reach, canonical, reach_of
-from caliban_mcp_client.oauth.fetch import Fetcher
+from caliban_mcp_client.oauth.fetch import MetadataFetcher
 from caliban_mcp_client.oauth.renewal import renewed
 from caliban_mcp_client.oauth.store import TokenStore, login_key
 from caliban_mcp_client.oauth.tokens import TokenEndpoint
@@ -264,13 +264,13 @@ class OAuthAuthorization:
         return LoginNeeded(words, hint=self._parts.advice, scopes=challenge.scopes)
 
     @asynccontextmanager
-    async def _fetching(self, *, timeout_s: float | None = None) -> AsyncIterator[Fetcher]:
+    async def _fetching(self, *, timeout_s: float | None = None) -> AsyncIterator[MetadataFetcher]:
         if self._reach is None:
             self._reach = await reach_of(self._url)
         reach = self._reach
         if reach == "public" and self._options.auth_url:
             reach = "private"  # a person wrote down where to go
-        fetcher = Fetcher(
+        fetcher = MetadataFetcher(
             self._parts.open_door, reach, **({} if timeout_s is None else {"timeout_s": timeout_s})
         )
         try:

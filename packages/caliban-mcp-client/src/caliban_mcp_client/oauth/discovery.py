@@ -20,7 +20,7 @@ from caliban_mcp_client.oauth.endpoint import (
     path_of,
     shown_url,
 )
-from caliban_mcp_client.oauth.fetch import Answer, Fetcher, text_of, texts_of
+from caliban_mcp_client.oauth.fetch import Answer, MetadataFetcher, text_of, texts_of
 from caliban_mcp_client.oauth.values import AuthServer, LoginOptions, Resource
 
 PROTECTED: Final = "/.well-known/oauth-protected-resource"
@@ -31,7 +31,7 @@ _RESOURCE_WORDS: Final = "the description of the server"
 _SERVER_WORDS: Final = "the description of the authorisation server"
 
 
-async def find_resource(url: str, challenge: Challenge, fetcher: Fetcher) -> Resource:
+async def find_resource(url: str, challenge: Challenge, fetcher: MetadataFetcher) -> Resource:
     """What the server at `url` says of itself. Raises `LoginFailed` for what is another server's."""
     for place in _resource_places(url, challenge):
         answer = await fetcher.get(place, _RESOURCE_WORDS)
@@ -54,7 +54,7 @@ async def find_resource(url: str, challenge: Challenge, fetcher: Fetcher) -> Res
 
 
 async def find_auth_server(
-    resource: Resource, options: LoginOptions, fetcher: Fetcher, *, known: str = ""
+    resource: Resource, options: LoginOptions, fetcher: MetadataFetcher, *, known: str = ""
 ) -> AuthServer:
     """Who logs people in to the server; of several the issuer that is `known` before the others.
 
@@ -99,7 +99,7 @@ def server_places(issuer: str) -> list[str]:
 
 
 async def _described_server(
-    issuer: str, options: LoginOptions, fetcher: Fetcher, *, is_named: bool
+    issuer: str, options: LoginOptions, fetcher: MetadataFetcher, *, is_named: bool
 ) -> AuthServer | None:
     for place in server_places(issuer):
         answer = await fetcher.get(place, _SERVER_WORDS)
@@ -118,7 +118,7 @@ async def _described_server(
     return None
 
 
-async def _at_settled_place(options: LoginOptions, fetcher: Fetcher) -> AuthServer:
+async def _at_settled_place(options: LoginOptions, fetcher: MetadataFetcher) -> AuthServer:
     place = options.metadata_url
     data = _described(await fetcher.get(place, _SERVER_WORDS), place, _SERVER_WORDS)
     own = "" if data is None else text_of(data, "issuer")
@@ -131,7 +131,9 @@ async def _at_settled_place(options: LoginOptions, fetcher: Fetcher) -> AuthServ
     return _server(own, data, options, fetcher)
 
 
-def _server(issuer: str, data: Mapping[str, Any], options: LoginOptions, fetcher: Fetcher) -> AuthServer:
+def _server(
+    issuer: str, data: Mapping[str, Any], options: LoginOptions, fetcher: MetadataFetcher
+) -> AuthServer:
     """The server that describes itself so. Raises `LoginFailed` where PKCE or an endpoint is missing."""
     methods = texts_of(data, "code_challenge_methods_supported")
     needs_browser = options.grant == "authorization_code"
@@ -165,7 +167,7 @@ def _server(issuer: str, data: Mapping[str, Any], options: LoginOptions, fetcher
     )
 
 
-def _settled(options: LoginOptions, fetcher: Fetcher) -> AuthServer:
+def _settled(options: LoginOptions, fetcher: MetadataFetcher) -> AuthServer:
     """What a person has written down: no description is looked for."""
     return AuthServer(
         issuer=options.issuer or origin_of(options.token_url),

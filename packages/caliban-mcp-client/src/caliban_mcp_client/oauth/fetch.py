@@ -29,7 +29,7 @@ class Answer(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str]
 
 
-class Fetcher:
+class MetadataFetcher:
     """Asks the servers of one login. `open_door` gives a client that dials no address beyond the reach."""
 
     def __init__(

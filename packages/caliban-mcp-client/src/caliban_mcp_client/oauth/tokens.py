@@ -11,7 +11,7 @@ from urllib.parse import quote_plus, urlencode
 from caliban_common.text import one_line
 from caliban_mcp_client.errors import LoginFailed
 from caliban_mcp_client.oauth.challenge import split_scopes
-from caliban_mcp_client.oauth.fetch import Answer, Fetcher, text_of
+from caliban_mcp_client.oauth.fetch import Answer, MetadataFetcher, text_of
 from caliban_mcp_client.oauth.values import LoginClient, Tokens
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class TokenEndpoint:
         self,
         url: str,
         client: LoginClient,
-        fetcher: Fetcher,
+        fetcher: MetadataFetcher,
         clock: Callable[[], float],
         learn: Callable[[str], None],
     ) -> None:

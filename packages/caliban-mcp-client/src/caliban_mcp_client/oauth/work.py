@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from caliban_mcp_client.oauth.agent import LoginAgent
-from caliban_mcp_client.oauth.fetch import Fetcher
+from caliban_mcp_client.oauth.fetch import MetadataFetcher
 from caliban_mcp_client.oauth.values import LoginOptions, ServerLogin
 
 
@@ -19,7 +19,7 @@ class LoginWork(Struct, frozen=True, kw_only=True):
 
     url: str
     options: LoginOptions
-    fetcher: Fetcher
+    fetcher: MetadataFetcher
     agent: LoginAgent | None
     clock: Callable[[], float]
     learn: Callable[[str], None]
