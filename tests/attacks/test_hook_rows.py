@@ -121,13 +121,20 @@ def test_a_guard_that_ends_with_an_odd_code_warns_unless_it_is_to_block(cli, mor
     assert (cli.work / "made").exists() is runs
 
 
-@pytest.mark.parametrize("kind", ["mcp", "mcp_tool", "agent"])
+@pytest.mark.parametrize(
+    ("hook", "words"),
+    [
+        ({"type": "mcp", "tool": "x"}, "has no `mcp`, which names a server"),
+        ({"type": "mcp_tool", "server": "x"}, "tool"),
+        ({"type": "agent", "prompt": "x", "agent": "nobody"}, "no agent 'nobody'"),
+    ],
+)
 @pytest.mark.parametrize("is_async", [False, True])
-def test_s726_a_hook_that_nothing_can_run_refuses_the_start(cli, kind, is_async):
-    own(cli, {"PreToolUse": [{"hooks": [{"type": kind, "async": is_async, "prompt": "x"}]}]})
+def test_s726_a_hook_that_nothing_can_run_refuses_the_start(cli, hook, words, is_async):
+    own(cli, {"PreToolUse": [{"hooks": [{**hook, "async": is_async}]}]})
     done = cli.run("-p", "go")
     assert (done.code, cli.bodies()) == (78, [])
-    assert "not part of this version" in done.err
+    assert "PreToolUse" in done.err and words in done.err
 
 
 ALLOWS = [

@@ -175,7 +175,12 @@ def test_settings_of_codex_are_carried_over_and_what_is_set_stays(cli):
             "oss": {"kind": "openai", "base_url": "http://localhost:1/v1", "api_key_env": "OSS_KEY"}
         },
         "mcp_servers": {
-            "docs": {"command": "docs", "headers": {"Authorization": "Bearer ${DOCS}"}, "disabled": True}
+            "docs": {
+                "command": "docs",
+                "start_timeout_s": 20,
+                "bearer_token_env": "DOCS",
+                "disabled": True,
+            }
         },
         "shell_environment": "strict",
         "env": {"CI": "1"},
@@ -184,7 +189,6 @@ def test_settings_of_codex_are_carried_over_and_what_is_set_stays(cli):
         f"{source}:3: approval_policy: ",
         f"{source}:4: model_reasoning_effort: effort is set there already",
         f"{source}:10: model_providers.oss.query_params: ",
-        f"{source}:14: mcp_servers.docs.startup_timeout_sec: ",
     ):
         assert f"not carried over: {words}" in done.err
     project = cli.run("settings", "import", "--from", str(source))

@@ -484,7 +484,7 @@ def test_programs_of_hooks_get_no_key_and_what_settings_say(cli):
         ({"PreToolUse": one("true", tiemout=3)}, "did you mean timeout?"),
         ({"PreToolUse": one("true", timeout=-1)}, "timeout must be"),
         ({"PreToolUse": one("true", **{"if": "Bash(("})}, "its condition is no permission pattern"),
-        ({"PreToolUse": [{"hooks": [{"type": "mcp", "mcp": "a", "tool": "b"}]}]}, "MCP servers are not part"),
+        ({"PreToolUse": [{"hooks": [{"type": "mcp", "tool": "b"}]}]}, "names a server"),
         ({"PreToolUse": [{"hooks": [{"type": "agent", "prompt": "x", "agent": "y"}]}]}, "no agent 'y'"),
         (
             {"PreToolUse": [{"hooks": [{"type": "http", "url": "https://a.example/"}]}]},

@@ -56,8 +56,8 @@ _ROLES: Final[Mapping[EventRole, tuple[str, ...]]] = {
 _NOT_FIRED: Final[Mapping[str, str]] = {
     "CwdChanged": "a session works in one directory from its start to its end",
     "DirectoryAdded": "no directory is added to a session that has begun",
-    "Elicitation": "MCP servers are not part of this version",
-    "ElicitationResult": "MCP servers are not part of this version",
+    "Elicitation": "what an MCP server asks a person is declined, and said",
+    "ElicitationResult": "what an MCP server asks a person is declined, and said",
     "MessageDisplay": "what is shown of a message is not changed by hooks",
     "PostModelSwitch": "a session keeps the model it began with",
     "PreModelSwitch": "a session keeps the model it began with",

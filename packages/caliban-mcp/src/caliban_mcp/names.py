@@ -15,6 +15,9 @@ MAX_CHARS: Final = 64
 MAX_SERVER_CHARS: Final = 64
 _HASH_CHARS: Final = 8
 _SERVER: Final = r"[A-Za-z0-9_-]{1,64}"
+_OF_PLUGIN: Final = r"[a-z0-9-]+:[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*"
+MAX_PART_CHARS: Final = 40
+"""Of the name of a plugin's server within those of its tools."""
 
 
 def name_problem(name: str) -> str | None:
@@ -26,9 +29,24 @@ def name_problem(name: str) -> str | None:
     return None
 
 
+def name_part(server: str) -> str:
+    """What stands for a server in the names of its tools: its name.
+
+    `plugin:server`, as the servers of plugins are called, is `plugin_NAME_SERVER`; where two could be meant
+    by that, or it is long, a digest of the whole name ends it.
+    """
+    if ":" not in server:
+        return server
+    plain = "plugin_" + re.sub(r"[^A-Za-z0-9-]+", "_", server).strip("_")
+    if len(plain) <= MAX_PART_CHARS and re.fullmatch(_OF_PLUGIN, server) is not None:
+        return plain
+    digest = sha256(server.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
+    return f"{plain[: MAX_PART_CHARS - 1 - _HASH_CHARS].rstrip('_')}_{digest}"
+
+
 def full_name(server: str, tool: str) -> str:
     """The name that rules speak of, whatever its length and its characters."""
-    return f"{PREFIX}{server}__{tool}"
+    return f"{PREFIX}{name_part(server)}__{tool}"
 
 
 def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
@@ -51,7 +69,7 @@ def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
 
 def server_of(name: str, servers: Iterable[str]) -> str | None:
     """The one of `servers` whose tool has this name; of a server's name there is one reading."""
-    return next((server for server in servers if name.startswith(f"{PREFIX}{server}__")), None)
+    return next((server for server in servers if name.startswith(full_name(server, ""))), None)
 
 
 def shortened(names: Mapping[str, str], server: str) -> dict[str, str]:

@@ -27,7 +27,7 @@ from caliban.compose.hooks import find_hooks
 from caliban.compose.host import Host, this_host
 from caliban.compose.keys import find_key
 from caliban.compose.plugins import with_plugins
-from caliban.compose.project import STATE_WORDS, Project, open_project
+from caliban.compose.project import STATE_WORDS, Project, may_have_servers, open_project
 from caliban.compose.provider import close_provider, list_models, make_provider
 from caliban.compose.recorder import checkpoint_root
 from caliban.compose.settings import unbuilt_words
@@ -171,8 +171,8 @@ def _hooks(options: Options, project: Project) -> Iterator[Check]:
 
 
 def _servers(options: Options, project: Project) -> Iterator[Check]:
-    """The MCP servers that settings name, where they name some."""
-    named = project.settings.get("mcp_servers") or any(
+    """The MCP servers that settings and plugins name, where they name some."""
+    named = may_have_servers(project) or any(
         item.key.startswith("mcp_servers.") for item in project.settings.withheld
     )
     if named:

@@ -1,7 +1,8 @@
-"""`caliban mcp list` and `get`: the servers that settings name. Nothing is started, asked or expanded."""
+"""`caliban mcp list` and `get`: the servers that settings and plugins name. None is started or asked."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
 from caliban.compose.host import this_host
 from caliban.compose.permissions import build_permissions
+from caliban.compose.plugins import with_plugins
 from caliban.compose.project import Project, open_project
 from caliban.compose.servers.build import ServerInputs, build_connector, pins_dir, unusable
 from caliban.compose.servers.logins import login_state
@@ -40,8 +42,17 @@ class ListedServers:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.workspace: Path = build_workspace(options.workspace.workspace)
-        self.project: Project = open_project(options.settings, self.workspace)
-        self.written: WrittenServers = written_servers(self.project.settings)
+        self.told: list[str] = []
+        self.project: Project = with_plugins(
+            open_project(options.settings, self.workspace),
+            options,
+            self.workspace,
+            os.environ,
+            lambda notice: self.told.append(notice.message),
+        )
+        self.written: WrittenServers = written_servers(
+            self.project.settings, () if options.settings.strict_mcp_config else self.project.plugins
+        )
         settings = self.project.settings
         self._permissions = build_permissions(
             options.permissions, settings, self.workspace, trusted=self.project.trust.counts
@@ -56,6 +67,7 @@ class ListedServers:
             host=this_host(),
             permissions=self._permissions,
             report=_quiet,
+            plugins=self.project.plugins,
         )
 
     def state(self, config: ServerConfig) -> str:
@@ -87,7 +99,7 @@ class ListedServers:
 
     def warn(self) -> None:
         """Say what is wrong with settings, on standard error."""
-        for problem in (*self.project.settings.warnings, *self.written.problems):
+        for problem in (*self.project.settings.warnings, *self.told, *self.written.problems):
             complain(f"caliban: {problem}\n")
 
 

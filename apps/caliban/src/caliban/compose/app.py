@@ -27,8 +27,8 @@ from caliban.compose.host import Host, this_host
 from caliban.compose.live import LiveHooks, LiveSettings
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error
 from caliban.compose.memory import NoteRules, RunMemory
-from caliban.compose.opening import Opening, open_run
-from caliban.compose.parts import agent_inputs, all_tools, calls_tools, limits_of, tool_inputs, wired
+from caliban.compose.opening import Opening, expire_old, open_run
+from caliban.compose.parts import agent_inputs, limits_of, tool_inputs, wired
 from caliban.compose.permissions import Permissions
 from caliban.compose.provider import close_provider
 from caliban.compose.remarks import say_what_is_left_out
@@ -37,6 +37,7 @@ from caliban.compose.serving import run_servers
 from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.sessionstore import cleanup_days
 from caliban.compose.system import build_system, is_default
+from caliban.compose.toolset import all_tools, calls_tools
 from caliban.compose.wiring import USUAL, Wiring
 from caliban_common.hook import Hooks, InstructionsLoaded, SessionStart
 from caliban_common.mask import Masker
@@ -278,9 +279,8 @@ async def open_app(
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(_running(model, hooks, opening))
         await stack.enter_async_context(opening.box.opened(reporter, tasks))
-        servers = run_servers(opening) if wiring.servers and calls_tools(model) else None
+        servers = run_servers(opening, tools.board) if wiring.servers and calls_tools(model) else None
         if servers is not None:
-            tools.board.announce(servers.news)
             await stack.enter_async_context(servers.opened(tasks))
         say_what_is_left_out(options, settings, model, reporter)
         usable = tracked(all_tools(tools, opening, model, servers), opening.hooks, tools, hooks)
@@ -309,18 +309,7 @@ async def open_app(
             plugins=opening.project.plugins,
             servers=servers,
         )
-    _expire_sessions(opening, live.now, wiring)
-
-
-def _expire_sessions(opening: Opening, settings: Settings, wiring: Wiring) -> None:
-    """Let go of old sessions, where somebody asked for that and this run is no replay."""
-    environ, options = opening.host.environ, opening.options.session
-    days = cleanup_days(settings, environ)
-    if days is None or options.no_save or not wiring.logs:
-        return
-    from caliban.compose.retention import expire_sessions
-
-    expire_sessions(options, days, environ, opening.reporter)
+    expire_old(opening, live.now, wiring)
 
 
 def _auto(opening: Opening, model: ResolvedModel) -> AutoMode:

@@ -11,13 +11,14 @@ from caliban_drive.session import Session
 
 if TYPE_CHECKING:
     from caliban.compose.recorder import RunCheckpoints
+    from caliban_mcp import ServerFleet
 
 
 class Board:
     """Plan mode is judged by `permissions`, and remembered, as the list of tasks is, by `session`.
 
     `tools` are those of the run, once they are made, and `transcript` the file of its mirror, if it has one;
-    `checkpoints` keep what its calls change, once one of them does.
+    `checkpoints` keep what its calls change, once one of them does. `servers` are those of its tools.
     """
 
     def __init__(self, permissions: Permissions) -> None:
@@ -25,6 +26,7 @@ class Board:
         self.session: Session | None = None
         self.tools: ToolSource = FixedTools()
         self.transcript = ""
+        self.servers: ServerFleet | None = None
         self.checkpoints: RunCheckpoints | None = None
         self._sources: list[Callable[[], tuple[str, ...]]] = []
 

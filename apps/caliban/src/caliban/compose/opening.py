@@ -23,9 +23,10 @@ from caliban.compose.memory import RunMemory
 from caliban.compose.memoryplaces import memory_places
 from caliban.compose.permissions import Permissions, build_permissions
 from caliban.compose.plugins import with_plugins
-from caliban.compose.project import Project, open_project
+from caliban.compose.project import Project, may_have_servers, open_project
 from caliban.compose.remarks import say_planning, say_warnings
 from caliban.compose.session import SavedSession, Sessions
+from caliban.compose.sessionstore import cleanup_days
 from caliban.compose.wiring import Wiring
 from caliban.compose.workspace import build_workspace
 from caliban_common.tool import ToolSpec
@@ -118,6 +119,17 @@ def open_run(options: Options, report: Report, whole: Host, wiring: Wiring) -> O
     )
 
 
+def expire_old(opening: Opening, settings: Settings, wiring: Wiring) -> None:
+    """Let go of old sessions, where somebody asked for that and this run is no replay."""
+    environ, options = opening.host.environ, opening.options.session
+    days = cleanup_days(settings, environ)
+    if days is None or options.no_save or not wiring.logs:
+        return
+    from caliban.compose.retention import expire_sessions
+
+    expire_sessions(options, days, environ, opening.reporter)
+
+
 def _permissions(
     options: Options,
     project: Project,
@@ -135,14 +147,14 @@ def _permissions(
         project.settings,
         workspace,
         trusted=project.trust.counts,
-        vouched=(*vouched, *_of_servers(project.settings)),
+        vouched=(*vouched, *_of_servers(project)),
         box=box,
     )
 
 
-def _of_servers(settings: Settings) -> tuple[ToolSpec, ...]:
+def _of_servers(project: Project) -> tuple[ToolSpec, ...]:
     """The tool of ours that waits for servers, where there may be some."""
-    if not settings.get("mcp_servers"):
+    if not may_have_servers(project):
         return ()
     from caliban_mcp.waiting import wait_spec
 

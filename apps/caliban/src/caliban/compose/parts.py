@@ -13,16 +13,10 @@ from caliban.compose.board import Board
 from caliban.compose.host import Host
 from caliban.compose.live import LiveSettings
 from caliban.compose.masked import MaskedProvider
-from caliban.compose.memory import WatchedTools
 from caliban.compose.opening import Opening
-from caliban.compose.remarks import say_all
 from caliban.compose.resolved import ResolvedModel
-from caliban.compose.serving import with_servers
-from caliban.compose.toolnames import check_tool_names, unknown_of_agents
-from caliban.compose.tools import ToolInputs, build_tools
+from caliban.compose.tools import ToolInputs
 from caliban.compose.wiring import Wiring
-from caliban_common.tool import FilteredTools, FixedTools, ToolSource
-from caliban_drive.notice import Notice, Report
 from caliban_settings import Settings
 
 if TYPE_CHECKING:
@@ -80,32 +74,3 @@ def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:
     from caliban.compose.media import media_limits
 
     return media_limits(model, settings)
-
-
-def all_tools(
-    inputs: ToolInputs, opening: Opening, model: ResolvedModel, servers: RunServers | None
-) -> ToolSource:
-    """The tools of the run, kept within what rules and the model allow."""
-    return _usable(_offered(inputs, opening, servers), model, inputs.report)
-
-
-def _offered(inputs: ToolInputs, opening: Opening, servers: RunServers | None) -> ToolSource:
-    """The tools that rules do not deny altogether; a rule that names none is told of."""
-    installed = with_servers(build_tools(inputs), servers)
-    names = {tool.spec.name for tool in installed.tools()}
-    rules = check_tool_names(inputs.options.permissions, inputs.settings, names)
-    say_all((*rules, *unknown_of_agents(opening.extensions.kinds, names)), "unknown_tool", inputs.report)
-    return WatchedTools(FilteredTools(installed, inputs.permissions.offers), opening.memory)
-
-
-def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:
-    """None of `tools` for a model that cannot call any."""
-    if not tools.tools() or calls_tools(model):
-        return tools
-    report(Notice(subtype="no_tools", message=f"{model.model} cannot call tools; it answers without them"))
-    return FixedTools()
-
-
-def calls_tools(model: ResolvedModel) -> bool:
-    """Whether the model can be given tools."""
-    return model.provider.capabilities(model.model).tools

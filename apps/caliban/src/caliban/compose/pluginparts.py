@@ -73,7 +73,7 @@ def plugin_agents(plugins: Iterable[Plugin], report: Report) -> Iterator[AgentDe
             name = plugin.full_name(kind.name)
             problems += (f"the agent {name} ({file.path}): {note}" for note in notes)
             skills = tuple(plugin.full_name(skill) if skill in own else skill for skill in kind.skills)
-            yield replace(kind, name=name, skills=skills)
+            yield replace(kind, name=name, skills=skills, servers=_servers_of(plugin, kind.servers))
         for words in problems:
             report(Notice(subtype="agent_file", message=words))
 
@@ -92,7 +92,15 @@ def plugin_hooks(plugins: Iterable[Plugin], problems: list[str]) -> Iterator[Hoo
                     except BadHook as error:
                         problems.append(f"a hook of the plugin {plugin.name} never runs: {error.message}")
                         continue
-                    yield from (replace(spec, env={**spec.env, **plugin.variables}) for spec in specs)
+                    for spec in specs:
+                        (server,) = _servers_of(plugin, (spec.server,)) or ("",)
+                        yield replace(spec, env={**spec.env, **plugin.variables}, server=server)
+
+
+def _servers_of(plugin: Plugin, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Names of servers as they are called among those of everybody: a plugin may leave out its own name."""
+    own = {server.name for server in plugin.servers}
+    return None if names is None else tuple(plugin.full_name(name) if name in own else name for name in names)
 
 
 def _files(

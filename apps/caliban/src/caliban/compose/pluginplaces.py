@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from caliban_common.errors import CalibanError
 from caliban_common.paths import data_dir
 from caliban_plugins import (
-    Plugin,
-    PluginServer,
     PluginStore,
     capabilities,
     read_plugin,
@@ -30,11 +27,6 @@ OWN_NAMES: Final = ("trees", "marketplaces", "data")
 def plugin_store() -> PluginStore:
     """The plugins of this person."""
     return PluginStore(data_dir() / "plugins")
-
-
-def plugin_servers(plugins: Iterable[Plugin]) -> tuple[PluginServer, ...]:
-    """The MCP servers that plugins describe, for whoever connects servers."""
-    return tuple(server for plugin in plugins for server in plugin.servers)
 
 
 def folders_in(folder: Path, within: Path, problems: list[str]) -> tuple[Path, ...]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from caliban.cli.options import Options
-from caliban.compose.pluginplaces import OWN, OWN_NAMES, folders_in, plugin_servers, plugin_store
+from caliban.compose.pluginplaces import OWN, OWN_NAMES, folders_in, plugin_store
 from caliban.compose.pluginpolicy import is_enabled, named_in_vain, source_problem
 from caliban.compose.project import ALLOWED, Project
 from caliban.errors import ConfigError, MissingError
@@ -44,11 +44,6 @@ def find_plugins(inputs: PluginInputs) -> Project:
     finder = _Finder(inputs)
     plugins = finder.chosen()
     for words in finder.problems:
-        inputs.report(Notice(subtype="plugin", message=words))
-    servers = plugin_servers(plugins)
-    if servers and not inputs.options.extensions.no_mcp:
-        names = ", ".join(server.full_name for server in servers)
-        words = f"MCP servers of plugins are not started by this version: {names}"
         inputs.report(Notice(subtype="plugin", message=words))
     return replace(inputs.project, plugins=plugins)
 

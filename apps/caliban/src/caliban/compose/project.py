@@ -58,6 +58,11 @@ class Project(Struct, frozen=True, kw_only=True):
     plugins: tuple[Plugin, ...] = ()
 
 
+def may_have_servers(project: Project) -> bool:
+    """Whether settings or plugins describe MCP servers."""
+    return bool(project.settings.get("mcp_servers")) or any(plugin.servers for plugin in project.plugins)
+
+
 def open_project(options: SettingsOptions, workspace: Path) -> Project:
     """What a run in `workspace` goes by. Raises `SettingsError`.
 

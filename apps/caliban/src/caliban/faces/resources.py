@@ -15,22 +15,32 @@ from caliban_drive.notice import Notice
 from caliban_mcp.resources import read_resource, read_spec
 from caliban_mcp.results import parts_of_resource
 
-REFERENCE: Final = r"""(?:^|(?<=[\s(\[{"'<`]))@([A-Za-z0-9_-]{1,64}):([^\s"'<>`]+)"""
+REFERENCE: Final = r"""(?:^|(?<=[\s(\[{"'<`]))@([A-Za-z0-9._-]{1,64}):([^\s"'<>`]+)"""
 TRAILING: Final = ".,;:!?)]}"
 MAX_RESOURCES: Final = 20
 
 
 def references(prompt: str, servers: Collection[str]) -> Iterator[tuple[str, str]]:
     """The resources that `prompt` names, each once: the server, one of `servers`, and the URI."""
-    found = ((match[1], match[2].rstrip(TRAILING)) for match in re.finditer(REFERENCE, prompt))
+    found = (_named(match, servers) for match in re.finditer(REFERENCE, prompt))
     yield from dict.fromkeys((server, uri) for server, uri in found if server in servers and uri)
 
 
 def without_references(prompt: str, servers: Collection[str]) -> str:
     """`prompt` as those see it who look for files in it."""
     return re.sub(
-        REFERENCE, lambda match: match[0].replace("@", "") if match[1] in servers else match[0], prompt
+        REFERENCE,
+        lambda match: match[0].replace("@", "") if _named(match, servers)[0] in servers else match[0],
+        prompt,
     )
+
+
+def _named(match: re.Match[str], servers: Collection[str]) -> tuple[str, str]:
+    """The server and the URI of a reference; a plugin's server has a colon in its name."""
+    rest = match[2].rstrip(TRAILING)
+    inner, _, uri = rest.partition(":")
+    whole = f"{match[1]}:{inner}"
+    return (whole, uri) if whole in servers else (match[1], rest)
 
 
 async def resource_blocks(prompt: str, run: RunServers, permissions: Permissions) -> tuple[Block, ...]:

@@ -73,6 +73,35 @@ def _hooks(value: Any, source: ForeignPath) -> Found:
         yield Carried(path=("hooks", str(event)), value=groups, source=(*source, event))
 
 
+def _plugins(value: Any, source: ForeignPath) -> Found:
+    if not isinstance(value, Mapping):
+        yield NotCarried(path=source, why="it is no table")
+        return
+    for name, is_on in value.items():
+        yield Carried(path=("enabled_plugins", str(name)), value=is_on, source=(*source, name))
+
+
+def _listed(own: str) -> Reader:
+    """A reader of a list of servers, each by its name, its address or its command."""
+
+    def read(value: Any, source: ForeignPath) -> Found:
+        if not isinstance(value, list) or not all(isinstance(entry, Mapping) for entry in value):
+            yield NotCarried(path=source, why="it is no list of tables")
+            return
+        entries = [{_NAMED.get(name, name): text for name, text in entry.items()} for entry in value]
+        yield Carried(path=(own,), value=entries, source=source)
+
+    return read
+
+
+def _switched_off(value: Any, source: ForeignPath) -> Found:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        yield NotCarried(path=source, why="it is no list of names")
+        return
+    for name in value:
+        yield Carried(path=("mcp_servers", name, "disabled"), value=True, source=source)
+
+
 def _environment(value: Any, source: ForeignPath) -> Found:
     if not isinstance(value, Mapping):
         yield NotCarried(path=source, why="it is no table")
@@ -104,6 +133,19 @@ def _sandbox(value: Any, source: ForeignPath) -> Found:
     yield from read_table(value, _SANDBOX, source)
 
 
+def _within(*path: str, **names: str) -> Reader:
+    """A reader of a table whose members mean the same as ours, which are called otherwise."""
+    readers = {theirs: taken(*path, own) for theirs, own in names.items()}
+
+    def read(value: Any, source: ForeignPath) -> Found:
+        if isinstance(value, Mapping):
+            yield from read_table(value, readers, source)
+        else:
+            yield NotCarried(path=source, why="it is no table")
+
+    return read
+
+
 _SANDBOX: Final[Mapping[str, Reader]] = MappingProxyType(
     {
         "enabled": taken("sandbox", "enabled"),
@@ -111,7 +153,27 @@ _SANDBOX: Final[Mapping[str, Reader]] = MappingProxyType(
         "allowUnsandboxedCommands": taken("sandbox", "allow_unsandboxed_commands"),
         "enableWeakerNestedSandbox": taken("sandbox", "enable_weaker_nested_sandbox"),
         "failIfUnavailable": taken("sandbox", "fail_if_unavailable"),
+        "filesystem": _within(
+            "sandbox",
+            "filesystem",
+            allowRead="allow_read",
+            denyRead="deny_read",
+            allowWrite="allow_write",
+            denyWrite="deny_write",
+        ),
+        "network": _within(
+            "sandbox",
+            "network",
+            allowedDomains="allowed_domains",
+            deniedDomains="denied_domains",
+            allowAllUnixSockets="allow_unix_sockets",
+            allowLocalBinding="allow_local_binding",
+            allowMachLookup="allow_mach_lookup",
+        ),
     }
+)
+_NAMED: Final[Mapping[str, str]] = MappingProxyType(
+    {"serverName": "name", "serverUrl": "url", "serverCommand": "command"}
 )
 _EFFORTS: Final = MappingProxyType({name: name for name in ("low", "medium", "high", "xhigh", "max")})
 _READERS: Final[Mapping[str, Reader]] = MappingProxyType(
@@ -134,8 +196,11 @@ _READERS: Final[Mapping[str, Reader]] = MappingProxyType(
         "autoMemoryEnabled": taken("memory", "auto_memory_enabled"),
         "autoMemoryDirectory": taken("memory", "auto_memory_directory"),
         "sandbox": _sandbox,
-        "enabledPlugins": no_equal("plugins are not part of this version"),
-        "extraKnownMarketplaces": no_equal("plugins are not part of this version"),
+        "enabledPlugins": _plugins,
+        "extraKnownMarketplaces": no_equal("a person who has looked at it adds each by a command"),
+        "allowedMcpServers": _listed("allowed_mcp_servers"),
+        "deniedMcpServers": _listed("denied_mcp_servers"),
+        "disabledMcpjsonServers": _switched_off,
         "enableAllProjectMcpServers": no_equal("what a project brings counts once the project is trusted"),
         "enabledMcpjsonServers": no_equal("what a project brings counts once the project is trusted"),
     }

@@ -20,6 +20,15 @@ _SAME: Final[Mapping[str, str]] = MappingProxyType(
         "headers": "headers",
         "http_headers": "headers",
         "disabled": "disabled",
+        "headersHelper": "headers_helper",
+        "bearer_token_env_var": "bearer_token_env",
+        "enabled_tools": "enabled_tools",
+        "disabled_tools": "disabled_tools",
+        "enabledTools": "enabled_tools",
+        "disabledTools": "disabled_tools",
+        "startup_timeout_sec": "start_timeout_s",
+        "tool_timeout_sec": "tool_timeout_s",
+        "required": "required",
     }
 )
 _TYPES: Final[Mapping[str, str]] = MappingProxyType(
@@ -47,9 +56,12 @@ def _server(name: str, server: Mapping[str, Any], source: ForeignPath) -> Found:
         here = (*source, member)
         if member == "enabled":
             yield Carried(path=(*own, "disabled"), value=value is False, source=here)
-        elif member == "bearer_token_env_var" and isinstance(value, str):
-            header = f"Bearer ${{{value}}}"
-            yield Carried(path=(*own, "headers", "Authorization"), value=header, source=here)
+        elif member == "timeout" and isinstance(value, int | float) and not isinstance(value, bool):
+            yield Carried(path=(*own, "tool_timeout_s"), value=value / 1000, source=here)
+        elif member == "alwaysLoad" and isinstance(value, bool):
+            yield Carried(path=(*own, "lazy"), value=not value, source=here)
+        elif member == "oauth":
+            yield NotCarried(path=here, why="logging in to MCP servers is not part of this version")
         elif member == "env_http_headers" and isinstance(value, Mapping):
             for header, variable in value.items():
                 path = (*own, "headers", str(header))

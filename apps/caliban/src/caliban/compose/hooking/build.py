@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,7 +14,6 @@ from caliban.compose.hooking.conditions import Conditions
 from caliban.compose.hooking.dialect import ClaudeDialect
 from caliban.compose.host import Host
 from caliban.compose.resolved import ResolvedModel
-from caliban.compose.tools import ToolInputs
 from caliban.errors import ConfigError
 from caliban_agent_core.subagent.definition import AgentDefinition
 from caliban_agent_core.subagent.spec import agent_spec
@@ -29,6 +29,7 @@ from caliban_hooks import (
     Investigations,
     Programs,
     Questions,
+    ServerCalls,
     Surroundings,
     read_patterns,
 )
@@ -36,6 +37,9 @@ from caliban_hooks.command import DEPTH_VARIABLE, PROJECT_VARIABLES
 from caliban_hooks.configured import HookAsker
 from caliban_hooks.spec import HookKind
 from caliban_process.environ import program_environment
+
+if TYPE_CHECKING:
+    from caliban.compose.tools import ToolInputs
 
 MAX_DEPTH = 1
 """How many sessions may be inside of each other by their hooks."""
@@ -114,6 +118,10 @@ def _askers(inputs: HookInputs) -> Mapping[HookKind, HookAsker]:
         askers["prompt"] = Questions(judge=ModelJudge(inputs.model, inputs.host.masker))
     if "agent" in kinds:
         askers["agent"] = _agents(inputs)
+    if "mcp" in kinds:
+        from caliban.compose.hooking.servers import FleetTools
+
+        askers["mcp"] = ServerCalls(tools=FleetTools(inputs.run.board, inputs.run.permissions))
     return askers
 
 

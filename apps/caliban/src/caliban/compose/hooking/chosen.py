@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -19,9 +17,6 @@ if TYPE_CHECKING:
     from caliban_plugins import Plugin
 
 OFF: Final = "run without hooks: --no-hooks"
-UNBUILT: Final[Mapping[str, str]] = MappingProxyType({"mcp": "MCP servers are not part of this version"})
-"""Kinds of hooks that cannot run -> why. One that was asked for is refused: it may be a guard."""
-
 ADMINISTRATOR: Final = "ask your administrator, whose hook it is"
 
 
@@ -53,11 +48,7 @@ def choose_hooks(settings: Settings, *, no_hooks: bool, plugins: tuple[Plugin, .
         table = settings.layers[scope]["hooks"]
         for event, groups in table.items():
             try:
-                read = read_hooks({event: groups}, source=_source(settings, scope, event))
-                for spec in read:
-                    if spec.kind in UNBUILT:
-                        raise BadHook(spec.place, f"type = {spec.kind}: {UNBUILT[spec.kind]}")
-                specs += read
+                specs += read_hooks({event: groups}, source=_source(settings, scope, event))
             except BadHook as error:
                 hint = ADMINISTRATOR if scope == "managed" else f"mend it, or {OFF}"
                 raise ConfigError(error.message, hint=hint) from error

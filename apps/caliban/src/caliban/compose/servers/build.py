@@ -34,6 +34,7 @@ from caliban_settings import Settings
 if TYPE_CHECKING:
     from caliban_mcp import RunServer
     from caliban_mcp_client import Authorization
+    from caliban_plugins import Plugin
 
 WAIT_S: Final = 2.0
 CONNECT_S: Final = 10.0
@@ -50,6 +51,7 @@ class ServerInputs(Struct, frozen=True, kw_only=True):
     host: Host
     permissions: Permissions
     report: Report
+    plugins: tuple[Plugin, ...] = ()
 
 
 class RunServers(Struct, frozen=True, kw_only=True):
@@ -146,7 +148,7 @@ def build_servers(inputs: ServerInputs) -> RunServers | None:
     What is wrong with an entry is reported. Raises `ConfigError` where one that is required cannot be used.
     """
     options, settings, report = inputs.options, inputs.settings, inputs.report
-    written = servers_for(options, settings)
+    written = servers_for(options, settings, inputs.plugins)
     for problem in written.problems:
         report(Notice(subtype="mcp_server", message=problem))
     used: list[ServerConfig] = []

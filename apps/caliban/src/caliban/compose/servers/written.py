@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec import Struct
 
@@ -11,10 +11,17 @@ from caliban.cli.options import Options
 from caliban_common.near import did_you_mean
 from caliban_common.text import one_line
 from caliban_mcp.config import ServerConfig, ServerKind
-from caliban_mcp.names import name_problem
+from caliban_mcp.names import name_part, name_problem
 from caliban_settings import Settings
 
+if TYPE_CHECKING:
+    from caliban_plugins import Plugin, PluginServer
+
 TABLE: Final = "mcp_servers"
+PLUGIN: Final = "plugin"
+"""The scope of servers that plugins describe: no file of settings has it."""
+OF_PLUGINS: Final = ("disabled", "enabled_tools", "disabled_tools", "permissions", "tool_timeout_s", "lazy")
+"""What settings may say of a plugin's server, under its whole name."""
 
 
 class WrittenServers(Struct, frozen=True, kw_only=True):
@@ -32,8 +39,15 @@ class WrittenServers(Struct, frozen=True, kw_only=True):
         return did_you_mean(name, [config.name for config in self.configs]) or None
 
 
-def written_servers(settings: Settings, *, bare: bool = False) -> WrittenServers:
-    """The servers of all scopes that count; a `bare` run has those of the command line alone."""
+def written_servers(
+    settings: Settings, plugins: Iterable[Plugin] = (), *, bare: bool = False
+) -> WrittenServers:
+    """The servers of all scopes that count, and of `plugins`.
+
+    A `bare` run has those of the command line, and of plugins that it names.
+    """
+    servers = tuple((plugin, server) for plugin in plugins for server in plugin.servers)
+    of_plugins = {server.full_name for _, server in servers}
     tables: Mapping[str, Any] = settings.get(TABLE) or {}
     configs: list[ServerConfig] = []
     problems: list[str] = []
@@ -42,6 +56,8 @@ def written_servers(settings: Settings, *, bare: bool = False) -> WrittenServers
         shown = one_line(name, max_chars=80)
         where = f"{place}: " if place else ""
         if bare and scope != "cli":
+            continue
+        if name in of_plugins or (":" in name and isinstance(table, Mapping) and _is_leftover(table)):
             continue
         problem = name_problem(name)
         if problem is not None:
@@ -53,14 +69,66 @@ def written_servers(settings: Settings, *, bare: bool = False) -> WrittenServers
                 )
         else:
             configs.append(_config(name, table, scope, place))
-    return WrittenServers(configs=tuple(configs), problems=tuple(problems))
+    taken = {config.name: config.name for config in configs}
+    for plugin, server in servers:
+        part = name_part(server.full_name)
+        if part in taken:
+            problems.append(
+                f"{server.place}: the server {server.full_name} is left out: its tools would be called like "
+                f"those of {taken[part]}"
+            )
+            continue
+        taken[part] = server.full_name
+        table = tables.get(server.full_name)
+        problems += _said_in_vain(settings, server.full_name, table)
+        configs.append(_of_plugin(plugin, server, table if isinstance(table, Mapping) else {}))
+    return WrittenServers(
+        configs=tuple(sorted(configs, key=lambda config: config.name)), problems=tuple(problems)
+    )
 
 
-def servers_for(options: Options, settings: Settings) -> WrittenServers:
-    """The servers of a run: none where a flag, or the absence of tools, says so."""
+def servers_for(options: Options, settings: Settings, plugins: Iterable[Plugin] = ()) -> WrittenServers:
+    """The servers of a run: none where a flag, or the absence of tools, says so.
+
+    Where the command line gives all servers, those of `plugins` are none of the run.
+    """
     if options.extensions.no_mcp or options.workspace.no_tools:
         return WrittenServers()
-    return written_servers(settings, bare=options.settings.bare)
+    counting = () if options.settings.strict_mcp_config else tuple(plugins)
+    return written_servers(settings, counting, bare=options.settings.bare)
+
+
+def _said_in_vain(settings: Settings, name: str, table: object) -> Iterator[str]:
+    """What settings say of a plugin's server that is not theirs to say."""
+    if isinstance(table, Mapping) and (others := sorted(table.keys() - set(OF_PLUGINS))):
+        _, place = _origin(settings, name)
+        where = f"{place}: " if place else ""
+        yield (
+            f"{where}`{', '.join(others)}` of the server {name} has no effect, for its plugin says that: "
+            f"settings may say {', '.join(OF_PLUGINS)}"
+        )
+
+
+def _of_plugin(plugin: Plugin, server: PluginServer, table: Mapping[str, Any]) -> ServerConfig:
+    """A plugin's server, as settings that name it let it be used; its program is told of its places."""
+    enabled = table.get("enabled_tools")
+    return ServerConfig(
+        name=server.full_name,
+        scope=PLUGIN,
+        place=server.place,
+        kind=cast(ServerKind, server.kind),
+        command=server.command,
+        args=server.args,
+        env={**plugin.variables, **server.env} if server.command else {},
+        cwd=server.cwd or None,
+        url=server.url,
+        headers=server.headers,
+        enabled_tools=None if enabled is None else tuple(enabled),
+        disabled_tools=tuple(table.get("disabled_tools") or ()),
+        tool_timeout_s=table.get("tool_timeout_s") or None,
+        lazy=table.get("lazy") is not False,
+        disabled=bool(table.get("disabled")),
+    )
 
 
 def _config(name: str, table: Mapping[str, Any], scope: str, place: str) -> ServerConfig:
@@ -108,4 +176,4 @@ def _origin(settings: Settings, name: str) -> tuple[str, str]:
 
 def _is_leftover(table: Mapping[str, Any]) -> bool:
     """Whether it is what remains of an entry that waits for trust, or that only takes something away."""
-    return not table.keys() - {"disabled", "disabled_tools", "permissions"}
+    return not table.keys() - set(OF_PLUGINS)
