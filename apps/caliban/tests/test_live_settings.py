@@ -12,7 +12,9 @@ import pytest
 
 from caliban.cli.options import Options, WorkspaceOptions
 from caliban.compose.app import App, open_app
+from caliban.compose.pluginpolicy import trust_message
 from caliban.compose.sessionstore import cleanup_days
+from caliban_common.tool import ToolSpec
 from caliban_settings import SCHEMA
 from caliban_tools_builtin import builtin_specs
 
@@ -52,12 +54,22 @@ def hosts(app: App) -> Any:
     return sorted(app.permissions.engine._place.web_hosts)
 
 
+def of_server(rules: str) -> str:
+    """The settings of a server that is switched off, with rules for its tools."""
+    return f'[mcp_servers.desk]\ncommand = "true"\ndisabled = true\n{rules}'
+
+
+def served(app: App) -> str:
+    spec = ToolSpec(name="mcp__desk__note", description="", input_schema={})
+    return app.permissions.decide(spec, {}).action
+
+
 CASES: dict[str, tuple[str, str, Look, Any, Any]] = {
     "effort": ('effort = "low"', 'effort = "high"', limit("effort"), "low", "high"),
     "cleanup_period_days": (
         "cleanup_period_days = 3",
         "cleanup_period_days = 4",
-        lambda app: cleanup_days(app.live.now),
+        lambda app: cleanup_days(app.live.now, {}),
         3,
         4,
     ),
@@ -135,6 +147,34 @@ CASES: dict[str, tuple[str, str, Look, Any, Any]] = {
         ["parent_settings_behavior"],
     ),
     "web_fetch_hosts": ("", 'web_fetch_hosts = ["a.example"]', hosts, [], ["a.example"]),
+    "mcp_servers.*.permissions.allow": (
+        of_server(""),
+        of_server('permissions.allow = ["note"]'),
+        served,
+        "deny",
+        "allow",
+    ),
+    "mcp_servers.*.permissions.ask": (
+        of_server('permissions.allow = ["note"]'),
+        of_server('permissions.allow = ["*"]\npermissions.ask = ["note"]'),
+        served,
+        "allow",
+        "deny",
+    ),
+    "mcp_servers.*.permissions.deny": (
+        of_server('permissions.allow = ["note"]'),
+        of_server('permissions.allow = ["note"]\npermissions.deny = ["note"]'),
+        served,
+        "allow",
+        "deny",
+    ),
+    "plugins.trust_message": (
+        "",
+        'plugins.trust_message = "Ask first."',
+        lambda app: trust_message(app.live.now),
+        "",
+        "Ask first.",
+    ),
     "env.*": ("", 'env.A = "1"', lambda app: dict(app.live.env), {}, {"A": "1"}),
 }
 

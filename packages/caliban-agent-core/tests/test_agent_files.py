@@ -105,7 +105,7 @@ def test_a_broken_file_is_left_out_and_named(tmp_path: Path, text: str, words: s
         ("memory: user", "memory does nothing in this version"),
         (
             "mcpServers: {a: {command: x}}",
-            "servers that stand in the file of an agent are not started: name those of the settings",
+            "servers that stand in the file of an agent are not started: name those of settings or plugins",
         ),
         ("mood: good", "mood does nothing in this version"),
         ("tools: Read, Bash(git *)", "a tool cannot be narrowed for an agent, and is left out: Bash"),

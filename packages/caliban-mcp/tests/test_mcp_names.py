@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from caliban_mcp import ServerMisconfigured, expanded, full_name, name_problem, tool_names, variables_in
 from caliban_mcp.config import fetched_package
 from caliban_mcp.hidden import has_hidden, plain_data, without_hidden
+from caliban_mcp.names import MAX_PART_CHARS, name_part, server_of
 
 TOOLS = st.lists(st.text(min_size=1, max_size=100), max_size=8, unique=True)
 
@@ -129,3 +130,14 @@ def test_what_no_reader_would_see_is_left_out_for_a_model(char: str) -> None:
 def test_text_that_is_seen_stays_as_it_is() -> None:
     text = "Grüße, 日本語, नमस्ते\u200d, line\nand\ttab"
     assert not has_hidden(text) and without_hidden(text) == text
+
+
+def test_the_server_of_a_plugin_has_a_name_of_its_own_in_the_names_of_its_tools() -> None:
+    assert full_name("kit:db", "echo") == "mcp__plugin_kit_db__echo"
+    assert tool_names("kit:my_db", ["echo"]) == {"echo": "mcp__plugin_kit_my_db__echo"}
+    alike = ("a:b_c", "a_b:c", "a.b:c", "a:b.c", "a:b__c", "a:b_c_", f"a:{'x' * 64}", f"a:{'x' * 63}y")
+    parts = {name_part(name) for name in alike}
+    assert len(parts) == len(alike)
+    for part in parts:
+        assert len(part) <= MAX_PART_CHARS and name_problem(part) is None
+        assert server_of(f"mcp__{part}__echo", alike) is not None

@@ -12,12 +12,14 @@ PLUGIN_KEYS: Final[tuple[Key, ...]] = (
         form=FLAG,
         guard="trust",
         aliases=("enabledPlugins",),
+        restart=True,
         doc="Whether a plugin counts, by its name or NAME@MARKETPLACE.",
     ),
     Key(
         path="plugins.enabled",
         form=TEXTS,
         guard="trust",
+        restart=True,
         doc="The only plugins that count, where the table enabled_plugins does not name them.",
     ),
     Key(
@@ -30,6 +32,7 @@ PLUGIN_KEYS: Final[tuple[Key, ...]] = (
         path="plugins.marketplaces.strict_known",
         form=TEXTS,
         scopes=PERSON,
+        restart=True,
         doc="The only places that plugins may come from, as they are written to the command.",
     ),
     Key(
@@ -37,6 +40,7 @@ PLUGIN_KEYS: Final[tuple[Key, ...]] = (
         form=TEXTS,
         merge="join",
         scopes=PERSON,
+        restart=True,
         doc="Marketplaces, by name or place, that nothing may come from.",
     ),
     Key(

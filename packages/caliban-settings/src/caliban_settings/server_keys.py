@@ -13,6 +13,7 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
         form=SECONDS,
         scopes=PERSON,
         default=2,
+        restart=True,
         doc="Seconds that a run without a terminal waits for servers whose tools it does not know yet.",
     ),
     Key(
@@ -179,7 +180,6 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
         form=TEXTS,
         merge="join",
         guard="server",
-        restart=True,
         doc="Its tools that need no question.",
     ),
     Key(
@@ -187,7 +187,6 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
         form=TEXTS,
         merge="join",
         guard="server",
-        restart=True,
         doc="Its tools that are asked about.",
     ),
     Key(
@@ -195,7 +194,6 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
         form=TEXTS,
         merge="join",
         guard="server",
-        restart=True,
         doc="Its tools that are refused.",
     ),
     Key(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from caliban.cli.invocation import Invocation
+from caliban.commands.mcp import ListedServers
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, MissingError, UsageError
 from caliban.stdio import complain
@@ -155,6 +156,9 @@ def _only(invocation: Invocation, name: str) -> ServerStore:
 
 def _switch(invocation: Invocation, *, disabled: bool) -> int:
     name, scope = invocation.values["name"], invocation.values["scope"]
+    if disabled and scope is None and ":" in name:
+        ListedServers(invocation.options).find(name)  # that of a plugin is in no file
+        scope = DEFAULT_SCOPE
     store = store_of(invocation, scope) if disabled and scope is not None else _only(invocation, name)
     try:
         path: Path = store.switch(name, disabled=disabled)

@@ -93,12 +93,16 @@ async def take_over(live: LiveSettings, app: App) -> None:
 
 
 def _reopened(live: LiveSettings) -> tuple[Project, tuple[str, ...]]:
-    """What the files say now. A project that was trusted unseen and has changed is not trusted any more."""
+    """What the files say now. A project that was trusted unseen and has changed is not trusted any more.
+
+    The plugins are those that the run began with.
+    """
     options = live.options.settings
-    project = open_project(options, live.workspace)
+    project = replace(open_project(options, live.workspace), plugins=live.read.plugins)
     if project.trust.state != "once" or project.layers.of_project() == live.read.layers.of_project():
         return project, ()
     project = open_project(replace(options, trust_project=False), live.workspace)
+    project = replace(project, plugins=live.read.plugins)
     words = "the project's settings have changed in this run: --trust-project was about what was there before"
     return project, () if live.read.trust.state != "once" else (words,)
 

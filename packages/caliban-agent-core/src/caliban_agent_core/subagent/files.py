@@ -126,7 +126,7 @@ def _notes(
     if partly:
         yield f"a tool cannot be denied in part for an agent, and is left out as a whole: {', '.join(partly)}"
     if isinstance(fields.get("mcpservers"), list | dict) and _inline(fields["mcpservers"]):
-        yield "servers that stand in the file of an agent are not started: name those of the settings"
+        yield "servers that stand in the file of an agent are not started: name those of settings or plugins"
     if model in NICKNAMES[1:]:
         yield f"the model {model!r} is a name that is not known here; it takes that of its caller"
     mode = _text(fields, "permissionmode")
