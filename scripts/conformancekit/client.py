@@ -26,8 +26,10 @@ from caliban_mcp_client import (
     ServerOptions,
 )
 from caliban_mcp_client.handler import Elicitation
+from caliban_mcp_client.oauth import LoginOptions, LoginParts, MemoryTokens, OAuthAuthorization
 from caliban_provider.http import HttpClient
 
+DOCUMENT = "https://conformance-test.local/client-metadata.json"
 TWO_NUMBERS = {"a": 5, "b": 3}
 
 
@@ -38,6 +40,46 @@ class Accepting(DecliningHandler):
         """Accept."""
         del request
         return ElicitResult(action="accept", content={})
+
+
+class Browser:
+    """Opens what it is shown, and says where it was sent."""
+
+    async def show(self, url: str, redirect_uri: str) -> None:
+        """Open it: the suite agrees at once, and sends the browser back."""
+        del redirect_uri
+        client = HttpClient()
+        async with client.stream("GET", url, headers={}) as reply:
+            self.place = reply.headers.get("location")
+        await client.aclose()
+
+    async def pasted(self) -> str | None:
+        """The address that it was sent to."""
+        return self.place
+
+    async def refused(self, words: str) -> None:
+        """Say why."""
+        print(words, file=sys.stderr)
+
+
+def authorization(url: str, scenario: str, context: Mapping[str, Any]) -> OAuthAuthorization | None:
+    """Who logs in, with what the scenario gives, where it is about logins."""
+    if not scenario.startswith("auth/"):
+        return None
+    options = LoginOptions(
+        grant="client_credentials"
+        if scenario.startswith("auth/client-credentials")
+        else "authorization_code",
+        private_key=context.get("private_key_pem", ""),
+        client_id=context.get("client_id", ""),
+        client_secret=context.get("client_secret", ""),
+        client_metadata_url=DOCUMENT,
+        timeout_s=30.0,
+    )
+    parts = LoginParts(
+        store=MemoryTokens(), open_door=lambda reach: HttpClient(), learn=lambda secret: None, agent=Browser()
+    )
+    return OAuthAuthorization("conformance", url, options, parts)
 
 
 async def act(client: McpClient, scenario: str, context: Mapping[str, Any]) -> None:
@@ -75,9 +117,14 @@ async def main() -> int:
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     version = os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION", "")
     options = ServerOptions(protocol="auto" if version >= "2026" or not version else "legacy")
-    parts = ClientParts(http=lambda: HttpClient(read_s=math.inf), handler=Accepting())
+    url = sys.argv[-1]
+    parts = ClientParts(
+        http=lambda: HttpClient(read_s=math.inf),
+        handler=Accepting(),
+        authorization=authorization(url, scenario, context),
+    )
     try:
-        async with McpClient(HttpTarget(url=sys.argv[-1], kind="http"), options, parts) as client:
+        async with McpClient(HttpTarget(url=url, kind="http"), options, parts) as client:
             await act(client, scenario, context)
             for line in client.problems:
                 print(line, file=sys.stderr)

@@ -86,6 +86,7 @@ EVENT_LOOPS: Mapping[str, str] = {
     "caliban_provider.testing.loopback": "a test server that shares no event loop with the client under test",
     "caliban_mcp_client.testing.web": "a test server that shares no event loop with the client under test",
     "caliban_provider.testing.exchange": "its scripts wait for events that a test sets from another thread",
+    "caliban_mcp_client.testing.oauth": "answers in the threads of whoever serves it",
     "caliban_sessions.testing.conformance": "stores are plain calls, here from threads at once",
     "caliban_agent_core.background": "a run belongs to no frame, which a task group would have to be left in",
     "caliban_provider_local.worker": "the native runtime blocks: one thread of its own, told when to stop",
@@ -93,6 +94,7 @@ EVENT_LOOPS: Mapping[str, str] = {
 """Modules that may import `asyncio` or `threading`. Everyone else uses anyio."""
 
 PROGRAM_RUNNERS: Mapping[str, str] = {
+    "caliban.compose.servers.browser": "a browser belongs to its person, and stays when we go",
     "caliban_sandbox.egress.launch": "forks the bridge inside of a sandbox, where nothing else of ours is",
     "caliban_mcp_client.testing.rude": "a server of its own, which leaves children behind on purpose",
     "caliban_provider_local.testing.server": "a server for tests, which shares nothing with them",
@@ -142,7 +144,8 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.toolnames": "tools are listed where somebody wrote a rule",
     "caliban.faces.encoders": "only the encoder of the format that was asked for is loaded",
     "caliban.faces.headless": "schemas and recordings are loaded where a flag asks for them",
-    "caliban.compose.app": "what holds tools back, and what a model takes of images, where there are any",
+    "caliban.compose.app": "what holds tools back, where there are any to be held back",
+    "caliban.compose.parts": "what a model takes of images, where there are any",
     "caliban.commands.doctor": "styles are looked at where one was chosen",
     "caliban.compose.hooking.chosen": "plugins are loaded where there are some",
     "caliban.compose.plugins": "the same",
@@ -151,6 +154,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.extensions": "commands and styles are read where a prompt, or a setting, names one",
     "caliban.compose.opening": "the tool that waits for servers is vouched for where there may be some",
     "caliban.compose.serving": "servers are connected where settings name some",
+    "caliban.compose.servers.build": "logins are loaded with the first server that may have one",
     "caliban.compose.skills": "files of skills are read where there are some",
     "caliban.compose.hooks": "hooks are loaded where settings have some",
     "caliban.compose.hooking.build": "models and addresses are asked where a hook wants it",
@@ -178,6 +182,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_headless.frames": "how calls that wait are named is loaded where some do",
     "caliban_headless.notices": "the same",
     "caliban_headless.input": "images are looked at where a frame holds one",
+    "caliban_mcp_client.oauth.authorization": "what a login takes is loaded where somebody logs in",
     "caliban_images.pdf": "what takes PDFs apart is loaded with the first one",
     "caliban_process.runner": "what runs programs is loaded with the first one",
     "caliban_mcp_client.keeper": "what speaks HTTP is loaded where a server is at an address",

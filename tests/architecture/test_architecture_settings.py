@@ -11,10 +11,6 @@ from caliban_settings import SCHEMA as SETTINGS_TABLE
 
 SETTINGS = "caliban_settings"
 SCHEMA = "caliban_settings.schema"
-KEYS = (
-    SCHEMA,
-    *(f"caliban_settings.{name}_keys" for name in ("permission", "plugin", "provider", "sandbox", "server")),
-)
 COMPOSE = "caliban.compose"
 
 THROUGH: Mapping[str, str] = {
@@ -32,16 +28,9 @@ WITHIN = ("parent_settings_behavior", "disable_all_hooks")
 
 
 def rows() -> Iterator[tuple[str, bool]]:
-    """The paths of the table of settings, read from its source, and whether each waits for its feature."""
-    for module in house.modules():
-        if module.name not in KEYS:
-            continue
-        for node in house.nodes(module):
-            if isinstance(node, ast.Call) and house.callee(node) == "Key":
-                given = {keyword.arg: keyword.value for keyword in node.keywords}
-                path = given.get("path")
-                if isinstance(path, ast.Constant):
-                    yield path.value, "later" in given
+    """The paths of the table of settings, and whether each waits for its feature."""
+    for key in SETTINGS_TABLE:
+        yield key.path, bool(key.later)
 
 
 def paths() -> tuple[str, ...]:
@@ -103,7 +92,6 @@ def test_every_settings_key_is_consumed_by_a_bridge() -> None:
     house.expect_none(path for path in unconsumed() if path.partition(" ")[0] not in later)
 
 
-def test_the_table_is_found_and_has_no_doubles() -> None:
+def test_the_table_has_no_doubles() -> None:
     found = paths()
-    assert len(found) == len(SETTINGS_TABLE)
     assert len(set(found)) == len(found)

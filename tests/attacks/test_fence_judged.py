@@ -182,17 +182,21 @@ def until(process: subprocess.Popen[bytes], *kinds: str) -> dict[str, Any]:
     raise AssertionError(f"it ended before any of {kinds}")
 
 
-def test_a_person_who_takes_long_allows_what_was_shown_and_nothing_else(cli: Cli):
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("Write", {"path": "a/f", "content": "PWNED"}),
+        ("Bash", {"command": "touch made", "cwd": "a"}),
+    ],
+    ids=["Write", "Bash"],
+)
+def test_a_person_who_takes_long_allows_what_was_shown_and_nothing_else(cli: Cli, name, given):
     """Through the command: the link is swapped while the question is open."""
     work = cli.work
     (work / "a").mkdir()
     (work / "b").mkdir()
     (work / "b" / "f").write_text("kept")
-    calls = (
-        wire.tool_use("Write", {"path": "a/f", "content": "PWNED"}, id="toolu_1"),
-        wire.tool_use("Bash", {"command": "touch made", "cwd": "a"}, id="toolu_2"),
-    )
-    cli.script(wire.exchange(calls[0]), wire.exchange(calls[1]), wire.exchange(wire.text("done")))
+    cli.script(wire.exchange(wire.tool_use(name, given)), wire.exchange(wire.text("done")))
     flags = ("--input-format", "stream-json", "--output-format", "stream-json")
     process = cli.start(*flags, "--permission-prompt-tool", "stdio", stdin=subprocess.PIPE)
     with process:
@@ -207,9 +211,7 @@ def test_a_person_who_takes_long_allows_what_was_shown_and_nothing_else(cli: Cli
             }
             send(process, {"type": "control_response", "response": body})
             until(process, "tool_result")
-            (work / "a").unlink()
-            (work / "away").rename(work / "a")
         process.communicate(timeout=HANG_S)
     results = json.dumps([body["messages"][-1] for body in cli.bodies()[1:]])
-    assert results.count("leads elsewhere than when it was judged") == 2
+    assert results.count("leads elsewhere than when it was judged") == 1
     assert (work / "b" / "f").read_text() == "kept" and not (work / "b" / "made").exists()

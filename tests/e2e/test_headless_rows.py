@@ -109,9 +109,8 @@ def test_h8_frames_begin_with_one_init_and_end_with_one_result(cli):
     assert kinds == [("system", "init"), ("message", None), ("result", "success")]
     init = done.frames[0]
     assert init["model"] == "anthropic/claude-sonnet-4-6"
-    offered = {spec.name for spec in builtin_specs()} - {
-        *NOTE_TOOLS
-    }  # notes are offered where there are some
+    # Notes are offered where there are some, and PowerShell on Windows.
+    offered = {spec.name for spec in builtin_specs()} - {*NOTE_TOOLS, "PowerShell"}
     assert init["tools"] == sorted({"Agent", "Skill", *offered})
     assert init["session_id"] == done.frames[-1]["session_id"] != ""
     assert init["cwd"] == str(cli.work)

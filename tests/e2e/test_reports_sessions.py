@@ -77,7 +77,7 @@ def resumed(cli, *flags: str) -> dict[str, Any]:
 
 def test_b081_a_run_that_is_killed_in_its_first_tool_takes_a_new_prompt(cli):
     uses = [wire.tool_use("Bash", {"command": "sleep 600", "timeout_seconds": 600}, id="a")]
-    uses.append(wire.tool_use("Read", {"path": "f"}, id="b"))
+    uses.append(wire.tool_use("Bash", {"command": "sleep 601", "timeout_seconds": 600}, id="b"))
     cli.script(wire.exchange(*uses))
     process = cli.start("-p", "go", *FRAMES, "--allow", "Bash", "--session", "s")
     assert process.stdout is not None

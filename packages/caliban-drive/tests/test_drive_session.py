@@ -16,7 +16,6 @@ from caliban_common.testing import CountedIds
 from caliban_common.usage import Usage
 from caliban_drive import Notice, Reporter, Session, SessionParts
 from caliban_provider.errors import StreamInterrupted
-from caliban_provider.request import CompletionRequest
 from caliban_provider.retry import NO_RETRIES
 from caliban_provider.testing.scripted import ScriptedProvider, reply, tool_call
 
@@ -89,12 +88,18 @@ async def test_every_message_is_stored_before_its_event_is_seen():
 
 
 class SlowDisk(Memory):
-    """A store whose disk has what it was told once somebody has waited until `may_end`."""
+    """A store whose disk has nothing before the store was told the last word."""
 
     def __init__(self) -> None:
         super().__init__()
         self.may_end = threading.Event()
         self.synced = 0
+        self.on_disk: list[Message | ToolResultBlock] = []
+
+    def append(self, message: Message, usage: Usage | None = None) -> None:
+        super().append(message, usage)
+        if message.text == "done":
+            self.may_end.set()
 
     @property
     def written(self) -> int:
@@ -105,29 +110,24 @@ class SlowDisk(Memory):
         return self.synced < self.written
 
     def sync(self) -> None:
-        written = self.written
+        written, kept = self.written, [*self.messages, *self.results]
         if not self.may_end.wait(HANG_S):
             raise CalibanError("the run waits for the disk")
-        self.synced = written
+        self.synced, self.on_disk = written, kept
 
 
 async def test_a_run_goes_on_while_the_disk_is_waited_for_and_no_event_is_seen_before():
     store = SlowDisk()
-
-    def answer(request: CompletionRequest):
-        if len(request.messages) > 1:
-            store.may_end.set()
-            return reply("done")
-        return reply(tool_call("nope", id="t1"))
-
-    session = Session(Agent(ScriptedProvider(answer), "m"), id="s", store=store)
+    session = session_of([reply(tool_call("nope", id="t1")), reply("done")], store)
     seen = 0
     with anyio.fail_after(2 * HANG_S):
         async with session.submit(user("go")) as submission:
             async for event in submission.events:
                 assert store.may_end.is_set()
                 if isinstance(event, MessageAdded | ToolCallEnd):
-                    assert not store.unsynced
+                    assert (
+                        event.message if isinstance(event, MessageAdded) else event.result
+                    ) in store.on_disk
                     seen += 1
     assert seen == 4
     assert submission.result.text == "done"

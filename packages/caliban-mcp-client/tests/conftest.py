@@ -1,10 +1,11 @@
-"""Both event loops, and clients of servers that misbehave."""
+"""Both event loops, clients of servers that misbehave, and the kit of this folder on the import path."""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,8 @@ from caliban_mcp_client import ClientParts, HttpTarget, McpClient, ServerOptions
 from caliban_mcp_client.testing import rude
 from caliban_process import Runner
 from caliban_provider.http import HttpClient
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(params=["asyncio", "trio"])

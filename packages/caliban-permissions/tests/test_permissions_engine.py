@@ -476,9 +476,9 @@ class TestCommands:
 
     def test_another_shell_is_covered_by_plain_text_only(self, scene: Any) -> None:
         tool = scene.spec("Bash").__class__(
-            name="PowerShell", description="", input_schema={}, kind="execute", main_argument="command"
+            name="Nushell", description="", input_schema={}, kind="execute", main_argument="command"
         )
-        engine = scene.engine(("allow", "PowerShell:git *"))
+        engine = scene.engine(("allow", "Nushell:git *"))
         assert engine.explain(tool, {"command": "git status"}).verdict == "allow"
         assert engine.explain(tool, {"command": "git status; rm x"}).verdict == "ask"
         assert engine.explain(tool, {"command": "git $(rm x)"}).verdict == "ask"

@@ -150,13 +150,18 @@ class Recorder:
         usage = event.usage
         return self._write(lambda store: store.add_usage(usage))
 
+    @property
+    def unsynced(self) -> bool:
+        """Whether `sync` has something to wait for."""
+        return self._store is not None and self.error is None and self._store.unsynced
+
     async def sync(self) -> Notice | None:
         """Wait until the store has everything for good; what to tell a person when that failed.
 
         Nothing but the caller waits: a run goes on meanwhile.
         """
         store = self._store
-        if store is None or self.error is not None or not store.unsynced:
+        if store is None or not self.unsynced:
             return None
         try:
             await anyio.to_thread.run_sync(store.sync)

@@ -80,6 +80,7 @@ class Submission:
         self._run: Run | None = None
         self._read = anyio.Event()  # the reader has come to the end of the run
         self._pending: deque[AgentEvent] = deque()
+        self._ahead: deque[AgentEvent] = deque()  # recorded, and not given yet
         self._recorded: list[Message] = []
         self._spent = Usage()
         self._ended = False
@@ -103,7 +104,7 @@ class Submission:
     @property
     def buffered(self) -> int:
         """How many events can be read without waiting."""
-        return len(self._pending) + (len(self._run.events) if self._run is not None else 0)
+        return len(self._pending) + len(self._ahead) + (len(self._run.events) if self._run is not None else 0)
 
     def interrupt(self) -> None:
         """End it soon; the events still come to their end, and the conversation may go on."""
@@ -128,21 +129,46 @@ class Submission:
         return self._events()
 
     async def _events(self) -> AsyncIterator[AgentEvent]:
-        pending = self._pending
+        pending, ahead = self._pending, self._ahead
         async for run in self._runs:
             async for event in run.events:
                 # A delta is neither recorded nor summed up: there can be fifty thousand of them, and the
                 # folds would look at each for 1 µs.
                 if type(event) not in DELTAS:
                     self._fold(event)
-                    self._tell(await self._conversation.recorder.sync())
+                    await self._synced(run)
                 while pending:
                     yield pending.popleft()
                 yield event
+                while ahead:
+                    await self._synced(run)
+                    later = ahead.popleft()
+                    while pending:
+                        yield pending.popleft()
+                    yield later
             self._read.set()
         while pending:
             yield pending.popleft()
         self._conversation.parts.reporter.leave(self._notice)
+
+    async def _synced(self, run: Run) -> None:
+        """Wait until the disk has what was recorded. What comes meanwhile is recorded, and given later.
+
+        So whoever looks into the store at the end of a run, as hooks do, finds it whole.
+        """
+        recorder = self._conversation.recorder
+        if not recorder.unsynced:
+            return
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._take, run)
+            self._tell(await recorder.sync())
+            tasks.cancel_scope.cancel()
+
+    async def _take(self, run: Run) -> None:
+        async for event in run.events:
+            if type(event) not in DELTAS:
+                self._fold(event)
+            self._ahead.append(event)
 
     def _fold(self, event: AgentEvent) -> None:
         self._totals.add(event)

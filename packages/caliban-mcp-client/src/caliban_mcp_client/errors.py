@@ -3,6 +3,8 @@
 CalibanError
 └── McpError                 the root of this package
     ├── ConnectError         no conversation came about; `kind` says why
+    │   ├── LoginNeeded      the server wants a login, and nobody is there to make one
+    │   └── LoginFailed      a login did not come about; `step` says where it ended
     ├── ServerGone           the conversation is over: closed, or the server was given up
     ├── ProtocolError        the server answered with what is no answer of this protocol
     └── CallError            a request that has no result
@@ -37,6 +39,32 @@ class ConnectError(McpError):
         super().__init__(message, hint=hint)
         self.kind = kind
         self.stderr = stderr
+
+
+class LoginNeeded(ConnectError):
+    """The server wants a login; `scopes` are those that it names, where it does."""
+
+    def __init__(self, message: str, *, hint: str | None = None, scopes: tuple[str, ...] = ()) -> None:
+        super().__init__("unauthorized", message, hint=hint)
+        self.scopes = scopes
+
+
+LoginStep: TypeAlias = Literal[
+    "address", "metadata", "pkce", "issuer", "client", "callback", "denied", "token", "unreachable", "store"
+]
+"""What stood in the way: an address that is not asked, what the servers say of themselves, no PKCE, an issuer
+that is another one, no client, the way back from the browser, the word of the authorisation server, its
+token, no answer, or the place where logins are kept."""
+
+
+class LoginFailed(ConnectError):
+    """A login, or its renewal, did not come about. `code` is the server's own word for it, or empty."""
+
+    def __init__(self, step: LoginStep, message: str, *, hint: str | None = None, code: str = "") -> None:
+        kind: ConnectKind = "unreachable" if step in ("unreachable", "store") else "unauthorized"
+        super().__init__(kind, message, hint=hint)
+        self.step = step
+        self.code = code
 
 
 class ServerGone(McpError):

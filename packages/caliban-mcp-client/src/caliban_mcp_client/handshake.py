@@ -213,6 +213,8 @@ def _no_version(theirs: tuple[str, ...]) -> ConnectError:
 
 
 def _unreachable(error: McpError) -> ConnectError:
+    if isinstance(error, ConnectError):
+        return error
     if isinstance(error, HttpRefused) and error.status in (401, 403):
         return ConnectError(
             "unauthorized",

@@ -6,11 +6,12 @@ import json
 import shlex
 from collections.abc import Mapping
 from hashlib import sha256
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
 ServerKind: TypeAlias = Literal["stdio", "http", "sse", "ws"]
+Login: TypeAlias = Literal["off", "auto", "manual"]
 Protocol: TypeAlias = Literal["auto", "legacy", "2026-07-28"]
 
 
@@ -20,7 +21,8 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     Of its tools the `enabled_tools` are offered (`None`: all) without the `disabled_tools`, both by the names
     that the server gives them. No run starts without a `required` one. Where it is `lazy` its tools may be
     held back until a search finds them. `headers_helper` is a command line that prints headers, `bearer_env`
-    the variable with a token. `headers`, `env`, `args`, `command`, `cwd` and `url` may hold variables.
+    the variable with a token. `oauth` says whether there are logins, `oauth_config` what is settled of them.
+    `headers`, `env`, `args`, `command`, `cwd`, `url` and the texts of `oauth_config` may hold variables.
     """
 
     name: str
@@ -35,6 +37,8 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = field(default_factory=dict)
     headers_helper: str | None = None
     bearer_env: str | None = None
+    oauth: Login = "auto"
+    oauth_config: Mapping[str, Any] = field(default_factory=dict)
     enabled_tools: tuple[str, ...] | None = None
     disabled_tools: tuple[str, ...] = ()
     protocol: Protocol = "auto"
@@ -65,6 +69,13 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
         """
         parts = [self.name, self.kind, self.command, list(self.args), self.url]
         return sha256(json.dumps(parts).encode()).hexdigest()
+
+    @property
+    def may_log_in(self) -> bool:
+        """Whether a login may speak for us there: it has an address, and nothing else says who asks."""
+        is_settled = any(name.lower() == "authorization" for name in self.headers)
+        is_settled = is_settled or self.bearer_env is not None or self.headers_helper is not None
+        return self.kind in ("http", "sse") and self.oauth != "off" and not is_settled
 
     def takes(self, tool: str) -> bool:
         """Whether a tool that the server calls so is one to be offered."""

@@ -39,7 +39,8 @@ class Connector(Struct, frozen=True, kw_only=True):
     """What all conversations of a run share.
 
     `value_of` looks up variables, `learn` is told what of them may be a secret. `handler` answers the
-    questions of the server of that name. `start_timeout_s` and `tool_timeout_s` hold where a server's entry
+    questions of the server of that name. `login` gives the login of a server at an address, with what is
+    settled of it, its variables filled in. `start_timeout_s` and `tool_timeout_s` hold where a server's entry
     says nothing.
     """
 
@@ -52,6 +53,7 @@ class Connector(Struct, frozen=True, kw_only=True):
     learn: Callable[[str], None]
     handler: Callable[[str], ClientHandler]
     version: str
+    login: Callable[[ServerConfig, str, Mapping[str, Any]], Authorization] | None = None
     start_timeout_s: float = 60.0
     tool_timeout_s: float = 300.0
 
@@ -133,11 +135,29 @@ class Connector(Struct, frozen=True, kw_only=True):
         return cache_key(parts)
 
     def _authorization(self, config: ServerConfig) -> Authorization | None:
-        if config.headers_helper is None:
-            return None
-        from caliban_mcp.headers import HelperAuthorization
+        """Who is asked for headers: a program, else a login, unless a header of settings says who asks."""
+        if config.headers_helper is not None:
+            from caliban_mcp.headers import HelperAuthorization
 
-        return HelperAuthorization(config.headers_helper, self.runner, self.environ, {})
+            return HelperAuthorization(config.headers_helper, self.runner, self.environ, {})
+        if self.login is None or not config.may_log_in:
+            return None
+        return self.login(config, self._fill(config.url, "url"), self.login_settings(config))
+
+    def login_settings(self, config: ServerConfig) -> Mapping[str, Any]:
+        """What is settled of the logins of a server, filled in. Raises `ServerMisconfigured`."""
+        filled = {
+            name: self._fill(value, f"oauth_config.{name}") if isinstance(value, str) else value
+            for name, value in config.oauth_config.items()
+        }
+        for secret in (filled.get("client_secret"), filled.get("private_key")):
+            if isinstance(secret, str):
+                self.learn(secret)
+        is_for_itself = filled.get("grant") == "client_credentials"
+        is_lacking = not filled.get("token_url") or not (filled.get("auth_url") or is_for_itself)
+        if config.oauth == "manual" and is_lacking:
+            raise ServerMisconfigured("oauth is manual, and its oauth_config lacks auth_url or token_url")
+        return filled
 
     def _token(self, name: str) -> str:
         value = self.value_of(name)

@@ -21,6 +21,7 @@ _NAMES = frozenset(
     "credentials.toml credentials.yml credentials.yaml client_secret.json service-account.json "
     "service_account.json application_default_credentials.json master.key secrets.json secrets.toml "
     "secrets.yml secrets.yaml secrets.env secret.json secret.yml secret.yaml token.json auth.json "
+    "mcp-tokens.json "
     "terraform.tfstate terraform.tfstate.backup .bash_history .zsh_history .python_history .psql_history "
     "shadow gshadow".split()
 )

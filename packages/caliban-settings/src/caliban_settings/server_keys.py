@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from caliban_settings.key import FLAG, NAMED, OAUTH, PERSON, SECONDS, TABLE, TEXT, TEXTS, Key
+from caliban_settings.key import FLAG, NAMED, PERSON, SECONDS, TEXT, TEXTS, Key
+from caliban_settings.login_keys import LOGIN_KEYS
 
 SERVER_KEYS: Final[tuple[Key, ...]] = (
     Key(
@@ -170,18 +171,10 @@ SERVER_KEYS: Final[tuple[Key, ...]] = (
         form={"enum": ["off", "auto", "manual"]},
         guard="server",
         restart=True,
-        default="off",
-        doc="How to log in.",
-        later=OAUTH,
+        default="auto",
+        doc="How logins find what they need: auto by asking, manual by auth_url and token_url.",
     ),
-    Key(
-        path="mcp_servers.*.oauth_config",
-        form=TABLE,
-        guard="server",
-        restart=True,
-        later=OAUTH,
-        doc="Manual.",
-    ),
+    *LOGIN_KEYS,
     Key(
         path="mcp_servers.*.permissions.allow",
         form=TEXTS,

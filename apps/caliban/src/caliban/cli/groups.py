@@ -316,7 +316,7 @@ GROUPS: Final = (
 
 LATER_FLAGS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "--mcp-oauth-port": "logging in to MCP servers is not part of this version",
+        "--mcp-oauth-port": "logging in during a run is not part of this version; caliban mcp login takes it",
         "--bg": "background agents are not part of this version",
         "--debug": "the debug log is not part of this version",
     }

@@ -21,6 +21,7 @@ OTHER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
         "CALIBAN_ROUTER_CONFIG": "the same as --config",
         "CALIBAN_RATES_YAML": "a file with prices that stand above those that are known",
         "CALIBAN_WEBSEARCH_PROVIDER": "who searches: brave, tavily or exa, by BRAVE_API_KEY or the like",
+        "CALIBAN_MCP_OAUTH_PORT": "the port that caliban mcp login waits at for the browser",
         "CALIBAN_DEBUG": "1 shows where a fault happened",
     }
 )

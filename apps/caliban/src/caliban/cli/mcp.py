@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from caliban.cli.flag import Flag, flag, switch, words
+from caliban.cli.flag import Flag, flag, switch, whole, words
 from caliban.cli.groups import shared
 from caliban.cli.subcommand import Subcommand
 
@@ -189,20 +189,31 @@ _VERBS: Final = (
     ),
     Subcommand(
         "mcp login",
-        "not part of this version",
-        "caliban.commands.mcpchange:login",
-        flags=(_NAME,),
+        "log in to a server by OAuth, in the browser",
+        "caliban.commands.mcplogin:login",
+        flags=(
+            _NAME,
+            *_PLACE,
+            switch("--no-browser", help="show the address only; where it ends can be pasted here"),
+            flag(
+                "--mcp-oauth-port",
+                type=whole,
+                metavar="PORT",
+                help="wait for the browser at this port of this machine (default: any that is free)",
+            ),
+        ),
         usage="NAME",
-        description="Logging in to MCP servers by OAuth is not part of this version.",
+        description="Log in to an MCP server that has a URL. The login is kept in the keyring of the system, "
+        "or in a file that only you may read, and renewed by runs. Exit: 1 when it did not come about.",
         needs_words=True,
     ),
     Subcommand(
         "mcp logout",
-        "not part of this version",
-        "caliban.commands.mcpchange:login",
+        "forget the login to a server",
+        "caliban.commands.mcplogin:logout",
         flags=(_NAME,),
         usage="NAME",
-        description="Logging in to MCP servers by OAuth is not part of this version.",
+        description="Forget the login to an MCP server; that there was none is no error.",
         needs_words=True,
     ),
 )

@@ -15,7 +15,6 @@ LATER_VARIABLES: Final[Mapping[str, str]] = MappingProxyType(
     {
         f"{PREFIX}{name}": feature
         for feature, names in (
-            ("logging in to MCP servers is", ("MCP_OAUTH_PORT",)),
             ("a limit of its own for the results of MCP servers is", ("MAX_MCP_OUTPUT_TOKENS",)),
             ("another folder for plugins is", ("PLUGIN_ROOT",)),
             ("background agents are", ("DAEMON_RUNTIME_DIR", "KEEP_WORKTREES")),

@@ -15,6 +15,7 @@ from caliban.compose.permissions import build_permissions
 from caliban.compose.plugins import with_plugins
 from caliban.compose.project import Project, open_project
 from caliban.compose.servers.build import ServerInputs, build_connector, pins_dir, unusable
+from caliban.compose.servers.logins import login_state
 from caliban.compose.servers.written import TABLE, WrittenServers, written_servers
 from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError
@@ -26,6 +27,8 @@ from caliban_common.text import clean, one_line, plural
 from caliban_drive.notice import Notice
 from caliban_mcp import ListCache, PinStore, PinsUnusable, ServerConfig
 from caliban_mcp.config import download_words
+from caliban_mcp.errors import ServerMisconfigured
+from caliban_mcp_client.target import HttpTarget
 from caliban_process.environ import SECRET_NAMES, SECRET_VALUES
 
 HIDDEN: Final = "[secret]"
@@ -148,6 +151,7 @@ def _rows(listed: ListedServers) -> Iterator[dict[str, Any]]:
             "state": why,
             "place": place,
             "tools": None,
+            "login": "",
         }
 
 
@@ -163,7 +167,19 @@ def _row(listed: ListedServers, config: ServerConfig) -> dict[str, Any]:
         "state": listed.state(config),
         "place": config.place,
         "tools": known,
+        "login": login_of_row(listed, config),
     }
+
+
+def login_of_row(listed: ListedServers, config: ServerConfig) -> str:
+    """How it stands with the login of a server; empty where there is nothing to say."""
+    if not config.may_log_in:
+        return ""
+    try:
+        target = build_connector(listed.inputs()).target(config)
+    except ServerMisconfigured:
+        return ""
+    return login_state(config, target.url) if isinstance(target, HttpTarget) else ""
 
 
 def shown_argument(word: str) -> str:
@@ -194,6 +210,8 @@ def _described(config: ServerConfig, row: Mapping[str, Any]) -> Iterator[str]:
         yield f"  note: {fetched}"
     if row["state"]:
         yield f"  {row['state']}"
+    if row["login"]:
+        yield f"  {one_line(row['login'], max_chars=300)}"
     for what in ("env", "headers"):
         for name, text in row[what].items():
             yield f"  {what}: {name} = {one_line(text, max_chars=200)}"
@@ -209,6 +227,7 @@ def _described(config: ServerConfig, row: Mapping[str, Any]) -> Iterator[str]:
 
 def _line(row: Mapping[str, Any]) -> str:
     state = f" [{row['state']}]" if row["state"] else ""
+    state += f" [{one_line(row['login'], max_chars=200)}]" if row["login"] else ""
     tools = "" if row["tools"] is None else f" ({plural(row['tools'], 'tool')})"
     target = one_line(f"{row['kind']} {row['target']}".strip() or row["place"], max_chars=100)
     return visible(f"{row['scope']!s:8} {one_line(str(row['name']), max_chars=64):24}{state} {target}{tools}")

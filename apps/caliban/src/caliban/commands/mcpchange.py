@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from caliban.cli.invocation import Invocation
 from caliban.commands.mcp import ListedServers
 from caliban.compose.workspace import build_workspace
-from caliban.errors import CommandRefused, ConfigError, MissingError, UsageError
+from caliban.errors import CommandRefused, MissingError, UsageError
 from caliban.stdio import complain
 from caliban_common.paths import config_dir, managed_settings_dir
 from caliban_common.text import one_line
@@ -87,14 +87,6 @@ def enable(invocation: Invocation) -> int:
 def disable(invocation: Invocation) -> int:
     """Switch a server off. Raises `MissingError`, `CommandRefused`."""
     return _switch(invocation, disabled=True)
-
-
-def login(invocation: Invocation) -> int:
-    """Refuse, by name. Raises `ConfigError`."""
-    raise ConfigError(
-        "logging in to MCP servers is not part of this version",
-        hint="a token can stand in headers, by bearer_token_env or by headers_helper",
-    )
 
 
 def write_server(invocation: Invocation, name: str, table: Mapping[str, Any]) -> int:

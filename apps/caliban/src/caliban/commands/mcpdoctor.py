@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
-from caliban.commands.mcp import ListedServers
+from caliban.commands.mcp import ListedServers, login_of_row
 from caliban.compose.servers.build import build_connector, pins_dir
 from caliban.faces.cancellable import run_cancellable
 from caliban.stdio import write_out
@@ -70,7 +71,10 @@ async def _all(listed: ListedServers, configs: tuple[ServerConfig, ...]) -> list
                 name=config.name, state="warn", head=f"not used: {state}", data={"words": state}
             )
         else:
-            found[config.name] = await _examined(connector, config)
+            examined = await _examined(connector, config)
+            login = login_of_row(listed, config)
+            notes = (*examined.notes, login) if login else examined.notes
+            found[config.name] = replace(examined, notes=notes, data={**examined.data, "login": login})
 
     async with anyio.create_task_group() as group:
         for config in configs:

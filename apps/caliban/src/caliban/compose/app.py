@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from caliban.cli.options import Options
 from caliban.compose.agent import Judges, agent_options, build_agent, build_judges
 from caliban.compose.agents import AgentInputs, with_agents
-from caliban.compose.ahead import load_while_asked
 from caliban.compose.board import Board
 from caliban.compose.checkpoints import with_checkpoints
 from caliban.compose.choice import is_strict
@@ -29,6 +28,7 @@ from caliban.compose.live import LiveHooks, LiveSettings
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error
 from caliban.compose.memory import NoteRules, RunMemory
 from caliban.compose.opening import Opening, expire_old, open_run
+from caliban.compose.parts import agent_inputs, limits_of, tool_inputs, wired
 from caliban.compose.permissions import Permissions
 from caliban.compose.provider import close_provider
 from caliban.compose.remarks import say_what_is_left_out
@@ -37,7 +37,6 @@ from caliban.compose.serving import run_servers
 from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.sessionstore import cleanup_days
 from caliban.compose.system import build_system, is_default
-from caliban.compose.tools import ToolInputs
 from caliban.compose.toolset import all_tools, calls_tools
 from caliban.compose.wiring import USUAL, Wiring
 from caliban_common.hook import Hooks, InstructionsLoaded, SessionStart
@@ -271,9 +270,9 @@ async def open_app(
     options, reporter, settings = opening.options, opening.reporter, opening.settings
     asked, costs = opening.model_inputs(), opening.costs
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)
-    model = _wired(plain, opening.host, tasks, wiring)
+    model = wired(plain, opening.host, tasks, wiring)
     live = LiveSettings(options, opening.workspace, opening.project)
-    tools = _tool_inputs(opening, model, tasks, live)
+    tools = tool_inputs(opening, model, tasks, live)
     live.inputs, live.model = tools, plain
     hooks = live.hooks = LiveHooks(make_hooks(opening.hooks, tools, plain, opening.extensions.kinds))
     live.tracks = opening.hooks is not None and "FileChanged" in opening.hooks.counts
@@ -292,7 +291,7 @@ async def open_app(
             settings=settings,
             model=model,
             tools=tools.board.tools,
-            agents=_agents(opening, plain, wiring, servers),
+            agents=agent_inputs(opening, plain, wiring, servers),
             board=tools.board,
             hooks=hooks,
             permissions=opening.permissions,
@@ -338,58 +337,6 @@ async def _running(model: ResolvedModel, hooks: LiveHooks, opening: Opening) -> 
         await hooks.aclose()
         await close_provider(model.provider, opening.reporter)
         await opening.permissions.close()
-
-
-def _agents(
-    opening: Opening, model: ResolvedModel, wiring: Wiring, servers: RunServers | None
-) -> AgentInputs:
-    """What the sub-agents of the run have in common with it."""
-    return AgentInputs(
-        definitions=opening.extensions.kinds,
-        model=model,
-        masker=opening.host.masker,
-        permissions=opening.permissions,
-        workspace=opening.workspace,
-        memory=opening.memory,
-        wiring=wiring,
-        coming=None if servers is None else servers.tool_names,
-    )
-
-
-def _tool_inputs(
-    opening: Opening, model: ResolvedModel, tasks: TaskGroup | None, live: LiveSettings
-) -> ToolInputs:
-    """What tools are made of; what is told beside the turns of a run comes by their board."""
-    board = Board(opening.permissions)
-    board.announce(opening.memory.news)
-    return ToolInputs(
-        options=opening.options,
-        settings=opening.settings,
-        live=live,
-        workspace=opening.workspace,
-        permissions=opening.permissions,
-        host=opening.host,
-        box=opening.box,
-        board=board,
-        tasks=tasks,
-        report=opening.reporter,
-        media=lambda: limits_of(model, live.now),
-        notes=opening.memory.notes_dir,
-        skills=opening.extensions.skills,
-    )
-
-
-def _wired(plain: ResolvedModel, host: Host, tasks: TaskGroup | None, wiring: Wiring) -> ResolvedModel:
-    """The model as the agent of the run is given it."""
-    model = wiring.model(replace(plain, provider=MaskedProvider(plain.provider, host.masker)))
-    return replace(model, provider=load_while_asked(model.provider, tasks))
-
-
-def limits_of(model: ResolvedModel, settings: Settings) -> MediaLimits:
-    """What `model` takes of images and PDFs; looked at when there is one."""
-    from caliban.compose.media import media_limits
-
-    return media_limits(model, settings)
 
 
 def _with_instruction(message: Message | None, schema: AnswerSchema) -> Message:

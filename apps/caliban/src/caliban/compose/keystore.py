@@ -6,7 +6,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -46,7 +46,7 @@ def read_key(provider: str) -> str | None:
 
     A keyring that does not answer counts as none.
     """
-    ring = _keyring()
+    ring = system_keyring()
     if ring is not None:
         try:
             kept: str | None = ring.get_password(SERVICE, provider)
@@ -54,12 +54,12 @@ def read_key(provider: str) -> str | None:
             kept = None
         if kept:
             return kept
-    return _read().get(provider)
+    return _file().read().get(provider)
 
 
 def write_key(provider: str, key: str) -> str:
     """Keep `key`; where, in words. Raises `ConfigError` as `read_key` does, `FileFailed`."""
-    ring = _keyring()
+    ring = system_keyring()
     if ring is not None:
         try:
             ring.set_password(SERVICE, provider, key)
@@ -67,15 +67,14 @@ def write_key(provider: str, key: str) -> str:
             pass  # a keyring without a back end: the file serves
         else:
             return KEYRING
-    with _alone():
-        _write({**_read(), provider: key})
+    _file().change(lambda keys: {**keys, provider: key})
     return f"{store_path()} (readable by you only)"
 
 
 def remove_key(provider: str) -> tuple[str, ...]:
     """Forget the key of `provider`; where it was, in words. Raises as `write_key` does."""
     places: list[str] = []
-    ring = _keyring()
+    ring = system_keyring()
     if ring is not None:
         try:
             if ring.get_password(SERVICE, provider):
@@ -85,15 +84,14 @@ def remove_key(provider: str) -> tuple[str, ...]:
             # A machine without a keyring has none to forget in; one that is locked may hold the key still.
             if type(error).__name__ != "NoKeyringError":
                 raise ConfigError(f"{KEYRING} refused: {type(error).__name__}") from None
-    if provider in _read():
-        with _alone():
-            _write({name: key for name, key in _read().items() if name != provider})
+    if provider in _file().read():
+        _file().change(lambda keys: {name: key for name, key in keys.items() if name != provider})
         places.append(str(store_path()))
     return tuple(places)
 
 
-def _keyring() -> Any:
-    """The library `keyring` where somebody installed it."""
+def system_keyring() -> Any:
+    """The library `keyring` where somebody installed it, else `None`."""
     try:
         ring = import_module("keyring")
         import_module("keyring.errors")
@@ -102,26 +100,72 @@ def _keyring() -> Any:
     return ring
 
 
-def _read() -> dict[str, str]:
-    path = store_path()
-    try:
-        _refuse_readable(path)
-        data = json.loads(read_regular(path, max_bytes=MAX_BYTES))
-    except FileFailed as error:
-        if error.missing:
-            return {}
-        raise ConfigError(error.message, hint=error.hint) from None
-    except CalibanError as error:
-        raise ConfigError(error.message, hint=error.hint) from None
-    except (ValueError, RecursionError):
-        data = None
-    keys = data.get("keys") if isinstance(data, dict) else None
-    if not isinstance(keys, dict) or not all(isinstance(key, str) for key in keys.values()):
-        raise ConfigError(
-            f"{path} is damaged: it does not hold keys as caliban login writes them",
-            hint="move it away and run caliban login again",
-        )
-    return keys
+class KeyFile:
+    """Texts by name in a file that only its owner may read. `again` is what makes it anew.
+
+    Each method raises `ConfigError` for a file that others can read or that is damaged, and for one that
+    cannot be locked; `change` raises `FileFailed` as well.
+    """
+
+    def __init__(self, path: Path, *, again: str) -> None:
+        self.path = path
+        self._again = again
+
+    def read(self) -> dict[str, str]:
+        """What it holds; nothing where it is not there."""
+        try:
+            _refuse_readable(self.path)
+            data = json.loads(read_regular(self.path, max_bytes=MAX_BYTES))
+        except FileFailed as error:
+            if error.missing:
+                return {}
+            raise ConfigError(error.message, hint=error.hint) from None
+        except CalibanError as error:
+            raise ConfigError(error.message, hint=error.hint) from None
+        except (ValueError, RecursionError):
+            data = None
+        keys = data.get("keys") if isinstance(data, dict) else None
+        if not isinstance(keys, dict) or not all(isinstance(key, str) for key in keys.values()):
+            raise ConfigError(
+                f"{self.path} is damaged: it does not hold keys as {self._again} writes them",
+                hint=f"move it away and run {self._again} again",
+            )
+        return keys
+
+    def change(self, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
+        """Write what `change` makes of it, while nobody else writes."""
+        with self._alone():
+            keys = change(self.read())
+            # The file behind a link: a copy beside it would leave the old keys there.
+            path = self.path.resolve()
+            ensure_private_dir(path.parent)
+            write_atomic(path, dumps({"version": 1, "keys": keys}) + b"\n", mode=0o600)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Wait for whoever else changes the file: two logins at once would lose a key."""
+        path = self.path.with_suffix(".lock")
+        ensure_private_dir(path.parent)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | BINARY | NOFOLLOW | NONBLOCK, 0o600)
+        except OSError as error:
+            raise ConfigError(f"{path} cannot be opened: {(error.strerror or str(error)).lower()}") from None
+        try:
+            try:
+                if sys.platform == "win32":
+                    msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+                else:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise ConfigError(f"{path} cannot be locked: {reason}") from None
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _file() -> KeyFile:
+    return KeyFile(store_path(), again="caliban login")
 
 
 def _refuse_readable(path: Path) -> None:
@@ -136,31 +180,3 @@ def _refuse_readable(path: Path) -> None:
             f"{path} can be read or changed by others (mode {mode:04o}); its keys are not used",
             hint=f"chmod 600 {path}, and replace the keys if somebody may have seen them",
         )
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Wait for whoever else changes the file: two logins at once would lose a key."""
-    path = store_path().with_suffix(".lock")
-    ensure_private_dir(path.parent)
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | BINARY | NOFOLLOW | NONBLOCK, 0o600)
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be opened: {(error.strerror or str(error)).lower()}") from None
-    try:
-        try:
-            if sys.platform == "win32":
-                msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
-            else:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-        except OSError as error:
-            raise ConfigError(f"{path} cannot be locked: {(error.strerror or str(error)).lower()}") from None
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _write(keys: dict[str, str]) -> None:
-    path = store_path().resolve()  # the file behind a link: a copy beside it would leave the old keys there
-    ensure_private_dir(path.parent)
-    write_atomic(path, dumps({"version": 1, "keys": keys}) + b"\n", mode=0o600)

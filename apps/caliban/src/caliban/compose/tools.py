@@ -15,7 +15,6 @@ from caliban.cli.options import Options
 from caliban.compose.board import Board
 from caliban.compose.box import NO_BOX, Box
 from caliban.compose.host import Host
-from caliban.compose.live import LiveSettings
 from caliban.compose.permissions import Permissions, roots_of
 from caliban_agent_core.registry import installed_tools
 from caliban_agent_core.subagent.spec import NAME
@@ -29,6 +28,7 @@ from caliban_skills.tool import TOOL_NAME
 from caliban_tools_builtin import ToolOptions, builtin_tools
 
 if TYPE_CHECKING:
+    from caliban.compose.live import LiveSettings
     from caliban.compose.notes import Notes
     from caliban_images import MediaLimits
     from caliban_provider.http import HttpClient

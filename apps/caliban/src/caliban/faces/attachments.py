@@ -22,7 +22,7 @@ from caliban_tools_builtin.fence import AdmittedPath, Fence
 SECRET_NAMES: Final = (
     ".env", ".envrc", ".netrc", ".npmrc", ".pypirc", ".pgpass", ".git-credentials", "credentials",
     "credentials.json", "secrets.json", "secrets.toml", "secrets.yaml", "secrets.yml", "id_rsa", "id_dsa",
-    "id_ecdsa", "id_ed25519",
+    "id_ecdsa", "id_ed25519", "mcp-tokens.json",
 )  # fmt: skip
 SECRET_PARTS: Final = (".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gcloud")
 SECRET_ENDS: Final = (".pem", ".key", ".p12", ".pfx", ".kdbx", ".keystore", ".jks")

@@ -6,7 +6,7 @@ import math
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -33,6 +33,7 @@ from caliban_settings import Settings
 
 if TYPE_CHECKING:
     from caliban_mcp import RunServer
+    from caliban_mcp_client import Authorization
     from caliban_plugins import Plugin
 
 WAIT_S: Final = 2.0
@@ -209,9 +210,16 @@ def build_connector(inputs: ServerInputs) -> Connector:
         learn=host.masker.add,
         handler=lambda name: HeadlessHandler(name, workspace, tell),
         version=VERSION,
+        login=lambda config, url, settled: _login(config, url, settled, host),
         start_timeout_s=_seconds(host.environ, START_VARIABLES, 60.0),
         tool_timeout_s=_seconds(host.environ, TOOL_VARIABLES, 300.0),
     )
+
+
+def _login(config: ServerConfig, url: str, settled: Mapping[str, Any], host: Host) -> Authorization:
+    from caliban.compose.servers.logins import login_of
+
+    return login_of(config, url, settled, host.masker.add)
 
 
 def pins_dir() -> Path:

@@ -147,6 +147,8 @@ def _config(name: str, table: Mapping[str, Any], scope: str, place: str) -> Serv
         headers=dict(table.get("headers") or {}),
         headers_helper=table.get("headers_helper") or None,
         bearer_env=table.get("bearer_token_env") or None,
+        oauth=table.get("oauth") or "auto",
+        oauth_config=dict(table.get("oauth_config") or {}),
         enabled_tools=None if enabled is None else tuple(enabled),
         disabled_tools=tuple(table.get("disabled_tools") or ()),
         protocol=table.get("protocol", "auto"),

@@ -1,0 +1,26 @@
+"""What one login is made with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from caliban_mcp_client.oauth.agent import LoginAgent
+from caliban_mcp_client.oauth.fetch import MetadataFetcher
+from caliban_mcp_client.oauth.values import LoginOptions, ServerLogin
+
+
+class LoginWork(Struct, frozen=True, kw_only=True):
+    """The parts of a login at the server of `url`. `before` is the last one, whose client may serve again.
+
+    `learn` is told every secret before anything else is done with it.
+    """
+
+    url: str
+    options: LoginOptions
+    fetcher: MetadataFetcher
+    agent: LoginAgent | None
+    clock: Callable[[], float]
+    learn: Callable[[str], None]
+    before: ServerLogin | None = None
