@@ -266,12 +266,13 @@ def test_plugins_stay_in_a_run_whose_settings_change_and_a_switch_waits_for_a_st
 
 def test_an_import_carries_over_what_plugins_servers_and_the_sandbox_have_for_an_equal(cli):
     source = cli.home / "claude.json"
+    oauth = {"clientId": "x", "odd": 1}
     foreign = {
         "enabledPlugins": {"kit@shop": True, "odd@shop": "yes"},
         "deniedMcpServers": [{"serverName": "bad"}, {"serverUrl": "https://*.example/*"}],
         "disabledMcpjsonServers": ["theirs"],
         "extraKnownMarketplaces": {"shop": {"source": {"source": "github", "repo": "a/b"}}},
-        "mcpServers": {"far": {"type": "http", "url": "https://a.example", "timeout": 5000, "oauth": {}}},
+        "mcpServers": {"far": {"type": "http", "url": "https://a.example", "timeout": 5000, "oauth": oauth}},
         "hooks": {"Stop": [{"hooks": [{"type": "mcp_tool", "server": "far", "tool": "judge"}]}]},
         "sandbox": {"network": {"allowedDomains": ["a.example"], "odd": 1}, "filesystem": []},
     }
@@ -283,7 +284,12 @@ def test_an_import_carries_over_what_plugins_servers_and_the_sandbox_have_for_an
         "denied_mcp_servers": [{"name": "bad"}, {"url": "https://*.example/*"}],
         "mcp_servers": {
             "theirs": {"disabled": True},
-            "far": {"type": "http", "url": "https://a.example", "tool_timeout_s": 5.0},
+            "far": {
+                "type": "http",
+                "url": "https://a.example",
+                "tool_timeout_s": 5.0,
+                "oauth_config": {"client_id": "x"},
+            },
         },
         "hooks": foreign["hooks"],
         "sandbox": {"network": {"allowed_domains": ["a.example"]}},
@@ -291,7 +297,7 @@ def test_an_import_carries_over_what_plugins_servers_and_the_sandbox_have_for_an
     for words in (
         "enabledPlugins.odd@shop: ",
         "extraKnownMarketplaces: a person",
-        "mcpServers.far.oauth: logging in",
+        "mcpServers.far.oauth.odd: ",
         "sandbox.network.odd: ",
         "sandbox.filesystem: it is no table",
     ):

@@ -60,8 +60,9 @@ def _server(name: str, server: Mapping[str, Any], source: ForeignPath) -> Found:
             yield Carried(path=(*own, "tool_timeout_s"), value=value / 1000, source=here)
         elif member == "alwaysLoad" and isinstance(value, bool):
             yield Carried(path=(*own, "lazy"), value=not value, source=here)
-        elif member == "oauth":
-            yield NotCarried(path=here, why="logging in to MCP servers is not part of this version")
+        elif member == "oauth" and isinstance(value, Mapping):
+            for inner, text in value.items():
+                yield Carried(path=(*own, "oauth_config", str(inner)), value=text, source=(*here, inner))
         elif member == "env_http_headers" and isinstance(value, Mapping):
             for header, variable in value.items():
                 path = (*own, "headers", str(header))

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 TABLE: Final = "mcp_servers"
 PLUGIN: Final = "plugin"
 """The scope of servers that plugins describe: no file of settings has it."""
-OF_PLUGINS: Final = ("disabled", "enabled_tools", "disabled_tools", "permissions", "tool_timeout_s", "lazy")
+OF_PLUGINS: Final = (
+    *("disabled", "enabled_tools", "disabled_tools", "permissions", "tool_timeout_s", "lazy", "oauth"),
+)
 """What settings may say of a plugin's server, under its whole name."""
 
 
@@ -127,6 +129,7 @@ def _of_plugin(plugin: Plugin, server: PluginServer, table: Mapping[str, Any]) -
         disabled_tools=tuple(table.get("disabled_tools") or ()),
         tool_timeout_s=table.get("tool_timeout_s") or None,
         lazy=table.get("lazy") is not False,
+        oauth=table.get("oauth") or "auto",
         disabled=bool(table.get("disabled")),
     )
 
