@@ -97,8 +97,7 @@ def test_a_server_is_added_as_json_of_another_harness(cli):
         (("import", "nowhere"), 66, "there is no file nowhere"),
         (("import", "codex"), 66, "there is no file"),
         (("review", "--yes"), 64, "--yes needs --digest"),
-        (("login", "x"), 78, "not part of this version"),
-        (("logout", "x"), 78, "not part of this version"),
+        (("login", "x"), 66, "there is no MCP server 'x'"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_words(cli, args, code, words):
