@@ -25,7 +25,6 @@ VOLATILE = (
     (r'("(?:duration_ms|duration_api_ms|t_ms)": ?)[\d.]+', r"\1<number>"),
     (r"\d{4}-\d\d-\d\dT[\d:.]+Z", "<time>"),
     (r"\b[0-9a-f]{12}\b|\b\d{8}-\d{6}-[a-z0-9]{4}\b", "<id>"),
-    (r" \(deleted\)", ""),  # another start has written the import cache anew
     (r"CALIBAN_SHELL=\S+?-", "CALIBAN_SHELL=<random>-"),
     (r"(pipe|socket|eventfd|anon_inode):\[\d+\]|process \d+", r"\1"),
 )
@@ -34,7 +33,8 @@ ABOUT_ITSELF = "\n".join(
         "env | sort; umask; pwd; ulimit -n; ulimit -s; ulimit -c",
         "grep -E '^(Sig[PIC]|Shd|Umask|Cap|NoNewPrivs|Seccomp:)' /proc/$PPID/status",
         "cut -d' ' -f5-7 /proc/$PPID/stat",  # process group, session, terminal
-        "readlink /proc/$PPID/cwd /proc/$PPID/exe; readlink /proc/$PPID/fd/* | sort",
+        # The import cache is open where it fits what is there, which another start may have changed meanwhile.
+        r"readlink /proc/$PPID/cwd /proc/$PPID/exe; readlink /proc/$PPID/fd/* | grep -v '\.pack' | sort",
     ]
 )
 STREAM = ("-p", "go", "--no-save", "--allow", "Bash", "--output-format", "stream-json")
