@@ -33,7 +33,7 @@ ABOUT_ITSELF = "\n".join(
         "env | sort; umask; pwd; ulimit -n; ulimit -s; ulimit -c",
         "grep -E '^(Sig[PIC]|Shd|Umask|Cap|NoNewPrivs|Seccomp:)' /proc/$PPID/status",
         "cut -d' ' -f5-7 /proc/$PPID/stat",  # process group, session, terminal
-        # The import cache is open where it fits what is there, which another start may have changed meanwhile.
+        # The import cache is open where it fits what is there, which another start may change meanwhile.
         r"readlink /proc/$PPID/cwd /proc/$PPID/exe; readlink /proc/$PPID/fd/* | grep -v '\.pack' | sort",
     ]
 )
