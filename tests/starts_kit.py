@@ -1,7 +1,8 @@
 """Two ways to run the command: a true start, and a fork of a process that has loaded it already.
 
 A true start pays for the imports each time. `CALIBAN_TEST_STARTS` chooses: `forked` (where nothing is said)
-forks what `can_fork` allows, `true` forks nothing. ADR 0064 says why both show the same.
+forks what `can_fork` allows, `true` forks nothing, and `share` forks in three of four tests, always the same
+ones. ADR 0064 says why both show the same.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -164,8 +166,8 @@ def base_environment(environ: Mapping[str, str]) -> dict[str, str]:
 def can_fork(words: Sequence[str], environ: Mapping[str, str]) -> bool:
     """Whether a fork does what a true start would: not where it shows in what an interpreter does first."""
     choice = os.environ.get(CHOICE, "forked")
-    assert choice in ("true", "forked"), f"{CHOICE} must be true or forked, not {choice!r}"
-    if choice == "true" or not hasattr(os, "pidfd_open"):
+    assert choice in ("true", "share", "forked"), f"{CHOICE} must be true, share or forked, not {choice!r}"
+    if choice == "true" or (choice == "share" and _pays()) or not hasattr(os, "pidfd_open"):
         return False
     base = base_environment(os.environ)
     return (
@@ -173,6 +175,12 @@ def can_fork(words: Sequence[str], environ: Mapping[str, str]) -> bool:
         and "PYTHONPATH" not in base
         and _early(environ) == _early(base)
     )
+
+
+def _pays() -> bool:
+    """Whether the test at work is one of the quarter that have true starts."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]  # without the phase that it is in
+    return zlib.crc32(test.encode()) % 4 == 0
 
 
 def _early(environ: Mapping[str, str]) -> dict[str, str]:

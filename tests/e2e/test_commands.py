@@ -62,7 +62,6 @@ def test_f002_a_safeguard_that_is_not_there_refuses_the_run(cli, text, word):
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ('[mcp_servers.x]\nurl = "http://127.0.0.1:9"\noauth = "auto"\n', "mcp_servers.x.oauth"),
         ('editor_mode = "vim"\n', "editor_mode"),
         ("enable_telemetry = true\n", "enable_telemetry"),
     ],

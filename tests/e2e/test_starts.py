@@ -135,7 +135,7 @@ def test_what_no_program_can_be_started_with_is_left_to_the_system(free_cli, wor
 
 def test_a_choice_that_means_nothing_is_refused(free_cli, monkeypatch):
     monkeypatch.setenv(CHOICE, "fast")
-    with pytest.raises(AssertionError, match="true or forked"):
+    with pytest.raises(AssertionError, match="true, share or forked"):
         free_cli.run("--version")
 
 
