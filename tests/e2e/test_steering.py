@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hang_guard import HANG_S
+from hang_guard import HANG_S, wait_until
 
 from caliban_provider.testing.exchange import Pause, Request
 from caliban_provider.testing.loopback import LoopbackServer
@@ -119,17 +119,27 @@ def test_a_priority_that_is_none_is_named(cli):
 
 
 def test_what_was_said_to_a_run_at_work_is_said_again_in_a_replay(cli):
-    (cli.work / "note.txt").write_text("a note\n")
-    with played(cli, busy_until("enough")):
-        process = cli.start(*FRAMES, "--record", "run.jsonl", stdin=subprocess.PIPE)
+    """It is said while a command runs: a recording does not tell on which side of a turn's end it was."""
+    waits = {"command": "until [ -e said ]; do sleep 0.01; done"}
+
+    def serve(request: Request):
+        heard = any("enough" in text for text in said(request.json))
+        return wire.exchange(
+            wire.text("As you say.") if heard else wire.tool_use("Bash", waits, id="toolu_1")
+        )
+
+    with played(cli, serve):
+        process = cli.start(*FRAMES, "--allow", "Bash", "--record", "run.jsonl", stdin=subprocess.PIPE)
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(frame("read on"))
+        process.stdin.write(frame("wait"))
         process.stdin.flush()
         shown = b""
-        while b'"tool_result"' not in shown:
+        while b'"tool_use"' not in shown:
             shown += process.stdout.readline()
         process.stdin.write(frame("that is enough", priority="next"))
         process.stdin.close()
+        wait_until(lambda: b'"steer"' in (cli.work / "run.jsonl").read_bytes())
+        (cli.work / "said").touch()
         shown += process.stdout.read()
         assert process.wait(HANG_S) == 0
         asked = len(cli.bodies())
