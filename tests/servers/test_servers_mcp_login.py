@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,9 @@ pytestmark = pytest.mark.servers
 
 PYTHON = FOLDER / "mcp-python" / "bin" / "python"
 SCRIPT = Path(__file__).with_name("mcp_auth_server.py")
+LIFE_S = 1
+"""How long a token of the server counts, in whole seconds as the protocol has it."""
+
 RUN = ("-p", "go", "--output-format", "stream-json", "--allow", "mcp__far__*")
 
 
@@ -43,7 +47,7 @@ def server(tmp_path: Path) -> Iterator[Started]:
         port = free.getsockname()[1]
     told, noise = tmp_path / "told", tmp_path / "noise"
     with told.open("wb") as out, noise.open("wb") as err:
-        process = subprocess.Popen([PYTHON, SCRIPT, str(port), "1"], stdout=out, stderr=err)
+        process = subprocess.Popen([PYTHON, SCRIPT, str(port), str(LIFE_S)], stdout=out, stderr=err)
     try:
         wait_until(lambda: "Uvicorn running" in noise.read_text() or process.poll() is not None)
         assert process.poll() is None, noise.read_text()
@@ -74,8 +78,9 @@ def test_a_login_to_the_server_of_the_official_sdk_is_made_used_and_renewed(cli,
     code, out, err = log_in(cli)
     assert code == 0 and "scopes: tools" in out and "it has 1 tool" in out, out + err
     assert "You may close this page" in err
-    # Its tokens last a second, as it says: each run renews what the one before has left.
+    # Its tokens last a second: each run renews what the one before has left.
     for number in (1, 2):
+        time.sleep(LIFE_S)
         cli.script(
             wire.exchange(wire.tool_use("mcp__far__double", {"number": number}, id="c1")),
             wire.exchange(wire.text("Done.")),
