@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from caliban_mcp import ServerMisconfigured, expanded, full_name, name_problem, tool_names, variables_in
+from caliban_mcp import ServerMisconfigured, expanded, full_name, name_problem, tool_names
 from caliban_mcp.config import fetched_package
 from caliban_mcp.hidden import has_hidden, plain_data, without_hidden
-from caliban_mcp.names import MAX_PART_CHARS, name_part, server_of
+from caliban_mcp.names import MAX_PART_CHARS, name_part
 
 TOOLS = st.lists(st.text(min_size=1, max_size=100), max_size=8, unique=True)
 
@@ -94,10 +94,6 @@ def test_a_value_that_grows_without_bound_is_refused() -> None:
         expanded("${A}" * 2000, {"A": "x" * 1000}.get)
 
 
-def test_the_variables_of_a_text_are_named_without_being_looked_up() -> None:
-    assert variables_in("${A} ${B:-${C}} ${A}") == ("A", "B", "C")
-
-
 @pytest.mark.parametrize(
     ("command", "args", "package"),
     [
@@ -140,4 +136,3 @@ def test_the_server_of_a_plugin_has_a_name_of_its_own_in_the_names_of_its_tools(
     assert len(parts) == len(alike)
     for part in parts:
         assert len(part) <= MAX_PART_CHARS and name_problem(part) is None
-        assert server_of(f"mcp__{part}__echo", alike) is not None

@@ -10,7 +10,7 @@ from caliban_mcp.pins import PinStore, ServerPins
 from caliban_mcp.server import RunServer, ServerParts
 from caliban_mcp.status import ServerNews, ServerStatus
 from caliban_mcp.tool import ServerTool
-from caliban_mcp.variables import expanded, variables_in
+from caliban_mcp.variables import expanded
 
 __all__ = [
     "CachedServer",
@@ -33,5 +33,4 @@ __all__ = [
     "full_name",
     "name_problem",
     "tool_names",
-    "variables_in",
 ]

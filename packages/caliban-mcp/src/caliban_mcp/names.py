@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from hashlib import sha256
 from typing import Final
 
@@ -65,16 +65,6 @@ def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
         else _cut(name, server, tool)
         for tool, name in plain.items()
     }
-
-
-def server_of(name: str, servers: Iterable[str]) -> str | None:
-    """The one of `servers` whose tool has this name; of a server's name there is one reading."""
-    return next((server for server in servers if name.startswith(full_name(server, ""))), None)
-
-
-def shortened(names: Mapping[str, str], server: str) -> dict[str, str]:
-    """Of `names` those that are not what rules would call the tool -> that."""
-    return {name: full_name(server, tool) for tool, name in names.items() if name != full_name(server, tool)}
 
 
 def _cut(name: str, server: str, tool: str) -> str:

@@ -27,21 +27,6 @@ def expanded(text: str, value_of: Callable[[str], str | None]) -> str:
     return out
 
 
-def variables_in(text: str) -> tuple[str, ...]:
-    """The names of all variables that `text` may ask for, each once; none where it is not well formed."""
-    names: dict[str, None] = {}
-
-    def note(name: str) -> str:
-        names[name] = None
-        return ""
-
-    try:
-        expanded(text, note)
-    except ServerMisconfigured:
-        return tuple(names)
-    return tuple(names)
-
-
 def from_environment(environ: Mapping[str, str], own: Mapping[str, str]) -> Callable[[str], str | None]:
     """Looks a variable up in what is `own` of the run, then in its environment."""
     return lambda name: own.get(name, environ.get(name))
