@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from caliban.cli.commands import COMMANDS, LATER_COMMANDS, first_word
+from caliban.cli.commands import COMMANDS, LATER_COMMANDS, find_command, first_word
 from caliban.cli.dispatch import lookalike
 from caliban.cli.foreign import COMMANDS as FOREIGN_COMMANDS
 from caliban.cli.foreign import FLAGS, TOOLS
@@ -141,3 +141,11 @@ def test_a_flag_about_frames_is_refused_where_there_are_none(name, format_name):
     flag = f"--{name.replace('_', '-')}"
     with pytest.raises(UsageError, match=f"{flag} speaks of frames"):
         parse(["-p", "hi", flag, "--output-format", format_name], {})
+
+
+def test_a_command_is_advised_of_flags_that_it_has():
+    with pytest.raises(UsageError, match="no flag --yes") as caught:
+        found = find_command(["perms", "list", "--yes"])
+        assert found is not None
+        command_parser(found[0]).parse_args(found[1])
+    assert "--permission-mode" not in (caught.value.hint or "")

@@ -87,7 +87,8 @@ class Parser(argparse.ArgumentParser):
         from caliban.cli.foreign import FLAGS
 
         ours = FLAGS.get(word) or FLAGS.get(word[:2] if word[:2] != "--" else word.lower())
-        if ours is not None:
+        named = [part.strip("(),;'") for part in (ours or "").split() if part.startswith("--")]
+        if ours is not None and all(flag in self._option_string_actions for flag in named):
             return f"here that is {ours}; "
         if not word.startswith("--"):
             dashed = "a prompt that begins with a dash stands after --; "
