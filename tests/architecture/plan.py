@@ -120,7 +120,9 @@ HEAVY = (
 )
 """What costs milliseconds: importing a module of ours loads none, unless `HEAVY_AT_IMPORT` says so."""
 
-HEAVY_AT_IMPORT: Mapping[str, tuple[str, ...]] = {}
+HEAVY_AT_IMPORT: Mapping[str, tuple[str, ...]] = {
+    "caliban_tui.live": ("asyncio", "prompt_toolkit"),
+}
 """Module -> the heavy libraries that importing it may load."""
 
 LAZY_DOORS: Mapping[str, str] = {
@@ -188,6 +190,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_mcp_client.keeper": "what speaks HTTP is loaded where a server is at an address",
     "caliban_permissions.rules.url": "addresses are looked at with the first page that is fetched",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
+    "caliban_tui.driver": "prompt-toolkit is loaded behind the first frame",
     "caliban_tools_builtin.fs.file": "other names are looked for where a file has some",
     "caliban_provider.registry": "the words of an error are cleaned once there is one",
     "caliban_provider_anthropic.factory": "the facts of a provider are read without making one",
