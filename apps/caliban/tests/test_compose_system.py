@@ -8,7 +8,7 @@ import pytest
 
 from caliban.cli.options import SystemOptions
 from caliban.compose.context import ROWS, ContextInputs, ContextPiece, ContextRow, context_pieces
-from caliban.compose.memory import RunMemory
+from caliban.compose.memory.run import RunMemory
 from caliban.compose.system import build_system, is_default
 from caliban_common.message import Message, assistant, system, user
 

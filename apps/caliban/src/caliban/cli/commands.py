@@ -87,7 +87,7 @@ COMMANDS: Final = (
     Subcommand(
         "doctor",
         "whether what a run needs is there (exit 1 when it is not)",
-        "caliban.commands.doctor:doctor",
+        "caliban.commands.doctor.checks:doctor",
         flags=(
             *_SCOPE,
             switch("--deep", help="ask every provider for its models"),
@@ -132,7 +132,7 @@ COMMANDS: Final = (
     Subcommand(
         "memory",
         "the files of instructions and the notes that a run is told",
-        "caliban.commands.memory:memory",
+        "caliban.commands.memory.list:memory",
         flags=(
             flag("verb", nargs="?", choices=VERBS, default="list", metavar="VERB", help=", ".join(VERBS)),
             flag(

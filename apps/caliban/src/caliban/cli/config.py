@@ -39,7 +39,7 @@ _CONFIG_VERBS: Final = (
     Subcommand(
         "config print",
         "all settings that count, and where each comes from",
-        "caliban.commands.config:print_settings",
+        "caliban.commands.config.list:print_settings",
         flags=_PRINT,
         usage="[--plain]",
         description="Print the merged settings without secrets. In _origins each value has its scope, file "
@@ -48,7 +48,7 @@ _CONFIG_VERBS: Final = (
     Subcommand(
         "config get",
         "the value of one setting",
-        "caliban.commands.config:get_setting",
+        "caliban.commands.config.list:get_setting",
         flags=(_KEY, *_PLACE, switch("--json", help="with scope, file and line, as one JSON object")),
         usage="KEY [--json]",
         description="Print what counts for one setting, as JSON. Exit: 1 when nobody has set it, 66 when "
@@ -58,7 +58,7 @@ _CONFIG_VERBS: Final = (
     Subcommand(
         "config set",
         "write one setting into the file of a scope",
-        "caliban.commands.configset:set_value",
+        "caliban.commands.config.change:set_value",
         flags=(
             _KEY,
             flag("value", metavar="VALUE", help="TOML or JSON, or plain text where the setting takes text"),
@@ -73,7 +73,7 @@ _CONFIG_VERBS: Final = (
     Subcommand(
         "config unset",
         "take one setting out of the file of a scope",
-        "caliban.commands.configset:unset_value",
+        "caliban.commands.config.change:unset_value",
         flags=(_KEY, _scope(WRITABLE, "user", "whose file"), _WORKSPACE),
         usage="KEY [--scope SCOPE]",
         description="Take one setting out. Exit: 1 when it is not set there.",
@@ -82,7 +82,7 @@ _CONFIG_VERBS: Final = (
     Subcommand(
         "config edit",
         "the file of a scope in your editor",
-        "caliban.commands.configedit:edit_settings",
+        "caliban.commands.config.edit:edit_settings",
         flags=(_scope(WRITABLE, "user", "whose file"), _WORKSPACE),
         usage="[--scope SCOPE]",
         description="Open a copy in VISUAL or EDITOR. It takes the file's place once it is right; what is "
@@ -91,7 +91,7 @@ _CONFIG_VERBS: Final = (
     Subcommand(
         "config migrate",
         "files of one feature each in one settings.toml",
-        "caliban.commands.configmigrate:migrate",
+        "caliban.commands.config.migrate:migrate",
         flags=(
             switch("--dry-run", help="print what the one file would say, as JSON, and write nothing"),
             _scope(WRITABLE, "project", "whose files"),
@@ -104,7 +104,7 @@ _CONFIG_VERBS: Final = (
     Subcommand(
         "config path",
         "which files the settings stand in",
-        "caliban.commands.config:list_paths",
+        "caliban.commands.config.list:list_paths",
         flags=(_scope(FILES, None, "only this one"), _WORKSPACE),
         usage="[--scope SCOPE]",
         description="Print the file of each scope, lowest first, and whether it is there.",
@@ -112,7 +112,7 @@ _CONFIG_VERBS: Final = (
     Subcommand(
         "config list",
         "every setting that there is",
-        "caliban.commands.config:list_keys",
+        "caliban.commands.config.list:list_keys",
         flags=(flag("word", metavar="WORD", nargs="?", help="only those with it in name or meaning"),),
         usage="[WORD]",
         description="List every setting with its type, its default and what it means.",
@@ -120,7 +120,7 @@ _CONFIG_VERBS: Final = (
     Subcommand(
         "config schema",
         "the form of a settings file as JSON Schema",
-        "caliban.commands.config:print_schema",
+        "caliban.commands.config.list:print_schema",
         description="Print a JSON Schema of settings files, for editors and checks.",
     ),
 )
@@ -128,7 +128,7 @@ _CONFIG_VERBS: Final = (
 CONFIG: Final = Subcommand(
     "config",
     "settings: what counts and why, and changing them",
-    "caliban.commands.config:print_settings",
+    "caliban.commands.config.list:print_settings",
     flags=(
         flag(
             "verb",
@@ -149,7 +149,7 @@ _SETTINGS_VERBS: Final = (
     Subcommand(
         "settings import",
         "settings of Claude Code, Codex or an older caliban",
-        "caliban.commands.settingsimport:import_settings",
+        "caliban.commands.config.importing:import_settings",
         flags=(
             flag(
                 "--from",
@@ -171,7 +171,7 @@ _SETTINGS_VERBS: Final = (
     Subcommand(
         "settings print",
         "what one scope says by itself",
-        "caliban.commands.settingsprint:print_scope",
+        "caliban.commands.config.scope:print_scope",
         flags=(
             flag("--scope", metavar="SCOPE", default="project", help=f"{', '.join(FILES)}; default: project"),
             _WORKSPACE,
@@ -185,7 +185,7 @@ _SETTINGS_VERBS: Final = (
 SETTINGS: Final = Subcommand(
     "settings",
     "settings of one scope, and those of other harnesses",
-    "caliban.commands.settingsprint:print_scope",
+    "caliban.commands.config.scope:print_scope",
     flags=(
         flag("verb", metavar="VERB", choices=("import", "print"), help="one of those below"),
         flag("--scope", metavar="SCOPE", default="project", help=f"{', '.join(FILES)}; default: project"),

@@ -40,14 +40,14 @@ _VERBS: Final = (
     Subcommand(
         "mcp list",
         "every server that settings name, where it comes from, and whether a run would use it",
-        "caliban.commands.mcp:list_servers",
+        "caliban.commands.mcp.list:list_servers",
         flags=(*_PLACE, _JSON),
         description="List MCP servers. None is started: caliban mcp doctor does that.",
     ),
     Subcommand(
         "mcp get",
         "one server as it is written, and the tools that it had last",
-        "caliban.commands.mcp:show_server",
+        "caliban.commands.mcp.list:show_server",
         flags=(_NAME, *_PLACE, switch("--json", help="one JSON object")),
         usage="NAME",
         description="Show a server. Variables are shown by their names, never by what they hold.",
@@ -56,7 +56,7 @@ _VERBS: Final = (
     Subcommand(
         "mcp add",
         "write a server into settings",
-        "caliban.commands.mcpchange:add",
+        "caliban.commands.mcp.change:add",
         flags=(
             flag("name", metavar="NAME", help="letters, digits, - and _"),
             flag(
@@ -91,7 +91,7 @@ _VERBS: Final = (
     Subcommand(
         "mcp add-json",
         "write a server that is given as JSON, as other harnesses write it",
-        "caliban.commands.mcpchange:add_json",
+        "caliban.commands.mcp.change:add_json",
         flags=(
             flag("name", metavar="NAME", help="letters, digits, - and _"),
             flag(
@@ -107,7 +107,7 @@ _VERBS: Final = (
     Subcommand(
         "mcp remove",
         "take a server out of settings",
-        "caliban.commands.mcpchange:remove",
+        "caliban.commands.mcp.change:remove",
         flags=(
             _NAME,
             _scope("default: the only one that has it"),
@@ -120,7 +120,7 @@ _VERBS: Final = (
     Subcommand(
         "mcp enable",
         "switch a server on again",
-        "caliban.commands.mcpchange:enable",
+        "caliban.commands.mcp.change:enable",
         flags=(
             _NAME,
             _scope("default: the only one that has it"),
@@ -133,7 +133,7 @@ _VERBS: Final = (
     Subcommand(
         "mcp disable",
         "keep a server in settings and start it no more",
-        "caliban.commands.mcpchange:disable",
+        "caliban.commands.mcp.change:disable",
         flags=(
             _NAME,
             _scope("where to say so (default: where it is written; local disables one of a project for you)"),
@@ -146,7 +146,7 @@ _VERBS: Final = (
     Subcommand(
         "mcp import",
         "servers of another program",
-        "caliban.commands.mcpimport:import_servers",
+        "caliban.commands.mcp.importing:import_servers",
         flags=(
             flag("source", metavar="SOURCE", help=f"{', '.join(SOURCES)}, or a file of one of them"),
             flag("names", metavar="NAME", nargs="*", help="those to take (default: all)"),
@@ -161,7 +161,7 @@ _VERBS: Final = (
     Subcommand(
         "mcp review",
         "what servers say of their tools that nobody has looked at yet, and your word for it",
-        "caliban.commands.mcpreview:review",
+        "caliban.commands.mcp.review:review",
         flags=(
             _SERVER,
             *_PLACE,
@@ -182,7 +182,7 @@ _VERBS: Final = (
     Subcommand(
         "mcp doctor",
         "connect to servers, list what they have, and say in words what is wrong",
-        "caliban.commands.mcpdoctor:doctor",
+        "caliban.commands.mcp.doctor:doctor",
         flags=(_SERVER, *_PLACE, _JSON),
         usage="[NAME]",
         description="Connect to each server that a run would use, side by side. Exit: 1 when one fails.",
@@ -190,7 +190,7 @@ _VERBS: Final = (
     Subcommand(
         "mcp login",
         "log in to a server by OAuth, in the browser",
-        "caliban.commands.mcplogin:login",
+        "caliban.commands.mcp.login:login",
         flags=(
             _NAME,
             *_PLACE,
@@ -210,7 +210,7 @@ _VERBS: Final = (
     Subcommand(
         "mcp logout",
         "forget the login to a server",
-        "caliban.commands.mcplogin:logout",
+        "caliban.commands.mcp.login:logout",
         flags=(_NAME,),
         usage="NAME",
         description="Forget the login to an MCP server; that there was none is no error.",
@@ -221,7 +221,7 @@ _VERBS: Final = (
 MCP: Final = Subcommand(
     "mcp",
     "MCP servers, whose tools a run has beside its own",
-    "caliban.commands.mcp:list_servers",
+    "caliban.commands.mcp.list:list_servers",
     flags=(
         flag(
             "verb",

@@ -51,7 +51,7 @@ _VERBS: Final = (
     Subcommand(
         "perms list",
         "the rules that are written, or those that count",
-        "caliban.commands.rules:list_rules",
+        "caliban.commands.perms.rules:list_rules",
         flags=(
             switch("--effective", help="what counts in a run, in the order of evaluation, defaults included"),
             _scope(None, "only the rules of one scope"),
@@ -65,7 +65,7 @@ _VERBS: Final = (
     Subcommand(
         "perms test",
         "what the rules say to a call, or to every call of a file",
-        "caliban.commands.perms:test",
+        "caliban.commands.perms.verdict:test",
         flags=(
             flag(
                 "tool",
@@ -84,7 +84,7 @@ _VERBS: Final = (
     Subcommand(
         "perms explain",
         "the same, with every rule that matched and why one won",
-        "caliban.commands.perms:explain",
+        "caliban.commands.perms.verdict:explain",
         flags=(*_CALL, switch("--json", help="one JSON object"), *_PLACE, *_RULES),
         usage="TOOL [JSON]",
         description="Say what the permission rules decide about a call, and why: leaf by leaf, with what "
@@ -94,7 +94,7 @@ _VERBS: Final = (
     Subcommand(
         "perms add",
         "write a rule",
-        "caliban.commands.rules:add_rule",
+        "caliban.commands.perms.rules:add_rule",
         flags=(
             flag("pattern", metavar="PATTERN", type=words, help='such as "Bash:cargo *"'),
             flag("rule_action", metavar="ACTION", choices=ACTIONS, help=", ".join(ACTIONS)),
@@ -111,7 +111,7 @@ _VERBS: Final = (
     Subcommand(
         "perms remove",
         "take a rule out",
-        "caliban.commands.rules:remove_rule",
+        "caliban.commands.perms.rules:remove_rule",
         flags=(
             flag("--pattern", metavar="PATTERN", help="the rules with exactly this pattern"),
             flag("--index", metavar="N", type=positive, help="the rule of this number in list --scope SCOPE"),
@@ -124,7 +124,7 @@ _VERBS: Final = (
     Subcommand(
         "perms import",
         "take over the rules of another file",
-        "caliban.commands.rules:import_rules",
+        "caliban.commands.perms.rules:import_rules",
         flags=(
             flag(
                 "--from",
@@ -144,7 +144,7 @@ _VERBS: Final = (
     Subcommand(
         "perms export",
         "the rules of a scope as a file",
-        "caliban.commands.rules:export_rules",
+        "caliban.commands.perms.rules:export_rules",
         flags=(
             _scope("project", "whose rules"),
             flag(
@@ -162,7 +162,7 @@ _VERBS: Final = (
     Subcommand(
         "perms lint",
         "what is wrong with the rules",
-        "caliban.commands.rules:lint_rules",
+        "caliban.commands.perms.rules:lint_rules",
         flags=(_scope(None, "only the rules of one scope"), _WORKSPACE),
         usage="[--scope SCOPE]",
         description="Find rules that are invalid, match nothing, are there twice, never count or allow any "
@@ -171,7 +171,7 @@ _VERBS: Final = (
     Subcommand(
         "perms audit",
         "what was decided about the calls of runs",
-        "caliban.commands.audit:audit",
+        "caliban.commands.perms.audit:audit",
         flags=(
             flag(
                 "--since",
@@ -191,7 +191,7 @@ _VERBS: Final = (
 PERMS: Final = Subcommand(
     "perms",
     "permission rules: what they say to a call, changing them, what was decided",
-    "caliban.commands.perms:perms",
+    "caliban.commands.perms.verdict:perms",
     flags=(
         flag(
             "verb",

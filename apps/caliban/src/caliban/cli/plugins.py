@@ -30,14 +30,14 @@ _VERBS: Final = (
     Subcommand(
         "plugin list",
         "every plugin, where it is from, and whether it counts",
-        "caliban.commands.plugin:list_plugins",
+        "caliban.commands.plugins.kept:list_plugins",
         flags=(*_PLACE, _JSON),
         description="List the plugins that you installed, those of this project, and the administrator's.",
     ),
     Subcommand(
         "plugin info",
         "one plugin: its manifest, its parts, and what of it does nothing here",
-        "caliban.commands.plugin:show_plugin",
+        "caliban.commands.plugins.kept:show_plugin",
         flags=(_NAME, *_PLACE),
         usage="NAME",
         description="Show a plugin as one JSON object. Exit: 1 when there is none.",
@@ -46,7 +46,7 @@ _VERBS: Final = (
     Subcommand(
         "plugin install",
         "look at what a plugin would do, and install exactly that",
-        "caliban.commands.plugininstall:install",
+        "caliban.commands.plugins.install:install",
         flags=(
             flag("spec", metavar="NAME@MARKETPLACE", nargs="?", help="a marketplace by name, or an address"),
             flag("--dir", type=words, metavar="DIR", help="the plugin in a folder"),
@@ -67,7 +67,7 @@ _VERBS: Final = (
     Subcommand(
         "plugin update",
         "a newer version of one plugin, or of all, with what is different in it",
-        "caliban.commands.plugininstall:update",
+        "caliban.commands.plugins.install:update",
         flags=(flag("name", metavar="NAME", nargs="?", help="default: all of them"), _YES, *_PLACE),
         usage="[NAME]",
         description="Fetch plugins again from where they came, show what is different, and ask. The version "
@@ -76,7 +76,7 @@ _VERBS: Final = (
     Subcommand(
         "plugin rollback",
         "the version of a plugin before its last update",
-        "caliban.commands.plugin:rollback",
+        "caliban.commands.plugins.kept:rollback",
         flags=(_NAME,),
         usage="NAME",
         description="Go back to the version before; once more goes forward again.",
@@ -85,7 +85,7 @@ _VERBS: Final = (
     Subcommand(
         "plugin remove",
         "remove a plugin, with all of its files",
-        "caliban.commands.plugin:remove",
+        "caliban.commands.plugins.kept:remove",
         flags=(_NAME, switch("--keep-data", help="leave what it has written for itself")),
         usage="NAME",
         description="Remove a plugin that you installed. Exit: 1 when there is none.",
@@ -94,7 +94,7 @@ _VERBS: Final = (
     Subcommand(
         "plugin enable",
         "let a plugin count; one of a project is shown first",
-        "caliban.commands.pluginswitch:enable",
+        "caliban.commands.plugins.switch:enable",
         flags=(_NAME, _YES, _SCOPE, *_PLACE),
         usage="NAME",
         description="Let an installed plugin count, or agree to one that lies in .caliban/plugins of a "
@@ -104,7 +104,7 @@ _VERBS: Final = (
     Subcommand(
         "plugin disable",
         "keep a plugin, and do without it",
-        "caliban.commands.pluginswitch:disable",
+        "caliban.commands.plugins.switch:disable",
         flags=(_NAME, _SCOPE, *_PLACE),
         usage="NAME",
         description="Do without a plugin until it is enabled. Exit: 1 when there is none.",
@@ -113,7 +113,7 @@ _VERBS: Final = (
     Subcommand(
         "plugin validate",
         "whether a folder is a plugin, or a marketplace, and what is wrong with it",
-        "caliban.commands.plugin:validate",
+        "caliban.commands.plugins.kept:validate",
         flags=(flag("directory", metavar="DIR", nargs="?", help="default: here"), _JSON),
         usage="[DIR]",
         description="Read a plugin or a marketplace as an installation would. Exit: 1 when it is refused, or "
@@ -122,7 +122,7 @@ _VERBS: Final = (
     Subcommand(
         "plugin init",
         "a new plugin to begin with",
-        "caliban.commands.plugin:init",
+        "caliban.commands.plugins.kept:init",
         flags=(flag("name", metavar="NAME", help="its name, and that of its folder"),),
         usage="NAME",
         description="Make a folder NAME with a manifest, a skill and a command. Nothing is written over.",
@@ -131,13 +131,13 @@ _VERBS: Final = (
     Subcommand(
         "plugin help",
         "the help of all of this",
-        "caliban.commands.plugin:help_plugin",
+        "caliban.commands.plugins.kept:help_plugin",
         description="Show the help of caliban plugin.",
     ),
     Subcommand(
         "plugin marketplace",
         "lists of plugins: add, remove, list, update",
-        "caliban.commands.marketplace:marketplace",
+        "caliban.commands.plugins.marketplace:marketplace",
         flags=(
             flag("action", metavar="ACTION", nargs="?", choices=ACTIONS, help=", ".join(ACTIONS)),
             flag(
@@ -155,7 +155,7 @@ _VERBS: Final = (
 PLUGIN: Final = Subcommand(
     "plugin",
     "plugins: what was installed, and from where",
-    "caliban.commands.plugin:list_plugins",
+    "caliban.commands.plugins.kept:list_plugins",
     flags=(
         flag(
             "verb",

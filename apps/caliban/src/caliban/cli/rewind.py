@@ -11,7 +11,7 @@ from caliban.cli.subcommand import Subcommand
 REWIND: Final = Subcommand(
     "rewind",
     "go back to before a prompt: the files, the conversation, or both",
-    "caliban.commands.rewind:rewind",
+    "caliban.commands.rewind.back:rewind",
     flags=(
         flag(
             "saved",

@@ -25,7 +25,7 @@ _VERBS: Final = (
     Subcommand(
         "sessions list",
         "the sessions of this directory, the one used last first",
-        "caliban.commands.sessions:list_sessions",
+        "caliban.commands.sessions.list:list_sessions",
         flags=(
             flag("query", nargs="?", metavar="TEXT", help="only those whose name, title or label has this"),
             switch("--all", dest="everywhere", help="those of every directory"),
@@ -44,7 +44,7 @@ _VERBS: Final = (
     Subcommand(
         "sessions show",
         "what is known of a session, and what was said",
-        "caliban.commands.sessions:show_session",
+        "caliban.commands.sessions.list:show_session",
         flags=(
             _NAME,
             switch("--json", help="what is known of it as one JSON object, as list gives it"),
@@ -57,7 +57,7 @@ _VERBS: Final = (
     Subcommand(
         "sessions rename",
         "another name for a session, or a title",
-        "caliban.commands.sessionchanges:rename_session",
+        "caliban.commands.sessions.change:rename_session",
         flags=(
             _NAME,
             flag("new", metavar="NEW", nargs="?", help="1 to 64 letters, digits, _ or -"),
@@ -70,7 +70,7 @@ _VERBS: Final = (
     Subcommand(
         "sessions label",
         "give a session labels, or take them away",
-        "caliban.commands.sessionchanges:label_session",
+        "caliban.commands.sessions.change:label_session",
         flags=(
             _NAME,
             flag("labels", metavar="LABEL", nargs="*", help="labels to add; none shows those there are"),
@@ -83,7 +83,7 @@ _VERBS: Final = (
     Subcommand(
         "sessions fork",
         "a new session that begins as another one is now",
-        "caliban.commands.sessionchanges:fork_session",
+        "caliban.commands.sessions.change:fork_session",
         flags=(
             _NAME,
             flag("new", metavar="NEW", nargs="?", help="default: a fresh name"),
@@ -95,7 +95,7 @@ _VERBS: Final = (
     Subcommand(
         "sessions rm",
         "remove sessions",
-        "caliban.commands.sessionchanges:remove_sessions",
+        "caliban.commands.sessions.change:remove_sessions",
         flags=(
             flag("names", metavar="NAME", nargs="+", type=words, help="as list shows them"),
             _YES,
@@ -109,7 +109,7 @@ _VERBS: Final = (
     Subcommand(
         "sessions prune",
         "remove the sessions that were not used for a while",
-        "caliban.commands.sessionchanges:prune_sessions",
+        "caliban.commands.sessions.change:prune_sessions",
         flags=(
             flag("--days", type=positive, metavar="N", help="default: the setting `cleanup_period_days`"),
             switch("--dry-run", help="remove nothing"),
@@ -124,7 +124,7 @@ _VERBS: Final = (
     Subcommand(
         "sessions export",
         "a session as a page, as Markdown or as JSON, without secrets",
-        "caliban.commands.sessionexport:export_session",
+        "caliban.commands.sessions.export:export_session",
         flags=(
             _NAME,
             flag(
@@ -145,7 +145,7 @@ _VERBS: Final = (
     Subcommand(
         "sessions copy",
         "a session in another directory, where nothing that went another way is overwritten",
-        "caliban.commands.sessioncopy:copy_session",
+        "caliban.commands.sessions.copying:copy_session",
         flags=(
             _NAME,
             flag("--to", metavar="DIR", type=words, required=True, help="a directory of sessions"),
@@ -159,7 +159,7 @@ _VERBS: Final = (
     Subcommand(
         "sessions mirror",
         "sessions as transcripts that the session helpers of the Claude Agent SDK read",
-        "caliban.commands.sessionmirror:mirror_sessions",
+        "caliban.commands.sessions.mirror:mirror_sessions",
         flags=(
             flag("names", metavar="NAME", nargs="*", type=words, help="default: those of this directory"),
             switch("--all", dest="everywhere", help="without a NAME: those of every directory"),
@@ -174,7 +174,7 @@ _VERBS: Final = (
     Subcommand(
         "sessions import",
         "a transcript of Claude Code, or an exported session, as a session of its own",
-        "caliban.commands.sessionimport:import_session",
+        "caliban.commands.sessions.importing:import_session",
         flags=(
             flag("file", metavar="FILE", type=words, help="a .jsonl transcript, or the .json of export"),
             flag("--name", type=words, metavar="NAME", help="default: the transcript's own, or a fresh one"),
@@ -190,7 +190,7 @@ _VERBS: Final = (
 SESSIONS: Final = Subcommand(
     "sessions",
     "saved conversations: list, search, show, export, remove",
-    "caliban.commands.sessions:sessions",
+    "caliban.commands.sessions.list:sessions",
     flags=(
         flag(
             "verb",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from msgspec import Struct
 
 from caliban.cli.options import SystemOptions
-from caliban.compose.memory import RunMemory
+from caliban.compose.memory.run import RunMemory
 from caliban.compose.system import instructions
 from caliban_common.estimate import text_tokens
 
