@@ -128,6 +128,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.entry": "looks at the arguments before it imports anything more",
     "caliban.about": "the version is told without the flags",
     "caliban.cli.help": "errors need more than help does",
+    "caliban.cli.parser": "argparse is loaded for what it alone may say",
     "caliban.stdio": "the version is told to a pipe without what a terminal needs",
     "caliban.main": "only the subcommand or face that was asked for is loaded",
     "caliban.commands.perms.verdict": "files of calls are read where one is named",
@@ -364,6 +365,7 @@ SAME_NAMES: Mapping[str, str] = {}
 ERRORS_ELSEWHERE: Mapping[str, str] = {
     "caliban_agent_core.reply:ThinkingOverflow": "a signal within a turn, never seen outside",
     "caliban_permissions.rules.glob:GlobSyntaxError": "a signal to the reader of patterns, not seen outside",
+    "caliban.cli.flag:WrongValue": "words for argparse, and a sign to read again with it; never seen outside",
     "caliban_tools_builtin.fs.match:TooMany": "a signal within one edit, never seen outside",
 }
 """`module:Class` of an exception that lives outside its package's `errors.py` -> why."""

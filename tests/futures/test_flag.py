@@ -3,9 +3,10 @@
 import pytest
 
 from caliban.cli.completion import SCRIPTS
+from caliban.cli.environment import variables
 from caliban.cli.flag import flag, positive
 from caliban.cli.groups import GROUPS
-from caliban.cli.help import build_parser, variables
+from caliban.cli.help import build_parser
 from caliban.cli.parser import parse
 from caliban.errors import UsageError
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from caliban.cli.commands import COMMANDS, Subcommand, find_command
 from caliban.cli.formats import output_format
-from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
 from caliban.cli.parser import parse, parse_command
@@ -131,6 +130,8 @@ def _dispatch(arguments: Sequence[str], signals: EarlySignals, commands: Sequenc
 def _run_command(command: Subcommand, arguments: Sequence[str], signals: EarlySignals) -> int:
     asks_help = arguments == ["help"] or not {"-h", "--help"}.isdisjoint(arguments)
     if asks_help or (command.needs_words and not arguments):
+        from caliban.cli.help import command_parser
+
         return write_out(command_parser(command).format_help().encode())
     options, values = parse_command(command, arguments, os.environ)
     keep_stdout()

@@ -1,16 +1,22 @@
 """One flag as data, and the kinds of values that flags take.
 
-Named tuples, not Structs: `--help` should not wait for the machinery behind those.
+Named tuples, not Structs: `--help` should not wait for the machinery behind those. Nor is argparse loaded:
+most runs do not need it.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 MAX_DIGITS: Final = 18
+EITHER: Final = "either"
+"""The action of a flag that `--no-` turns into its opposite."""
+
+
+class WrongValue(ValueError):
+    """A value that its flag does not take; in words that follow the flag's name."""
 
 
 class Flag(NamedTuple):
@@ -37,7 +43,7 @@ class Flag(NamedTuple):
     @property
     def spellings(self) -> tuple[str, ...]:
         """Everything a person may write for it."""
-        if self.how.get("action") is not argparse.BooleanOptionalAction:
+        if self.how.get("action") != EITHER:
             return self.names
         return (*self.names, *(f"--no-{name.removeprefix('--')}" for name in self.names))
 
@@ -78,35 +84,33 @@ def switch(*names: str, **how: Any) -> Flag:
 
 
 def whole(text: str) -> int:
-    """A whole number, for argparse."""
+    """A whole number. Raises `WrongValue`."""
     if not (text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS):
         shown = text if len(text) <= 2 * MAX_DIGITS else f"{text[: 2 * MAX_DIGITS]}…"
-        raise argparse.ArgumentTypeError(
-            f"must be a whole number of at most {MAX_DIGITS} digits, not {shown!r}"
-        )
+        raise WrongValue(f"must be a whole number of at most {MAX_DIGITS} digits, not {shown!r}")
     return int(text)
 
 
 def words(text: str) -> str:
-    """Text that is not empty, for argparse."""
+    """Text that is not empty. Raises `WrongValue`."""
     if not text.strip():
-        raise argparse.ArgumentTypeError("must not be empty")
+        raise WrongValue("must not be empty")
     return text
 
 
 def positive(text: str) -> int:
-    """A whole number above 0, for argparse."""
+    """A whole number above 0. Raises `WrongValue`."""
     if (number := whole(text)) < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
+        raise WrongValue("must be at least 1")
     return number
 
 
 def temperature(text: str) -> float:
-    """A number from 0.0 to 2.0, for argparse."""
+    """A number from 0.0 to 2.0. Raises `WrongValue`."""
     try:
         number = float(text)
     except ValueError:
         number = -1.0
     if not 0.0 <= number <= 2.0:
-        raise argparse.ArgumentTypeError(f"must be between 0.0 and 2.0, not {text!r}")
+        raise WrongValue(f"must be between 0.0 and 2.0, not {text!r}")
     return number

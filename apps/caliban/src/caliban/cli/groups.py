@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from caliban.cli.flag import Flag, Group, flag, positive, switch, temperature, whole, words
+from caliban.cli.flag import EITHER, Flag, Group, flag, positive, switch, temperature, whole, words
 from caliban.cli.formats import INPUT_FORMATS, OUTPUT_FORMATS, names_of
 
 MODES = ("default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions")
@@ -168,13 +167,13 @@ GROUPS: Final = (
             switch("--no-tools", help="chat only"),
             flag(
                 "--restrict-paths",
-                action=argparse.BooleanOptionalAction,
+                action=EITHER,
                 default=True,
                 help="keep tools inside the workspace (default: yes)",
             ),
             flag(
                 "--sandbox",
-                action=argparse.BooleanOptionalAction,
+                action=EITHER,
                 default=None,
                 help="run commands in a sandbox of the operating system, or do not start (default: as the "
                 "settings say)",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from caliban.cli.config import WRITABLE
 from caliban.cli.invocation import Invocation
+from caliban.cli.tables.config import WRITABLE
 from caliban.compose.project import ALLOWED, open_project
 from caliban.compose.settings import scope_file, unbuilt_words, with_flags
 from caliban.compose.workspace import build_workspace

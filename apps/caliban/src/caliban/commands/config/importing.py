@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from caliban.cli.config import FILES
 from caliban.cli.invocation import Invocation
+from caliban.cli.tables.config import FILES
 from caliban.commands.config.change import chosen_scope
 from caliban.compose.settings import scope_file
 from caliban.compose.shown import shown_text

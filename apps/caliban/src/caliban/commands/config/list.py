@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from caliban.cli.config import FILES
 from caliban.cli.invocation import Invocation
+from caliban.cli.tables.config import FILES
 from caliban.compose.project import Project, open_project
 from caliban.compose.settings import scope_file, unbuilt_words, with_flags
 from caliban.compose.shown import shown_value

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from caliban.cli.config import FILES
 from caliban.cli.invocation import Invocation
+from caliban.cli.tables.config import FILES
 from caliban.compose.settings import layers_of
 from caliban.compose.shown import shown_value
 from caliban.compose.workspace import build_workspace

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from caliban.cli.invocation import Invocation
-from caliban.cli.mcp import SOURCES
+from caliban.cli.tables.mcp import SOURCES
 from caliban.commands.mcp.change import DEFAULT_SCOPE, IN_WORKSPACE, check_server, store_of
 from caliban.compose.workspace import build_workspace
 from caliban.errors import CommandRefused, MissingError

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from msgspec.structs import replace
 
 from caliban.cli.invocation import Invocation
-from caliban.cli.perms import FORMATS, SCOPES
+from caliban.cli.tables.perms import FORMATS, SCOPES
 from caliban.compose.permissions import build_engine
 from caliban.compose.project import open_project
 from caliban.compose.toolnames import unknown_tool

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from caliban.cli.foreign import TOOLS
 from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
-from caliban.cli.perms import CALL_EXAMPLE, PERMS
+from caliban.cli.tables.perms import CALL_EXAMPLE, PERMS
 from caliban.commands.boxed import tried_box
 from caliban.compose.permissions import build_engine
 from caliban.compose.project import open_project

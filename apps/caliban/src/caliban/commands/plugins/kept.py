@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
-from caliban.cli.plugins import PLUGIN
+from caliban.cli.tables.plugins import PLUGIN
 from caliban.commands.plugins.desk import PluginDesk, open_desk, told
 from caliban.commands.scope import report
 from caliban.compose.plugins.parts import plugin_hooks

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from caliban.cli.invocation import Invocation
-from caliban.cli.sessions import EXPORT_FORMATS
+from caliban.cli.tables.sessions import EXPORT_FORMATS
 from caliban.compose.host import learn
 from caliban.compose.keystore import read_key
 from caliban.compose.project import build_settings

@@ -8,7 +8,7 @@ from typing import Any
 
 from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
-from caliban.cli.sessions import SESSIONS
+from caliban.cli.tables.sessions import SESSIONS
 from caliban.compose.project import build_settings
 from caliban.compose.sessionstore import require_session, session_store
 from caliban.compose.spending import SavedPrices, spent_by, usd
