@@ -7,8 +7,9 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from caliban.cli.commands import COMMANDS, Subcommand, find_command
+from caliban.cli.commands import COMMANDS, find_command
 from caliban.cli.formats import output_format
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
@@ -18,6 +19,9 @@ from caliban.errors import UsageError
 from caliban.last_words import OutputState, cancelled_words, wanted_format
 from caliban.stdio import can_be_written, complain, keep_stdout, write_out
 from caliban_common.errors import CalibanError
+
+if TYPE_CHECKING:
+    from caliban.cli.subcommand import Subcommand
 
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
 

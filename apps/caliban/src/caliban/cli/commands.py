@@ -9,19 +9,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Final, NamedTuple, overload
 
-from caliban.cli.groups import GROUPS, shared
-from caliban.cli.subcommand import Subcommand
+from caliban.cli.groups import GROUPS
 
-__all__ = ["COMMANDS", "Subcommand", "every_command", "find_command", "first_word", "shared"]
+if TYPE_CHECKING:
+    from caliban.cli.subcommand import Subcommand
 
 PRINT: Final = ("-p", "--print")
 SAYS_PROMPT: Final = (*PRINT, "--prompt")
 TABLES: Final = "caliban.cli.tables"
 
 
-class CommandTable(Sequence[Subcommand]):
+class CommandTable(Sequence["Subcommand"]):
     """Commands in the order of the help: names, each with the `module:NAME` of its row in `TABLES`."""
 
     def __init__(self, places: Mapping[str, str]) -> None:

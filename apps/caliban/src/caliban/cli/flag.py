@@ -1,14 +1,14 @@
 """One flag as data, and the kinds of values that flags take.
 
-Named tuples, not Structs: `--help` should not wait for the machinery behind those. Nor is argparse loaded:
-most runs do not need it.
+Plain classes: `--help` should not wait for the machinery behind Structs, and a named tuple costs a start as
+much as six of these. Nor is argparse loaded: most runs do not need it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 MAX_DIGITS: Final = 18
 EITHER: Final = "either"
@@ -19,18 +19,33 @@ class WrongValue(ValueError):
     """A value that its flag does not take; in words that follow the flag's name."""
 
 
-class Flag(NamedTuple):
+class Flag:
     """One flag: its names, and what argparse is told about it.
 
     `variable` says the same in the environment: above the flag where `variable_first`, else below it; it must
     be one of `among` where these are given.
     """
 
-    names: tuple[str, ...]
-    how: Mapping[str, Any]
-    variable: str = ""
-    variable_first: bool = False
-    among: tuple[str, ...] = ()
+    __slots__ = ("among", "how", "names", "variable", "variable_first")
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        how: Mapping[str, Any],
+        variable: str = "",
+        variable_first: bool = False,
+        among: tuple[str, ...] = (),
+    ) -> None:
+        self.names: Final = names
+        self.how: Final = how
+        self.variable: Final = variable
+        self.variable_first: Final = variable_first
+        self.among: Final = among
+
+    def told(self, how: Mapping[str, Any]) -> Flag:
+        """The same flag, of which argparse is told `how` as well."""
+        more = MappingProxyType({**self.how, **how})
+        return Flag(self.names, more, self.variable, self.variable_first, self.among)
 
     @property
     def field(self) -> str:
@@ -63,12 +78,15 @@ class Flag(NamedTuple):
         return self.how.get("action") == "store_true"
 
 
-class Group(NamedTuple):
+class Group:
     """A heading and its flags. `name` is the field of `Options` that holds what they say, if any does."""
 
-    name: str
-    title: str
-    flags: tuple[Flag, ...]
+    __slots__ = ("flags", "name", "title")
+
+    def __init__(self, name: str, title: str, flags: tuple[Flag, ...]) -> None:
+        self.name: Final = name
+        self.title: Final = title
+        self.flags: Final = flags
 
 
 def flag(

@@ -326,4 +326,4 @@ LATER_FLAGS: Final[Mapping[str, str]] = MappingProxyType(
 def shared(name: str, *, groups: tuple[Group, ...] = GROUPS, **how: object) -> Flag:
     """The flag of a run called `name`, for a command that takes it too; `how` is what differs."""
     row = next(row for group in groups for row in group.flags if name in row.names)
-    return row._replace(how=MappingProxyType({**row.how, **how}))
+    return row.told(how)

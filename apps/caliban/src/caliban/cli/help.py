@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
-from caliban.cli.commands import COMMANDS, Subcommand
+from caliban.cli.commands import COMMANDS
 from caliban.cli.environment import variables
 from caliban.cli.flag import EITHER, Flag, Group, WrongValue
 from caliban.cli.groups import GROUPS
+from caliban.cli.subcommand import Subcommand
 
 DESCRIPTION: Final = "Run any language model in a loop with tools, under your control."
 EXITS: Final[Mapping[int, str]] = MappingProxyType(

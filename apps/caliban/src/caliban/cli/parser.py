@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from caliban.cli.commands import LATER_COMMANDS, Subcommand, first_word
+from caliban.cli.commands import LATER_COMMANDS, first_word
 from caliban.cli.dispatch import is_slash_command, lookalike
 from caliban.cli.flag import MAX_DIGITS, Flag, Group, positive
 from caliban.cli.formats import input_format, output_format
@@ -26,6 +26,9 @@ from caliban.cli.plain import plain_values
 from caliban.errors import ConfigError, UsageError
 from caliban_common.near import did_you_mean
 from caliban_common.text import one_line
+
+if TYPE_CHECKING:
+    from caliban.cli.subcommand import Subcommand
 
 
 def parse(arguments: Sequence[str], environ: Mapping[str, str], groups: Sequence[Group] = GROUPS) -> Options:
