@@ -48,8 +48,13 @@ MODULES = (
     "caliban_checkpoint.recorder",
     "caliban.compose.recorder",
     "sysconfig",
+    "caliban.compose.rehearsal:judge_a_command",
+    "caliban.compose.rehearsal:choose_an_environment",
 )
-"""In the order in which a reply that calls a tool needs them; those that others import come first."""
+"""In the order in which a reply that calls a tool needs them; those that others import come first.
+
+Behind a colon stands a function that is called: it does in vain what a first call would otherwise wait for.
+"""
 
 
 class LoadAhead:
@@ -124,5 +129,8 @@ def load_while_asked(provider: Provider, tasks: TaskGroup | None) -> Provider:
 
 
 def _load(name: str) -> None:
+    module, _, function = name.partition(":")
     with suppress(ImportError):  # one of the standard library that this system has not
-        import_module(name)
+        loaded = import_module(module)
+        if function:
+            getattr(loaded, function)()
