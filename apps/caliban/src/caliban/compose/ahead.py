@@ -7,6 +7,7 @@ kept waiting for more than one module.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
@@ -81,6 +82,9 @@ class LoadAhead:
     async def run(self) -> None:
         """Load everything, however many requests that takes."""
         while self._left:
+            if _is_there(self._left[0]):
+                self._left.popleft()
+                continue
             await self._waiting.wait()
             await anyio.sleep(PAUSE_S)
             if self._waiting.is_set():
@@ -126,6 +130,11 @@ def load_while_asked(provider: Provider, tasks: TaskGroup | None) -> Provider:
     ahead = LoadAhead()
     tasks.start_soon(ahead.run, name="load ahead")
     return LoadingProvider(provider, ahead)
+
+
+def _is_there(name: str) -> bool:
+    """Whether something else has loaded that module by now; a function is always called."""
+    return name in sys.modules
 
 
 def _load(name: str) -> None:
