@@ -6,11 +6,12 @@ Linux tells it of each process; elsewhere nobody knows.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-MAX_PAGES: Final = 128 * 1024 * 1024 // 4096
+MAX_BYTES: Final = 128 * 1024 * 1024
 """More memory than a search of 100,000 files takes (20 MB), by far."""
 
 _TASKS: Final = Path("/proc/self/task")
@@ -19,9 +20,12 @@ _TASKS: Final = Path("/proc/self/task")
 def work_done(program: str) -> Mapping[int, int] | None:
     """The processor time (ticks, of 10 ms as a rule) of each child that is `program`, by its number.
 
-    `None` where that cannot be told, or where one holds more than `MAX_PAGES` of memory.
+    `None` where there is none or that cannot be told, and where one holds more than `MAX_BYTES` of memory.
     """
+    if sys.platform != "linux":
+        return None
     name = os.path.basename(program).encode()[:15]  # noqa: PTH119 - a text in, a text out
+    page_bytes = os.sysconf("SC_PAGE_SIZE")
     done: dict[int, int] = {}
     for pid in _children():
         try:
@@ -31,7 +35,7 @@ def work_done(program: str) -> Mapping[int, int] | None:
         fields = tail.split()
         if head.partition(b"(")[2] != name or fields[0] in (b"Z", b"X"):
             continue
-        if int(fields[21]) > MAX_PAGES:
+        if int(fields[21]) * page_bytes > MAX_BYTES:
             return None
         done[pid] = int(fields[11]) + int(fields[12])
     return done or None
