@@ -248,6 +248,7 @@ WALLS: Mapping[str, str] = {
     "caliban_agent_core.hooks:ask_hooks": "the call of hooks: those that fail object",
     "caliban_mcp_client.inbound:Inbound._tell": "a listener of the host: its fault is noted",
     "caliban_mcp_client.questions:QuestionDesk.answer": "the call of a handler: its fault is told",
+    "caliban.compose.servers.handler:AskedHandler._by_person": "the call of a face: its fault is no answer",
     "caliban_hooks.configured:ConfiguredHooks._tell_only": "a hook beside the run: its fault is only told",
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.walled:walled": "the work of a tool: its fault is a result that the model reads",

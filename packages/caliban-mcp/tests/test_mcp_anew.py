@@ -95,7 +95,9 @@ async def test_a_server_that_went_without_a_login_begins_anew_once_there_is_anot
     assert place.open_now == 0
 
 
-async def test_one_that_has_ended_is_there_again_after_a_restart_and_its_tool_is_the_same(place: Place) -> None:
+async def test_one_that_has_ended_is_there_again_after_a_restart_and_its_tool_is_the_same(
+    place: Place,
+) -> None:
     first, second = FakeClient(tool("a")), FakeClient(tool("a"), tool("b"))
     fleet = place.fleet(desk=[first, second])
     async with fleet.opened():
