@@ -277,9 +277,8 @@ async def open_app(
     errors of all that was asked for, before it is sent.
     """
     opening = open_run(options, report, host or this_host(), wiring)
-    cleanup_days(
-        opening.settings, opening.host.environ
-    )  # what is no number is refused before anything is sent
+    # What is no number is refused before anything is sent.
+    cleanup_days(opening.settings, opening.host.environ)
     options, reporter, settings = opening.options, opening.reporter, opening.settings
     asked, costs = opening.model_inputs(), opening.costs
     plain = wiring.resolve(asked, costs, lambda warning: reporter(as_notice(warning)), reporter)

@@ -19,10 +19,10 @@ from caliban_common.text import one_line
 from caliban_mcp.config import ServerConfig
 from caliban_mcp.hidden import without_hidden
 from caliban_mcp.resources import read_resource, read_spec
+from caliban_mcp.results import parts_of
 from caliban_mcp.server import RunServer
 from caliban_mcp.status import ServerStatus
 from caliban_mcp.tool import ServerTool
-from caliban_mcp.results import parts_of
 from caliban_mcp_client.values import AudioContent, Content, ImageContent, TextContent, ToolAnnotations
 
 WAIT_S: Final = 50.0
