@@ -4,7 +4,8 @@ starts fast.
 Its one argument is JSON, or `@` and the file with it: `tools` by name, each with `description`, `schema`,
 `annotations`, `more` (further members), and what a call does: `text`, `content`, `structured`, `error`,
 `steps` of progress, `adds` (a tool that appears, announced before the result), `asks` (an elicitation), `env`
-(a variable whose value is told), `sleep_s`. Beside them: `silent` (answers nothing), `exit` (a code, at
+(a variable whose value is told), `sleep_s`, `logs` (a file that
+its arguments are appended to). Beside them: `silent` (answers nothing), `exit` (a code, at
 once), `slow_s`, `noise` (lines before the first frame), `lingers` (does not end with its input), `forks`,
 `resources` (texts by URI), `prompts`, `instructions`, `stderr_mb`, `writes` (a file that it tries to make),
 `redirect` and `heard` (HTTP: where to, and a file for headers), `note` (a file that each start appends its
@@ -47,6 +48,9 @@ def called(params, tell):
     tool = TOOLS.get(name)
     if tool is None:
         return {"content": [{"type": "text", "text": f"no tool {name}"}], "isError": True}
+    if "logs" in tool:
+        with open(tool["logs"], "a", encoding="utf-8") as file:
+            file.write(json.dumps(params.get("arguments", {})) + "\n")
     token = params.get("_meta", {}).get("progressToken")
     for step in range(tool.get("steps", 0)):
         update = {

@@ -1,4 +1,4 @@
-"""What MCP servers ask in runs without a person: hooks answer, rules and hooks decline, the rest is declined."""
+"""What MCP servers ask in runs without a person: rules and hooks answer, and the rest is declined."""
 
 from __future__ import annotations
 
@@ -92,7 +92,10 @@ def test_an_answer_may_be_changed_before_the_server_hears_it_or_taken_back(cli):
     ("hook", "why"),
     [
         ("echo 'nobody may ask' >&2; exit 2", "a hook: nobody may ask"),
-        (says("Elicitation", action="accept", content={"n": "x"}), "the answer is none: n must be a whole number"),
+        (
+            says("Elicitation", action="accept", content={"n": "x"}),
+            "the answer is none: n must be a whole number",
+        ),
         (says("Elicitation", action="accept", content={"other": 1}), "the form has no field 'other'"),
         (says("Elicitation", action="accept", content=[1]), "a hook gave no answer"),
         (says("Elicitation", action="maybe"), "a hook gave no answer"),

@@ -58,9 +58,7 @@ def test_every_kind_of_field_is_a_value() -> None:
         FormField(name="size", title="size", kind="choice", choices=sizes),
         FormField(name="one", title="one", kind="choice", choices=choices),
         FormField(name="many", title="many", kind="choices", choices=choices, high=1),
-        FormField(
-            name="api_key", title="api_key", kind="text", description="paste it", looks_secret=True
-        ),
+        FormField(name="api_key", title="api_key", kind="text", description="paste it", looks_secret=True),
     )
 
 
@@ -156,7 +154,7 @@ JSON = st.recursive(
 )
 FIELD = st.fixed_dictionaries(
     {"type": st.sampled_from(["string", "array", "integer", "number", "boolean"])},
-    optional={name: JSON for name in ("enum", "enumNames", "oneOf", "items", "default", "minimum", "format")},
+    optional=dict.fromkeys(("enum", "enumNames", "oneOf", "items", "default", "minimum", "format"), JSON),
 )
 
 

@@ -26,7 +26,10 @@ def _offered(inputs: ToolInputs, opening: Opening, slot: ServerSlot | None) -> T
     names = {tool.spec.name for tool in installed.tools()}
     rules = check_tool_names(inputs.options.permissions, inputs.settings, names)
     say_all((*rules, *unknown_of_agents(opening.extensions.kinds, names)), "unknown_tool", inputs.report)
-    return WatchedTools(FilteredTools(installed, inputs.permissions.offers), opening.memory)
+    offers, asked = inputs.permissions.offers, inputs.options.permissions.permission_prompt_tool
+    # Whoever answers for a person is not called by the model.
+    shown = offers if asked is None else lambda spec: spec.name != asked and offers(spec)
+    return WatchedTools(FilteredTools(installed, shown), opening.memory)
 
 
 def _usable(tools: ToolSource, model: ResolvedModel, report: Report) -> ToolSource:

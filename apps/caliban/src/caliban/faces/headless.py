@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from caliban.compose.slash import CalledCommand
     from caliban.faces.hostservers import HostServers
     from caliban.faces.recorded import RunRecorder
+    from caliban.faces.servertool import ServerToolApprover
     from caliban_drive.structured import AnswerSchema
     from caliban_headless.desk import HostDesk
     from caliban_headless.requests import Serve
@@ -101,9 +102,12 @@ async def _drive(options: Options, target: CancelTarget, state: OutputState, tas
             from caliban.compose.asking.later import check_answers
 
             check_answers(options.permissions, app.sessions.saved)
-        session = app.session(schema=schema, approver=desk or _later(app))
+        asked = await _unless_cancelled(target, lambda: _asked_tool(app), "its servers")
+        session = app.session(schema=schema, approver=desk or asked or _later(app))
         if desk is not None:
             desk.session = session
+        if asked is not None:
+            asked.interrupt = session.interrupt
         row = output_format(options.output.output_format)
         encoder, init = row.load()(options.output), _init(app, session, row)
         if recorder is not None:
@@ -225,7 +229,7 @@ def _told(app: App, answer: Warned) -> bool:
 
 def _desk(app: App) -> HostDesk | None:
     """Where the other end is asked, if it may be."""
-    if app.options.permissions.permission_prompt_tool is None:
+    if app.options.permissions.permission_prompt_tool != "stdio":
         return None
     from caliban.compose.asking.updates import LastingAnswers
     from caliban_common.masked import masked_data
@@ -233,6 +237,18 @@ def _desk(app: App) -> HostDesk | None:
 
     updates = LastingAnswers(app.permissions, app.workspace, app.reporter)
     return HostDesk(app.reporter, updates, lambda value: masked_data(value, app.masker))
+
+
+async def _asked_tool(app: App) -> ServerToolApprover | None:
+    """The tool of a server that is asked, if one is. Raises `ConfigError` for one that cannot be."""
+    name = app.options.permissions.permission_prompt_tool
+    if name is None or name == "stdio":
+        return None
+    from caliban.faces.servertool import ServerToolApprover, checked_servers
+    from caliban_common.masked import masked_data
+
+    servers = await checked_servers(name, app.servers, app.permissions)
+    return ServerToolApprover(name, servers, lambda value: masked_data(value, app.masker), app.reporter)
 
 
 def _later(app: App) -> LaterAnswers | None:
