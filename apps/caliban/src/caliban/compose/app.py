@@ -158,7 +158,13 @@ class App(Struct, frozen=True, kw_only=True):
 
     def _limits(self, settings: Settings, session_id: str, shape: Mapping[str, Any] | None) -> AgentOptions:
         limits = agent_options(self.options.model, self.options.workspace, settings, session_id, shape)
-        limits = replace(limits, masker=self.masker, strict_media=self.strict_media, cwd=str(self.workspace))
+        limits = replace(
+            limits,
+            masker=self.masker,
+            strict_media=self.strict_media,
+            cwd=str(self.workspace),
+            server_result_cap_chars=self.agents.server_cap_chars,
+        )
         return self.wiring.options(limits)
 
     def _rules(self, *, asks: bool) -> Rules:
@@ -293,7 +299,7 @@ async def open_app(
         await stack.enter_async_context(opening.box.opened(reporter, tasks))
         slot = ServerSlot(opening, tools.board, hooks, elicitor) if _takes_servers(wiring, model) else None
         if slot is not None:
-            await slot.open(stack, tasks)
+            await slot.open(stack, tasks, connects=wiring.connects)
         say_what_is_left_out(options, settings, model, reporter)
         usable = tracked(all_tools(tools, opening, model, slot), opening.hooks, tools, hooks)
         tools.board.tools = wiring.tools(with_checkpoints(usable, tools))

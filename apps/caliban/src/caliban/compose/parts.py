@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
+from caliban.compose.agent import server_cap_chars
 from caliban.compose.agents import AgentInputs
 from caliban.compose.ahead import load_while_asked
 from caliban.compose.board import Board
@@ -37,6 +38,7 @@ def agent_inputs(
         memory=opening.memory,
         wiring=wiring,
         coming=slot.tool_names if slot is not None and slot.counts else None,
+        server_cap_chars=server_cap_chars(opening.host.environ),
     )
 
 

@@ -48,10 +48,10 @@ class ServerSlot:
         """Whether there are servers, or may be."""
         return self.run is not None or self.may_come
 
-    async def open(self, stack: AsyncExitStack, tasks: TaskGroup | None) -> None:
+    async def open(self, stack: AsyncExitStack, tasks: TaskGroup | None, *, connects: bool = True) -> None:
         """Connect those of settings and plugins, until `stack` is left; they live in `tasks`.
 
-        Raises `ConfigError`.
+        Without `connects` they offer what is remembered of them. Raises `ConfigError`.
         """
         self._opened, self._tasks = stack, tasks
         if not may_have_servers(self._opening.project):
@@ -61,6 +61,7 @@ class ServerSlot:
         servers = build_servers(self._inputs())
         if servers is not None:
             self._take(servers)
+        if servers is not None and connects:
             await stack.enter_async_context(servers.opened(tasks))
 
     async def there(self) -> RunServers:
