@@ -26,7 +26,6 @@ def big(cli, *flags: str, env: dict[str, str]) -> str:
 
 
 def test_the_results_of_servers_have_a_cap_of_their_own_and_lose_nothing(cli):
-    """b110: 25,000 tokens of a result are 100,000 characters."""
     plain = big(cli, env={})
     assert plain.startswith("[truncated: 90000 chars in all; the whole text is in ")
     assert big(cli, env={CAP: "25000"}) == "0123456789" * 9000
@@ -77,5 +76,5 @@ def test_context_counts_what_is_remembered_of_servers_and_names_those_it_knows_n
     assert sum(one["tokens"] for one in data["tools"]) <= data["total_tokens"]
     assert tool["name"] == "mcp__desk__echo"
     held = cli.run("context", "--settings", '{"tools": {"lazy_mcp": true}}')
-    assert "1 tool of MCP servers are found by a search, and not sent" in held.out
+    assert "left to a search: 1 tool of MCP servers" in held.out
     assert note.read_text() == started

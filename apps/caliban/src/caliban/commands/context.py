@@ -41,7 +41,7 @@ UNTRUSTED = "the project is not trusted: its words are told, and import nothing 
 class FirstRequest(Struct, frozen=True, kw_only=True):
     """What a first request would hold. `window_tokens` is `None` where nobody knows it.
 
-    Of the `unknown_servers` no run has seen the tools yet; `found_later` tools of servers are left to a search.
+    No run has seen the tools of `unknown_servers` yet; `found_later` tools of servers are left to a search.
     """
 
     provider: str
@@ -173,9 +173,7 @@ def _table(first: FirstRequest) -> str:
             lines.append(f"waits for {words}: {one_line(str(row.path))}")
     lines += [f"left out: {summary(note)}" for note in first.memory.left_out]
     if first.found_later:
-        lines.append(
-            f"{plural(first.found_later, 'tool')} of MCP servers are found by a search, and not sent"
-        )
+        lines.append(f"left to a search: {plural(first.found_later, 'tool')} of MCP servers")
     lines += [f"of the MCP server {name} no run has seen the tools yet" for name in first.unknown_servers]
     return "\n".join(lines) + "\n"
 
