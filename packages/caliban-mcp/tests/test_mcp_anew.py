@@ -10,10 +10,12 @@ import anyio
 import pytest
 from mcp_fakes import FakeClient, tool
 
-from caliban_mcp import ListCache, PinStore, ServerConfig, ServerFleet, ServerParts
+from caliban_mcp import Connector, ListCache, PinStore, ServerConfig, ServerFleet, ServerParts
 from caliban_mcp.status import ServerNews
 from caliban_mcp_client.errors import ConnectError
+from caliban_mcp_client.handler import DecliningHandler
 from caliban_mcp_client.values import ServerLost
+from caliban_process import Runner
 
 pytestmark = pytest.mark.anyio
 
@@ -180,3 +182,22 @@ async def test_to_leave_while_one_begins_anew_ends_it(place: Place) -> None:
             while place.opened != ["desk", "desk"]:
                 await anyio.sleep(0)
     assert place.open_now == 0
+
+
+def test_a_server_may_take_a_minute_to_start_and_a_call_five_without_a_word(tmp_path: Path) -> None:
+    """openai/codex#11851: 10 s are not enough for npx; modelcontextprotocol/typescript-sdk#2250: nor 60 s."""
+    connector = Connector(
+        workspace=tmp_path,
+        environ={},
+        added_env={},
+        runner=Runner(),
+        door=lambda: pytest.fail("nothing is asked"),
+        value_of=lambda name: None,
+        learn=lambda secret: None,
+        handler=lambda name: DecliningHandler(),
+        version="1",
+    )
+    usual = connector.options(config("desk"))
+    assert (usual.start_timeout_s, usual.call_timeout_s, usual.call_limit_s) == (60, 300, 3600)
+    own = connector.options(config("desk", start_timeout_s=5.0, tool_timeout_s=900.0))
+    assert (own.start_timeout_s, own.call_timeout_s) == (5, 900)
