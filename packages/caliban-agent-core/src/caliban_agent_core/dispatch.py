@@ -322,13 +322,8 @@ class Dispatcher:
         if not output.is_error:
             work.edited = work.edited or item.tool.spec.kind == "edit"
             work.changed = work.changed or item.tool.spec.kind != "read"
-        ending = CallEnding(
-            outcome=outcome,
-            duration_ms=elapsed_ms,
-            context=item.context,
-            ran=item.call,
-            server=item.tool.spec.server,
-        )
+        told = CallEnding(context=item.context, ran=item.call, server=item.tool.spec.server)
+        ending = replace(told, outcome=outcome, duration_ms=elapsed_ms)
         await self._finish(item.place, output, work, ending)
 
     async def _finish(self, place: int, output: ToolOutput, work: ToolBatch, ending: CallEnding) -> None:

@@ -24,7 +24,9 @@ from caliban_mcp_client.errors import ConnectError
 from caliban_mcp_client.target import Verdict
 from caliban_mcp_client.values import (
     CallResult,
+    McpPrompt,
     McpTool,
+    PromptsChanged,
     ServerLost,
     ServerRestarted,
     ToolsChanged,
@@ -93,6 +95,7 @@ class RunServer:
         self._logins: object = None
         self._scope: anyio.CancelScope | None = None
         self._known: tuple[CachedServer, JudgedTools] | None = None
+        self._prompts: tuple[McpClient, tuple[McpPrompt, ...]] | None = None
         self._is_stale = False
         self._listed = anyio.Event()
         self._told: set[tuple[str, tuple[str, ...]]] = set()
@@ -244,6 +247,14 @@ class RunServer:
         finally:
             await self._up_to_date()
 
+    async def prompts(self) -> tuple[McpPrompt, ...]:
+        """What it has for a person to choose, asked once until it is another list. Raises `CalibanError`."""
+        client = await self.connected()
+        if self._prompts is None or self._prompts[0] is not client:
+            listed = await client.list_prompts() if client.info.offers("prompts") else ()
+            self._prompts = (client, tuple(listed))
+        return self._prompts[1]
+
     async def _up_to_date(self) -> None:
         """Wait a moment for the list where the server has said that it is another."""
         for _ in range(4):
@@ -298,6 +309,7 @@ class RunServer:
             match change:
                 case ToolsChanged() | ServerRestarted():
                     self._is_stale, self._listed = True, anyio.Event()
+                    self._prompts = None if isinstance(change, ServerRestarted) else self._prompts
                     count += 1
                     if count > CALM_LISTS:
                         await anyio.sleep(1)
@@ -307,6 +319,8 @@ class RunServer:
                         self._tell("problems", names=(error.message,))
                     self._is_stale = False
                     self._listed.set()
+                case PromptsChanged():
+                    self._prompts = None
                 case ServerLost(reason=reason):
                     self.client = None
                     self._fail(ServerMissing(f"the server {self.name} has ended: {reason}"))
