@@ -11,11 +11,9 @@ from anyio.abc import TaskGroup
 
 from caliban_common.tool import Tool
 from caliban_mcp.config import ServerConfig
-from caliban_mcp.resources import ListResources, ReadResource
 from caliban_mcp.server import RunServer, ServerParts
 from caliban_mcp.status import ServerStatus
 from caliban_mcp.tool import ServerTool, instructions_for_model
-from caliban_mcp.waiting import WaitForServers
 
 DISABLED: Final = "it is disabled"
 
@@ -43,6 +41,7 @@ class ServerFleet:
         self._tools: tuple[Tool, ...] = ()
         self._told: dict[str, str] = {}
         self._own: tuple[Tool, ...] = ()
+        self._reads = False
         self.servers = tuple(map(self._made, sorted(configs, key=lambda config: config.name)))
         self._rebuild()
 
@@ -58,6 +57,8 @@ class ServerFleet:
     def begin(self) -> None:
         """The first request is about to leave: where servers are awaited, the model may wait for them."""
         if any(not server.is_settled and not server.is_cached for server in self.servers):
+            from caliban_mcp.waiting import WaitForServers
+
             self._own = (WaitForServers(self), *self._own)
             self._rebuild()
 
@@ -142,10 +143,10 @@ class ServerFleet:
 
     def _rebuild(self) -> None:
         """The tools anew, where they are others than before."""
-        if any(server.has_resources for server in self.servers) and not any(
-            isinstance(tool, ReadResource) for tool in self._own
-        ):
-            self._own = (*self._own, ListResources(self), ReadResource(self))
+        if not self._reads and any(server.has_resources for server in self.servers):
+            from caliban_mcp.resources import ListResources, ReadResource
+
+            self._own, self._reads = (*self._own, ListResources(self), ReadResource(self)), True
         there: dict[str, Tool] = {tool.spec.name: tool for tool in self._own}
         for server in self.servers:
             there |= {tool.spec.name: tool for tool in sorted(server.tools, key=lambda tool: tool.tool.name)}
