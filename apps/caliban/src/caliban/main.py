@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from caliban.cli.commands import COMMANDS, Subcommand, find_command
+from caliban.cli.commands import COMMANDS, find_command
 from caliban.cli.formats import output_format
-from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
 from caliban.cli.parser import parse, parse_command
@@ -19,6 +19,9 @@ from caliban.errors import UsageError
 from caliban.last_words import OutputState, cancelled_words, wanted_format
 from caliban.stdio import can_be_written, complain, keep_stdout, write_out
 from caliban_common.errors import CalibanError
+
+if TYPE_CHECKING:
+    from caliban.cli.subcommand import Subcommand
 
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
 
@@ -118,7 +121,10 @@ def _dispatch(arguments: Sequence[str], signals: EarlySignals, commands: Sequenc
     if called is not None:
         return _run_command(*called, signals)
     options = parse(arguments, os.environ)
-    _choose_face(options)
+    if _at_terminal(options):
+        from caliban.faces.terminal import converse
+
+        return converse(options, signals)
     if not can_be_written(1):
         complain("caliban: standard output cannot be written: it is closed; nothing was asked\n")
         return 1
@@ -131,26 +137,28 @@ def _dispatch(arguments: Sequence[str], signals: EarlySignals, commands: Sequenc
 def _run_command(command: Subcommand, arguments: Sequence[str], signals: EarlySignals) -> int:
     asks_help = arguments == ["help"] or not {"-h", "--help"}.isdisjoint(arguments)
     if asks_help or (command.needs_words and not arguments):
+        from caliban.cli.help import command_parser
+
         return write_out(command_parser(command).format_help().encode())
     options, values = parse_command(command, arguments, os.environ)
     keep_stdout()
     return command.load()(Invocation(options=options, values=values, signals=signals))
 
 
-def _choose_face(options: Options) -> None:
-    """There is one face in this version; say so where another was meant."""
-    if options.output.prints:
-        return
-    at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    if not options.prompt.is_given and sys.stdin is not None and sys.stdin.isatty():
+def _at_terminal(options: Options) -> bool:
+    """Whether the terminal interface answers: at a terminal on both ends, unless a flag wants it otherwise.
+
+    Raises `UsageError` where it is asked for and there is no terminal.
+    """
+    if options.output.prints or options.prompt.prompt == "-" or options.prompt.prompt_flag == "-":
+        return False
+    here = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    if not here and options.output.no_auto_print:
         raise UsageError(
-            "the terminal interface is not part of this version",
-            hint='give a prompt: caliban -p "…"',
+            "--no-auto-print wants the terminal interface, and there is no terminal on both ends",
+            hint='leave it out, or give a prompt: caliban -p "…"',
         )
-    if options.output.no_auto_print:
-        raise UsageError("--no-auto-print needs the terminal interface, which is not part of this version")
-    if at_terminal:
-        complain("caliban: the terminal interface is not part of this version; answering once\n")
+    return here
 
 
 def _make_streams_utf8() -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import select
 import sys
-from collections.abc import Mapping
 from typing import assert_never
 
-from caliban_common.canonical import canonical_arguments
 from caliban_common.event import (
     AgentEvent,
     ApiRetry,
@@ -31,10 +29,11 @@ from caliban_common.event import (
     TurnStart,
     Warned,
 )
-from caliban_common.message import TextBlock, ToolUseBlock
+from caliban_common.message import TextBlock
 from caliban_common.terminal import visible
 from caliban_common.text import one_line, plural
-from caliban_common.tool import FixedTools, ShownArgument, ToolSource
+from caliban_common.tool import FixedTools, ToolSource
+from caliban_drive.calls import MAX_NAME_CHARS, describe_call
 from caliban_drive.notice import Notice
 from caliban_drive.result import PromptResult
 from caliban_headless.remedies import advice, result_advice
@@ -47,12 +46,6 @@ UNFRAMED = ("slow_key_helper", "status")
 
 PREFIX = "caliban: "
 """How a line on standard error begins that a program of several says."""
-
-MAX_NAME_CHARS = 80
-"""How much is shown of the name of a tool: models make up names of any length."""
-
-MAX_ARGUMENT_CHARS = 120
-
 
 REQUEST = "can_use_tool"
 WITHDRAWN = "can_use_tool_withdrawn"
@@ -194,35 +187,6 @@ def _of_agent(text: str, agent: str) -> str:
 def _task(event: TaskChanged) -> str:
     words = "goes on in the background" if event.status == "started" else f"{event.status} in the background"
     return f"[{one_line(event.title, max_chars=120)}: {words}]\n"
-
-
-def describe_call(call: ToolUseBlock, tools: ToolSource) -> str:
-    """A tool call in a few words: its name, and the arguments that its spec shows, else the main one."""
-    name = one_line(call.name, max_chars=MAX_NAME_CHARS)
-    spec = next((tool.spec for tool in tools.tools() if tool.spec.name == call.name), None)
-    if spec is None:
-        return name
-    given = canonical_arguments(spec, call.input)
-    shows = spec.shows or ((ShownArgument(name=spec.main_argument),) if spec.main_argument else ())
-    values = [_shown(shown, given.get(shown.name)) for shown in shows]
-    words = ": ".join(filter(None, values))
-    return f"{name} {words}" if words else name
-
-
-def _shown(shown: ShownArgument, value: object) -> str:
-    """What a line says of an argument; nothing where it is not of the form that the spec speaks of."""
-    if isinstance(value, str):
-        return one_line(value, max_chars=MAX_ARGUMENT_CHARS)
-    if not isinstance(value, list) or not shown.of:
-        return ""
-    items = [item for item in value if isinstance(item, Mapping)]
-    if shown.where is not None:
-        member, wanted = shown.where
-        items = [item for item in items if item.get(member) == wanted]
-    text = items[0].get(shown.of) if items else None
-    count = f"{len(value)} {shown.name}" if len(value) != 1 else f"1 {shown.name.removesuffix('s')}"
-    told = one_line(text, max_chars=MAX_ARGUMENT_CHARS) if isinstance(text, str) else ""
-    return f"{count}: {told}" if told else count
 
 
 def _ended(event: ToolCallEnd, *, with_failures: bool) -> str:

@@ -83,6 +83,11 @@ async def read_prompt(inputs: PromptInputs) -> Message:
     return await _with_images(message, inputs) if options.images else message
 
 
+async def typed_prompt(text: str, inputs: PromptInputs) -> Message:
+    """The prompt that a person typed, with the files that it names. Raises `AttachmentRefused`."""
+    return await _with_files(text, inputs)
+
+
 async def _beside(report: Report) -> str:
     """What was piped in beside a prompt; a person is told what is waited for, and what was not."""
     if not may_hold_text():

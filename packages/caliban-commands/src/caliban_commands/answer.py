@@ -1,0 +1,122 @@
+"""What a command answers: something to show, something to choose from, or something for the face to do.
+
+An answer is a value: a terminal draws it, the headless face prints it, a server sends it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from caliban_common.tagged import Tagged
+
+
+class ShownText(Tagged, frozen=True, kw_only=True, tag="text"):
+    """Words for a person, as Markdown."""
+
+    markdown: str
+
+
+class ShownTable(Tagged, frozen=True, kw_only=True, tag="table"):
+    """Rows of as many cells as there are `columns`; a note is a line below."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class ChoiceRow(Struct, frozen=True, kw_only=True):
+    """One thing to choose: `line` is the command line that choosing it runs."""
+
+    label: str
+    line: str
+    detail: str = ""
+    is_current: bool = False
+
+
+class ShownChoice(Tagged, frozen=True, kw_only=True, tag="choice"):
+    """Something to pick; a face without a picker prints it, with the lines to type."""
+
+    title: str
+    rows: tuple[ChoiceRow, ...]
+
+
+AnswerPart: TypeAlias = ShownText | ShownTable | ShownChoice
+
+
+class Quit(Tagged, frozen=True, kw_only=True, tag="quit"):
+    """Leave the program."""
+
+
+class SwitchSession(Tagged, frozen=True, kw_only=True, tag="switch_session"):
+    """Go on with the saved session `name`, or with a new one; `fork` leaves the saved one as it is."""
+
+    name: str | None = None
+    fork: bool = False
+
+
+class SubmitPrompt(Tagged, frozen=True, kw_only=True, tag="submit_prompt"):
+    """Send `text` as a prompt; `shown` is what a person reads in its place.
+
+    `references` is the part of it in which `@` names files: what a person typed.
+    """
+
+    text: str
+    shown: str = ""
+    references: str = ""
+
+
+class RepeatPrompt(Tagged, frozen=True, kw_only=True, tag="repeat_prompt"):
+    """Send `text` (the last prompt where empty) `count` times more, `interval_s` seconds apart."""
+
+    count: int
+    interval_s: float
+    text: str = ""
+
+
+class OpenView(Tagged, frozen=True, kw_only=True, tag="open_view"):
+    """Show one of the face's own views, where it has one."""
+
+    view: Literal["transcript", "rewind", "sessions", "tree", "help", "context", "permissions", "tasks"]
+    argument: str = ""
+
+
+class UseScreen(Tagged, frozen=True, kw_only=True, tag="use_screen"):
+    """Change how the screen is used: its painter, its theme, its line editor; empty leaves as it is."""
+
+    painter: Literal["", "inline", "full", "linear"] = ""
+    theme: str = ""
+    editor: Literal["", "emacs", "vim"] = ""
+    detail: Literal["", "brief", "normal", "full"] = ""
+
+
+class CopyText(Tagged, frozen=True, kw_only=True, tag="copy_text"):
+    """Put `text` on the clipboard."""
+
+    text: str
+
+
+class EditFile(Tagged, frozen=True, kw_only=True, tag="edit_file"):
+    """Open the file at `path` in the person's editor."""
+
+    path: str
+
+
+CommandEffect: TypeAlias = (
+    Quit | SwitchSession | SubmitPrompt | RepeatPrompt | OpenView | UseScreen | CopyText | EditFile
+)
+"""What a face does next because of a command; one that cannot says so by name."""
+
+
+class CommandAnswer(Struct, frozen=True, kw_only=True):
+    """`parts` to show in order, then what the face does. A failure is raised, not answered."""
+
+    parts: tuple[AnswerPart, ...] = ()
+    effect: CommandEffect | None = None
+
+    @classmethod
+    def of(cls, markdown: str, effect: CommandEffect | None = None) -> CommandAnswer:
+        """An answer of one text."""
+        return cls(parts=(ShownText(markdown=markdown),), effect=effect)

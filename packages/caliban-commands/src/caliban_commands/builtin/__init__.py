@@ -1,0 +1,1 @@
+"""The commands that need nothing but a session, a module each group."""

@@ -1,0 +1,92 @@
+"""A slash command as data, and what it is given when it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from typing import Final, Literal, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from caliban_commands.answer import CommandAnswer
+from caliban_drive.notice import Report
+from caliban_drive.result import Costs
+from caliban_drive.session import Session
+
+Group: TypeAlias = Literal[
+    "Session", "Model", "Permissions", "Context", "Memory", "Extensions", "Screen", "Diagnostics", "Yours"
+]
+"""The headings of `/help` and of the menu, in order; `Yours` are files, skills and prompts of servers."""
+
+GROUPS: Final[tuple[Group, ...]] = (
+    "Session",
+    "Model",
+    "Permissions",
+    "Context",
+    "Memory",
+    "Extensions",
+    "Screen",
+    "Diagnostics",
+    "Yours",
+)
+
+Place: TypeAlias = Literal["idle", "running", "headless"]
+"""Where a command may run: between prompts, while one is at work, in a run without a person."""
+
+CommandSource: TypeAlias = Literal["built-in", "user", "project", "plugin", "skill", "server"]
+
+EVERYWHERE: Final[frozenset[Place]] = frozenset(["idle", "running", "headless"])
+BETWEEN_PROMPTS: Final[frozenset[Place]] = frozenset(["idle", "headless"])
+ON_SCREEN: Final[frozenset[Place]] = frozenset(["idle", "running"])
+
+
+class SlashContext(Protocol):
+    """What a command may work with: the conversation, what it cost, and a person to tell."""
+
+    @property
+    def session(self) -> Session:
+        """The conversation of now."""
+        ...
+
+    @property
+    def costs(self) -> Costs:
+        """What the model calls of this process have cost."""
+        ...
+
+    @property
+    def report(self) -> Report:
+        """The road of notices: for what is worth knowing before the answer."""
+        ...
+
+
+Handler: TypeAlias = Callable[[SlashContext, str], Awaitable[CommandAnswer]]
+"""Does the command, given the words behind its name. Raises `CommandError` and other `CalibanError`s."""
+
+
+class SlashCommand(Struct, frozen=True, kw_only=True):
+    """One command. `run` is its handler, or `module:function`, loaded when it is called.
+
+    `arguments` is the hint behind its name, such as `[id]`; `complete` gives words for the menu behind it.
+    A `hidden` one is known and not listed. `later` says why a command of the guide is not built: calling it
+    says so.
+    """
+
+    name: str
+    summary: str
+    group: Group
+    run: Handler | str
+    arguments: str = ""
+    aliases: tuple[str, ...] = ()
+    places: frozenset[Place] = BETWEEN_PROMPTS
+    hidden: bool = False
+    source: CommandSource = "built-in"
+    later: str = ""
+    complete: Callable[[str], tuple[str, ...]] | None = None
+
+    def handler(self) -> Handler:
+        """What does it."""
+        if not isinstance(self.run, str):
+            return self.run
+        module, _, name = self.run.partition(":")
+        handler: Handler = getattr(import_module(module), name)
+        return handler

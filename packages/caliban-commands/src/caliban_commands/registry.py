@@ -1,0 +1,78 @@
+"""All slash commands of a face, by name: those of ours first, so that nobody takes their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from caliban_commands.answer import CommandAnswer
+from caliban_commands.command import Place, SlashCommand, SlashContext
+from caliban_commands.errors import CommandNotHere, UnknownCommand
+from caliban_common.near import did_you_mean
+from caliban_common.text import one_line
+
+CALLED: Final = re.compile(r"/([A-Za-z0-9][\w.:-]{0,255})(?:\s+(.*))?", re.DOTALL)
+
+
+class CommandRegistry:
+    """Commands by their names and aliases. One that comes with a taken name is left out: `add` says so."""
+
+    def __init__(self, commands: Iterable[SlashCommand] = ()) -> None:
+        self._rows: dict[str, SlashCommand] = {}
+        self._names: dict[str, SlashCommand] = {}
+        for command in commands:
+            self.add(command)
+
+    def __iter__(self) -> Iterator[SlashCommand]:
+        return iter(self._rows.values())
+
+    def add(self, command: SlashCommand) -> bool:
+        """Take `command` in; false where its name is taken. An alias that is taken is left out alone."""
+        if command.name.lower() in self._names:
+            return False
+        self._rows[command.name] = command
+        for name in (command.name, *command.aliases):
+            self._names.setdefault(name.lower(), command)
+        return True
+
+    def find(self, name: str) -> SlashCommand | None:
+        """The command of this name or alias, whatever its case."""
+        return self._names.get(name.lower())
+
+    def called(self, line: str) -> tuple[SlashCommand, str] | None:
+        """The command that `line` calls, with what is said to it; `None` where the line is no call.
+
+        A path such as `/usr/bin` is none. Raises `UnknownCommand` for a call of nothing that is known.
+        """
+        match = CALLED.fullmatch(line.strip())
+        if match is None:
+            return None
+        command = self.find(match[1])
+        if command is None:
+            shown = one_line(match[1], max_chars=80)
+            near = did_you_mean(match[1], tuple(self._names))
+            raise UnknownCommand(
+                f"there is no command /{shown}", hint=" ".join(filter(None, (near, "/help lists all")))
+            )
+        return command, (match[2] or "").strip()
+
+    async def run(
+        self, command: SlashCommand, arguments: str, context: SlashContext, place: Place
+    ) -> CommandAnswer:
+        """Do it. Raises `CommandNotHere` where `place` has no room for it, and what the command raises."""
+        if command.later:
+            raise CommandNotHere(f"/{command.name} is not part of this version: {command.later}")
+        if place not in command.places:
+            raise CommandNotHere(f"/{command.name} does not run {_where(place)}")
+        return await command.handler()(context, arguments)
+
+
+def _where(place: Place) -> str:
+    match place:
+        case "idle":
+            return "between prompts"
+        case "running":
+            return "while a prompt is at work; it can be interrupted"
+        case "headless":
+            return "without the terminal interface"

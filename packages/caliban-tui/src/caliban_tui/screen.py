@@ -1,0 +1,30 @@
+"""The part of the screen that still changes, as a value."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from caliban_tui.line import ScreenLine
+
+
+class ScreenSize(NamedTuple):
+    """Cells across and down, each at least 1."""
+
+    columns: int
+    rows: int
+
+
+class Caret(NamedTuple):
+    """Where the real cursor stands, from 0, within the frame."""
+
+    row: int
+    column: int
+
+
+class ScreenFrame(Struct, frozen=True, kw_only=True):
+    """The live region: lines, each already cut to the width, and the caret; without one it is hidden."""
+
+    lines: tuple[ScreenLine, ...]
+    caret: Caret | None = None

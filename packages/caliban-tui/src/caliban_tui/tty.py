@@ -1,0 +1,68 @@
+"""The terminal itself: its modes, its size, and every byte that goes to it."""
+
+from __future__ import annotations
+
+import os
+import termios
+from contextlib import suppress
+from typing import Any, Final
+
+from caliban_tui.errors import TerminalGone
+from caliban_tui.screen import ScreenSize
+
+MODES: Final = b"\x1b[?2004h\x1b[?1004h"
+RESTORE: Final = (
+    b"\x1b[?2026l\x1b[?2004l\x1b[?1004l\x1b[?1000l\x1b[?1002l\x1b[?1006l\x1b[<u\x1b[?25h\x1b[?7h\x1b[m"
+)
+"""Puts back whatever we ever turn on; sent on every way out."""
+
+DEFAULT_SIZE: Final = ScreenSize(80, 24)
+
+
+class Tty:
+    """A terminal to read from and one to write to, as file descriptors. Modes that it has are given back."""
+
+    def __init__(self, read_fd: int = 0, write_fd: int = 1) -> None:
+        self.read_fd: int = read_fd
+        self.write_fd: int = write_fd
+        self._before: list[Any] | None = None
+
+    def size(self) -> ScreenSize:
+        """What it says of itself now."""
+        with suppress(OSError):
+            columns, rows = os.get_terminal_size(self.write_fd)
+            if columns > 0 and rows > 0:
+                return ScreenSize(columns, rows)
+        return DEFAULT_SIZE
+
+    def enter(self) -> None:
+        """Take every key as it is typed, with nothing shown. Raises `TerminalGone`."""
+        try:
+            before = termios.tcgetattr(self.read_fd)
+            if self._before is None:
+                self._before = before
+            now = termios.tcgetattr(self.read_fd)
+            now[0] &= ~(termios.ICRNL | termios.INLCR | termios.IXON)
+            now[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
+            now[6][termios.VMIN] = 1
+            termios.tcsetattr(self.read_fd, termios.TCSADRAIN, now)
+        except termios.error as error:
+            raise TerminalGone(f"the terminal cannot be used: {error.args[-1]}") from error
+        self.write(MODES)
+
+    def leave(self) -> None:
+        """Give the terminal back as it was; never raises."""
+        with suppress(TerminalGone):
+            self.write(RESTORE)
+        if self._before is not None:
+            with suppress(termios.error):
+                termios.tcsetattr(self.read_fd, termios.TCSADRAIN, self._before)
+            self._before = None
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data`. Raises `TerminalGone`."""
+        try:
+            while data:
+                data = data[os.write(self.write_fd, data) :]
+        except OSError as error:
+            raise TerminalGone(f"the terminal takes nothing any more: {error.strerror}") from error

@@ -1,0 +1,32 @@
+"""What a person is doing at the keyboard, as a value that frames are made of."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from caliban_tui.question import OpenQuestion
+from caliban_tui.status import StatusLine
+
+
+class DraftView(Struct, frozen=True, kw_only=True):
+    """The text being written and the place in it, in characters; `mark` is what stands before it, as `>`."""
+
+    text: str = ""
+    cursor: int = 0
+    mark: str = "> "
+
+
+class UiState(Struct, frozen=True, kw_only=True):
+    """Everything below the transcript: the draft, prompts that wait, the open question, the status.
+
+    `hint` is one line for a moment, such as "again to quit"; `tick` counts quarters of a second while
+    something moves.
+    """
+
+    draft: DraftView = DraftView()
+    queued: tuple[str, ...] = ()
+    question: OpenQuestion | None = None
+    status: StatusLine = StatusLine()
+    hint: str = ""
+    tick: int = 0
+    extra: tuple[str, ...] = field(default_factory=tuple)

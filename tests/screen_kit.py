@@ -1,0 +1,173 @@
+"""The real command on a pseudo-terminal with an emulator behind it: what a person sees, and what was sent."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import struct
+import subprocess
+import termios
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+import pyte
+from command_kit import Cli
+from hang_guard import HANG_S
+
+LOOK_S = 0.01
+SCREEN_S = HANG_S / 5
+"""Only ends what hangs, and shows the screen then."""
+
+KEYS = {
+    "enter": "\r",
+    "alt+enter": "\x1b\r",
+    "tab": "\t",
+    "shift+tab": "\x1b[Z",
+    "esc": "\x1b",
+    "up": "\x1b[A",
+    "down": "\x1b[B",
+    "right": "\x1b[C",
+    "left": "\x1b[D",
+    "pageup": "\x1b[5~",
+    "pagedown": "\x1b[6~",
+    "backspace": "\x7f",
+}
+
+
+class Screen:
+    """A terminal of `columns` by `rows` with the command on it. `sent` are all bytes that it wrote."""
+
+    def __init__(
+        self, cli: Cli, *args: str, columns: int, rows: int, env: Mapping[str, str] | None = None
+    ) -> None:
+        self.columns, self.rows = columns, rows
+        self._emulator = pyte.HistoryScreen(columns, rows, history=100_000, ratio=0.5)
+        self._stream = pyte.ByteStream(self._emulator)
+        self._lock = threading.Lock()
+        self.sent = bytearray()
+        self._ours, theirs = os.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.modes_before = termios.tcgetattr(theirs)
+        self._theirs = theirs
+        self.process = cli.start(
+            *args,
+            env={"TERM": "xterm-256color", **(env or {})},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+            preexec_fn=_take_terminal,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        while True:
+            try:
+                data = os.read(self._ours, 1 << 16)
+            except OSError:
+                return
+            if not data:
+                return
+            with self._lock:
+                self.sent += data
+                self._stream.feed(data)
+
+    @property
+    def lines(self) -> list[str]:
+        """The rows of the screen now, without blanks at their ends."""
+        with self._lock:
+            return [row.rstrip() for row in self._emulator.display]
+
+    @property
+    def text(self) -> str:
+        """The screen now."""
+        return "\n".join(self.lines)
+
+    @property
+    def scrollback(self) -> list[str]:
+        """The rows that went off the top, then those of the screen."""
+        with self._lock:
+            gone = [
+                "".join(row[column].data for column in range(self.columns)).rstrip()
+                for row in self._emulator.history.top
+            ]
+            return gone + [row.rstrip() for row in self._emulator.display]
+
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """Row and column of the cursor, from 0."""
+        with self._lock:
+            return self._emulator.cursor.y, self._emulator.cursor.x
+
+    def type(self, text: str) -> None:
+        """Type it."""
+        data = text.encode()
+        while data:
+            data = data[os.write(self._ours, data) :]
+
+    def press(self, *names: str) -> None:
+        """Press keys by name: `enter`, `ctrl+c`, or one character."""
+        for name in names:
+            if name.startswith("ctrl+"):
+                self.type(chr(ord(name[5:].upper()) & 0x1F))
+            else:
+                self.type(KEYS.get(name, name))
+
+    def wait(self, is_so: Callable[[], object] | str) -> str:
+        """Wait until it is so, or until a text stands on the screen; the screen then."""
+        end_s = time.monotonic() + SCREEN_S
+        while not (is_so in self.text if isinstance(is_so, str) else is_so()):
+            assert self.process.poll() is None, f"the command has ended; its screen:\n{self.text}"
+            assert time.monotonic() < end_s, f"{is_so!r} does not come; the screen:\n{self.text}"
+            time.sleep(LOOK_S)
+        return self.text
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Make the terminal another size."""
+        with self._lock:
+            self._emulator.resize(rows, columns)
+            self.columns, self.rows = columns, rows
+            fcntl.ioctl(self._theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def ended(self) -> int:
+        """Wait for the end; the exit code."""
+        code = self.process.wait(SCREEN_S)
+        time.sleep(LOOK_S)
+        return code
+
+    @property
+    def modes(self) -> list[object]:
+        """The modes of the terminal, as `termios` has them."""
+        return list(termios.tcgetattr(self._theirs))
+
+    def close(self) -> None:
+        """End the command, and close the terminal."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(HANG_S)
+        os.close(self._theirs)
+        self._reader.join(HANG_S)
+        os.close(self._ours)
+
+
+def _take_terminal() -> None:
+    """Make the terminal the controlling one, so that its keys and its end reach the command."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+@contextmanager
+def on_screen(
+    cli: Cli, *args: str, columns: int = 80, rows: int = 24, env: Mapping[str, str] | None = None
+) -> Iterator[Screen]:
+    """The command on a terminal of this size."""
+    screen = Screen(cli, *args, columns=columns, rows=rows, env=env)
+    try:
+        yield screen
+    except subprocess.SubprocessError as error:
+        raise AssertionError(f"{error}; the screen:\n{screen.text}") from error
+    finally:
+        screen.close()
