@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from mcp_kit import given, table
+from terminal_kit import on_terminal
 
 from caliban_provider_anthropic.testing import wire
 
@@ -118,4 +120,11 @@ def test_a_tool_that_cannot_be_asked_ends_the_run_before_anything_is_sent(cli):
     (name, *flags), _ = cases[3]
     done = cli.run("-p", "go", "--permission-prompt-tool", name, *flags)
     assert (done.code, "a rule denies it" in done.err) == (78, True), done.err
+    assert cli.bodies() == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_at_a_terminal_nobody_else_is_asked(cli):
+    shown = on_terminal(cli, "--permission-prompt-tool", NAME)
+    assert "at a terminal you are asked yourself" in shown
     assert cli.bodies() == []
