@@ -158,6 +158,11 @@ def _at_terminal(options: Options) -> bool:
             "--no-auto-print wants the terminal interface, and there is no terminal on both ends",
             hint='leave it out, or give a prompt: caliban -p "…"',
         )
+    if here and options.permissions.permission_prompt_tool is not None:
+        raise UsageError(
+            "--permission-prompt-tool says who is asked where nobody is: at a terminal you are asked yourself",
+            hint='leave it out, or give a prompt: caliban -p "…"',
+        )
     return here
 
 
