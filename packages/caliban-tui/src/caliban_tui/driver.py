@@ -42,11 +42,12 @@ class TerminalDriver:
     """The terminal interface over one terminal.
 
     `run` reads keys until the person leaves; `converse` holds one conversation and says what is wanted next.
-    `desk` is the approver of its sessions, `report` takes notices, `interrupt` comes from a signal.
+    `desk` is the approver of its sessions, `report` takes notices. `is_shown` once it can be typed into.
     """
 
     def __init__(self, tty: Tty) -> None:
         self.desk: ApprovalDesk = ApprovalDesk(self._question_changed)
+        self.is_shown = anyio.Event()
         self._stage = Stage(tty, InlinePainter(DARK), self._ui, self.leave)
         self._host: TerminalHost | None = None
         self._lines: deque[str] = deque()
@@ -78,6 +79,8 @@ class TerminalDriver:
     async def run(self) -> None:
         """Show the screen and read keys until `leave`. Raises `TerminalGone`."""
         self._stage.open()
+        self._stage.paint()
+        self.is_shown.set()
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._stage.run)

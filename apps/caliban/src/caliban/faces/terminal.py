@@ -4,43 +4,49 @@ from __future__ import annotations
 
 import gc
 from functools import partial
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from caliban.cli.options import Options
-from caliban.compose.app import App, open_app
 from caliban.early_signals import EarlySignals
 from caliban.faces.cancel_target import alone
-from caliban.faces.terminalhost import AppHost
 from caliban_commands.answer import SwitchSession
 from caliban_headless.signals import watch_signals
 from caliban_tui.driver import TerminalDriver
 from caliban_tui.tty import Tty
 
+if TYPE_CHECKING:
+    from caliban.compose.app import App
+    from caliban_tui.boot import FirstFrame
 
-def converse(options: Options, signals: EarlySignals) -> int:
+
+def converse(options: Options, signals: EarlySignals, first: FirstFrame | None = None) -> int:
     """Run the terminal interface until the person leaves; the exit code.
 
-    Raises `CalibanError` for what keeps it from starting.
+    It takes over from `first`, where that is on the screen. Raises `CalibanError` for what keeps it from
+    starting.
     """
     try:
-        return anyio.run(partial(_converse, options, signals), backend="asyncio")
+        return anyio.run(partial(_converse, options, signals, first), backend="asyncio")
     except BaseExceptionGroup as group:
         raise alone(group) from None
     finally:
         signals.listen_again()
 
 
-async def _converse(options: Options, signals: EarlySignals) -> int:
-    driver = TerminalDriver(Tty())
-    first = options.prompt.prompt or options.prompt.prompt_flag
-    if first:
-        driver.type_ahead(first)
+async def _converse(options: Options, signals: EarlySignals, first: FirstFrame | None) -> int:
+    driver = TerminalDriver(Tty(first=first))
+    prompt = options.prompt.prompt or options.prompt.prompt_flag
+    if prompt:
+        driver.type_ahead(prompt)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch_signals, driver.leave, tasks.cancel_scope.cancel, signals.numbers)
         tasks.start_soon(driver.run)
+        await driver.is_shown.wait()
+        await anyio.to_thread.run_sync(_load)
         wanted: Options | None = options
         while wanted is not None and not driver.has_left:
             wanted = await _one_session(wanted, driver, tasks)
@@ -49,10 +55,20 @@ async def _converse(options: Options, signals: EarlySignals) -> int:
     return 0
 
 
+def _load() -> None:
+    """Import what the app is made of, on a thread: keys are shown meanwhile."""
+    import caliban.compose.app
+    import caliban.faces.terminalhost  # noqa: F401 - loaded here for what follows
+
+
 async def _one_session(options: Options, driver: TerminalDriver, tasks: TaskGroup) -> Options | None:
     """Hold one conversation; the options of the next one, if there is one."""
+    from caliban.compose.app import open_app
+    from caliban.faces.terminalhost import AppHost
+
     async with open_app(options, driver.report, tasks=tasks) as app:
         session = app.session(approver=driver.desk)
+        gc.freeze()  # what is there now stays to the end
         gc.enable()
         try:
             switch = await driver.converse(AppHost(app, session))
