@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -50,7 +49,7 @@ class TerminalDriver:
     `run` reads keys until the person leaves; `converse` holds one conversation and says what is wanted next.
     `desk` is the approver of its sessions, `report` takes notices. `is_shown` once it can be typed into,
     `is_gone` once the terminal is given back, with `farewell` as its last line. `status` stands in the status
-    line while there is no conversation.
+    line while there is no conversation. With `shows_faults` a fault of ours ends the program.
     """
 
     def __init__(self, tty: Tty) -> None:
@@ -59,6 +58,7 @@ class TerminalDriver:
         self.is_gone = anyio.Event()
         self.status: StatusLine = StatusLine(state="starting")
         self.farewell: str = ""
+        self.shows_faults = False
         self.lines: WaitingLines = WaitingLines()
         self._stage = Stage(tty, InlinePainter(DARK), self._ui, self.leave)
         self._talk: Talk | None = None
@@ -334,7 +334,7 @@ class TerminalDriver:
             async for number in received:
                 with self._stage.paused():
                     ours = signal.signal(number, signal.SIG_DFL)
-                    signal.pthread_kill(threading.get_ident(), number)
+                    signal.raise_signal(number)
                     signal.signal(number, ours)
 
     def _send(self, text: str, *, steers: bool) -> None:

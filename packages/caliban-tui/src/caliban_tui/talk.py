@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -38,7 +37,9 @@ FAULT: Final = "this is a fault in caliban"
 
 
 class TalkScreen(Protocol):
-    """What a conversation asks of the screen around it."""
+    """What a conversation asks of the screen around it. `shows_faults` lets a fault of ours end it."""
+
+    shows_faults: bool
 
     def show_effect(self, effect: CommandEffect) -> Awaitable[None]:
         """Do what a command wants of the screen. Raises `CalibanError` where that is not to be had."""
@@ -159,7 +160,7 @@ class Talk:
         except CalibanError as error:
             self._show(NoticeBlock(level="error", text=error.message, hint=error.hint or ""))
         except Exception as error:
-            if os.environ.get("CALIBAN_DEBUG"):
+            if self._screen.shows_faults:
                 raise
             words = one_line(str(error), max_chars=300)
             hint = "please report it; CALIBAN_DEBUG=1 shows where it happened"

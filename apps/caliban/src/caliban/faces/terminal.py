@@ -63,6 +63,7 @@ class TerminalFace:
         aside = OutputAside(self._printed)
         driver = self._driver = TerminalDriver(Tty(write_fd=aside.begin(), first=first))
         driver.status = StatusLine(cwd=_here(), state="starting")
+        driver.shows_faults = bool(os.environ.get("CALIBAN_DEBUG"))
         prompt = self._options.prompt.prompt or self._options.prompt.prompt_flag
         if prompt:
             driver.type_ahead(prompt)
