@@ -194,6 +194,8 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_mcp_client.keeper": "what speaks HTTP is loaded where a server is at an address",
     "caliban_permissions.rules.url": "addresses are looked at with the first page that is fetched",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
+    "caliban.faces.terminal": "the app is loaded beside the screen that it stands behind",
+    "caliban.faces.terminalhost": "what a person rarely types is loaded when it is typed",
     "caliban_tui.driver": "prompt-toolkit is loaded behind the first frame",
     "caliban_tools_builtin.fs.file": "other names are looked for where a file has some",
     "caliban_provider.registry": "the words of an error are cleaned once there is one",
@@ -218,6 +220,7 @@ LAZY_DOORS: Mapping[str, str] = {
 """Modules that import ours inside functions -> why. Heavy third-party libraries need no row."""
 
 OUTSIDE_ENVIRONMENT: Mapping[str, str] = {
+    "caliban_tui.boot": "the first frame is drawn before there is anybody who could say what TERM is",
     "caliban_common.paths": "XDG_* and HOME say where a person's files are",
     "caliban_provider.plain_request": "HTTP_PROXY and the like, as every HTTP client reads them",
     "caliban_provider.registry": "`connect` spares embedders the look-up of keys and addresses",
@@ -243,6 +246,7 @@ PROGRAMS: Mapping[str, str] = {
 """Modules below the faces that are programs of their own: they read arguments and write output -> why."""
 
 WALLS: Mapping[str, str] = {
+    "caliban_tui.talk:Talk._guarded": "a fault of ours costs a person a prompt, not the conversation",
     "caliban.main:run": "the end of the program: a fault of ours is told in the format asked for",
     "caliban_provider.guarded:GuardedProvider._walled": "a provider of others: its fault is an error",
     "caliban.compose.provider:_make": "the making of a provider: its fault is an error that names it",
