@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from msgspec.structs import replace
@@ -17,21 +17,18 @@ from caliban_common.permission import Decision
 from caliban_drive.notice import Notice
 from caliban_tui.blocks import AnswerBlock, EndBlock, NoticeBlock, PromptBlock
 from caliban_tui.desk import ApprovalDesk
+from caliban_tui.editor import EditorOptions, LineEditor
+from caliban_tui.errors import TerminalGone
 from caliban_tui.fold import fold
-from caliban_tui.keys.table import KEYS, Action
 from caliban_tui.paint.inline import InlinePainter
 from caliban_tui.question import OpenQuestion
 from caliban_tui.stage import Stage
 from caliban_tui.theme import DARK
 from caliban_tui.tty import Tty
-from caliban_tui.ui import DraftView, UiState
+from caliban_tui.ui import UiState
 from caliban_tui.view import ConversationView
 
 if TYPE_CHECKING:
-    from prompt_toolkit.application import Application
-    from prompt_toolkit.buffer import Buffer
-    from prompt_toolkit.key_binding import KeyPressEvent
-
     from caliban_tui.host import TerminalHost
 
 ARM_S: Final = 0.6
@@ -58,18 +55,20 @@ class TerminalDriver:
         self._hint = ""
         self._pressed: tuple[str, float] = ("", 0.0)
         self._began_s = time.monotonic()
-        self._actions: Mapping[Action, Callable[[Buffer], None]] = {
-            "send": self._submit,
-            "newline": lambda buffer: buffer.insert_text("\n"),
-            "queue": self._queue,
-            "interrupt": self._interrupt,
-            "clear_or_quit": self._clear_or_quit,
-            "end_of_file": self._end_of_file,
-            "redraw": lambda buffer: self._stage.redraw(),
-            "cycle_mode": self._cycle_mode,
-            "suspend": self._suspend,
-        }
-        self._app: Application[Any] = self._application()
+        self._editor = LineEditor(
+            {
+                "send": self._submit,
+                "complete": self._queue,
+                "interrupt": self._interrupt,
+                "clear_or_quit": self._clear_or_quit,
+                "end_of_file": self.leave,
+                "redraw": self._stage.redraw,
+                "cycle_mode": self._cycle_mode,
+            },
+            draw=self._stage.paint,
+            intercept=self._intercepts,
+            options=EditorOptions(read_fd=tty.read_fd),
+        )
 
     @property
     def has_left(self) -> bool:
@@ -84,10 +83,8 @@ class TerminalDriver:
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._stage.run)
-                try:
-                    await self._app.run_async(handle_sigint=False, set_exception_handler=False)
-                except EOFError:
-                    pass
+                with suppress(TerminalGone):
+                    await self._editor.run()
                 self.leave()
                 tasks.cancel_scope.cancel()
         finally:
@@ -122,8 +119,7 @@ class TerminalDriver:
         self._line_came.set()
         if self._host is not None:
             self._host.session.interrupt()
-        if self._app.is_running and not self._app.is_done:
-            self._app.exit()
+        self._editor.exit()
 
     async def _take(self, line: str, host: TerminalHost) -> None:
         try:
@@ -182,7 +178,6 @@ class TerminalDriver:
 
     def _ui(self) -> UiState:
         """The state of the keyboard, for a frame."""
-        buffer = self._app.current_buffer
         host = self._host
         request = self.desk.request
         question = None
@@ -194,7 +189,7 @@ class TerminalDriver:
                 waiting=self.desk.waiting,
             )
         return UiState(
-            draft=DraftView(text=buffer.text, cursor=buffer.cursor_position),
+            draft=self._editor.draft(),
             queued=tuple(self._lines),
             question=question,
             status=replace(host.status()) if host is not None else UiState().status,
@@ -206,93 +201,46 @@ class TerminalDriver:
         self._armed_from_s = time.monotonic() + ARM_S
         self._stage.changed()
 
-    def _application(self) -> Application[Any]:
-        from prompt_toolkit.application import Application
-        from prompt_toolkit.buffer import Buffer
-        from prompt_toolkit.filters import Condition
-        from prompt_toolkit.input import create_input
-        from prompt_toolkit.key_binding import KeyBindings
-        from prompt_toolkit.layout import BufferControl, Layout, Window
-        from prompt_toolkit.output import DummyOutput
+    def _intercepts(self, name: str) -> bool:
+        """Whether a key answers the open question; any other holds it off for a while."""
+        now = time.monotonic()
+        if name != "escape":
+            self._hint = ""
+        if self.desk.request is None:
+            return False
+        is_armed = now >= self._armed_from_s
+        self._armed_from_s = now + ARM_S
+        if not is_armed or name not in ("y", "n"):
+            return False
+        decision = Decision(action="allow", by="person")
+        if name == "n":
+            decision = Decision(action="deny", reason="the user said no", by="person")
+        self.desk.answer(decision)
+        return True
 
-        from caliban_tui.live import LiveRenderer
+    def _submit(self) -> None:
+        self._send(self._editor.take(), steers=self._stage.view.is_working)
 
-        bindings = KeyBindings()
-        for row in KEYS:
-            bindings.add(*row.keys)(self._bound(row.action))
+    def _queue(self) -> None:
+        if self._editor.text.strip():
+            self._send(self._editor.take(), steers=False)
 
-        @Condition
-        def is_asked() -> bool:
-            return self.desk.request is not None and time.monotonic() >= self._armed_from_s
-
-        @bindings.add("y", filter=is_asked)
-        def _(event: KeyPressEvent) -> None:
-            self.desk.answer(Decision(action="allow", by="person"))
-
-        @bindings.add("n", filter=is_asked)
-        def _(event: KeyPressEvent) -> None:
-            self.desk.answer(Decision(action="deny", reason="the user said no", by="person"))
-
-        draft = Buffer(multiline=True, on_text_changed=lambda _: self._typed())
-        app: Application[Any] = Application(
-            layout=Layout(Window(BufferControl(draft))),
-            key_bindings=bindings,
-            input=create_input(),
-            output=DummyOutput(),
-            erase_when_done=True,
-        )
-        app.ttimeoutlen, app.timeoutlen = 0.05, 0.3
-        app.renderer = LiveRenderer(self._stage.paint)
-        return app
-
-    def _typed(self) -> None:
-        self._hint = ""
-        if self.desk.request is not None:
-            self._armed_from_s = time.monotonic() + ARM_S
-
-    def _bound(self, action: Action) -> Callable[[KeyPressEvent], None]:
-        def act(event: KeyPressEvent) -> None:
-            self._act(action, event)
-
-        return act
-
-    def _act(self, action: Action, event: KeyPressEvent) -> None:
-        """Do what a key means, and show it."""
-        self._actions[action](event.current_buffer)
-        self._stage.changed()
-
-    def _submit(self, buffer: Buffer) -> None:
-        self._send(buffer.text, steers=self._stage.view.is_working)
-        buffer.reset(append_to_history=True)
-
-    def _queue(self, buffer: Buffer) -> None:
-        if buffer.text.strip():
-            self._send(buffer.text, steers=False)
-            buffer.reset(append_to_history=True)
-
-    def _interrupt(self, buffer: Buffer) -> None:
+    def _interrupt(self) -> None:
         working = self._stage.view.is_working
         if working and self._twice("interrupt", "esc again interrupts") and self._host is not None:
             self._host.session.interrupt()
 
-    def _clear_or_quit(self, buffer: Buffer) -> None:
-        if buffer.text:
-            buffer.reset(append_to_history=True)
+    def _clear_or_quit(self) -> None:
+        if self._editor.text:
+            self._editor.clear()
         elif self._stage.view.is_working and self._host is not None:
             self._host.session.interrupt()
         elif self._twice("quit", "ctrl+c again leaves"):
             self.leave()
 
-    def _end_of_file(self, buffer: Buffer) -> None:
-        if not buffer.text:
-            self.leave()
-
-    def _cycle_mode(self, buffer: Buffer) -> None:
+    def _cycle_mode(self) -> None:
         if self._host is not None:
             self._host.cycle_mode()
-
-    def _suspend(self, buffer: Buffer) -> None:
-        self._hint = "suspending is not built yet"
 
     def _send(self, text: str, *, steers: bool) -> None:
         if not text.strip():
