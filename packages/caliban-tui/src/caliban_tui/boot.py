@@ -1,4 +1,4 @@
-"""The first frame, drawn before anything is imported: the kernel shows what is typed until the editor is there.
+"""The first frame, drawn before anything is imported: the kernel echoes until the editor is there.
 
 Nothing but `os`, `sys`, `termios` and `_signal` may be imported here: see `first_frame`.
 """
@@ -75,7 +75,7 @@ def first_frame() -> FirstFrame | None:
         return None
     try:
         import termios
-        from _signal import signal
+        from _signal import signal  # type: ignore[import-not-found]
     except ImportError:
         return None
     try:

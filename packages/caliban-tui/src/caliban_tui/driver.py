@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
-from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import anyio
-from msgspec.structs import replace
+from anyio.abc import TaskGroup
 
-from caliban_commands.answer import CommandAnswer, Quit, SubmitPrompt, SwitchSession
+from caliban_commands.answer import CommandEffect, ShownText, SwitchSession
 from caliban_common.errors import CalibanError
-from caliban_common.message import user
 from caliban_common.permission import Decision
 from caliban_drive.notice import Notice
-from caliban_tui.blocks import AnswerBlock, EndBlock, NoticeBlock, PromptBlock
+from caliban_drive.result import PromptResult
+from caliban_tui.blocks import AnswerBlock, NoticeBlock
 from caliban_tui.desk import ApprovalDesk
 from caliban_tui.editor import EditorOptions, LineEditor
-from caliban_tui.errors import TerminalGone
-from caliban_tui.fold import fold
+from caliban_tui.errors import TerminalError, TerminalGone
+from caliban_tui.notify import call
+from caliban_tui.options import TerminalOptions
 from caliban_tui.paint.inline import InlinePainter
 from caliban_tui.question import OpenQuestion
 from caliban_tui.stage import Stage
+from caliban_tui.status import StatusLine
+from caliban_tui.talk import Talk
 from caliban_tui.theme import DARK
 from caliban_tui.tty import Tty
 from caliban_tui.ui import UiState
-from caliban_tui.view import ConversationView
+from caliban_tui.waiting import WaitingLine, WaitingLines
 
 if TYPE_CHECKING:
-    from caliban_tui.host import TerminalHost
+    from caliban_tui.host import NotePlace, TerminalHost
 
 ARM_S: Final = 0.6
 AGAIN_S: Final = 1.0
@@ -39,18 +44,25 @@ class TerminalDriver:
     """The terminal interface over one terminal.
 
     `run` reads keys until the person leaves; `converse` holds one conversation and says what is wanted next.
-    `desk` is the approver of its sessions, `report` takes notices. `is_shown` once it can be typed into.
+    `desk` is the approver of its sessions, `report` takes notices. `is_shown` once it can be typed into,
+    `is_gone` once the terminal is given back, with `farewell` as its last line. `status` stands in the status
+    line while there is no conversation.
     """
 
     def __init__(self, tty: Tty) -> None:
         self.desk: ApprovalDesk = ApprovalDesk(self._question_changed)
         self.is_shown = anyio.Event()
+        self.is_gone = anyio.Event()
+        self.status: StatusLine = StatusLine(state="starting")
+        self.farewell: str = ""
+        self.lines: WaitingLines = WaitingLines()
         self._stage = Stage(tty, InlinePainter(DARK), self._ui, self.leave)
-        self._host: TerminalHost | None = None
-        self._lines: deque[str] = deque()
-        self._line_came = anyio.Event()
-        self._next: SwitchSession | None = None
+        self._talk: Talk | None = None
+        self._tasks: TaskGroup | None = None
+        self._options = TerminalOptions()
         self._left = False
+        self._waits: anyio.Event | None = None
+        self._has_focus = True
         self._armed_from_s = 0.0
         self._hint = ""
         self._pressed: tuple[str, float] = ("", 0.0)
@@ -64,9 +76,11 @@ class TerminalDriver:
                 "end_of_file": self.leave,
                 "redraw": self._stage.redraw,
                 "cycle_mode": self._cycle_mode,
+                "suspend": self._suspend,
             },
             draw=self._stage.paint,
             intercept=self._intercepts,
+            answer=self._answered,
             options=EditorOptions(read_fd=tty.read_fd),
         )
 
@@ -75,110 +89,108 @@ class TerminalDriver:
         """Whether the person wants to leave."""
         return self._left
 
+    @property
+    def stage(self) -> Stage:
+        """What is on the screen."""
+        return self._stage
+
     async def run(self) -> None:
         """Show the screen and read keys until `leave`. Raises `TerminalGone`."""
         self._stage.open()
         self._stage.paint()
-        self.is_shown.set()
         try:
             async with anyio.create_task_group() as tasks:
+                self._tasks = tasks
                 tasks.start_soon(self._stage.run)
+                tasks.start_soon(self._watch_stops)
+                self.is_shown.set()
                 with suppress(TerminalGone):
                     await self._editor.run()
                 self.leave()
                 tasks.cancel_scope.cancel()
         finally:
-            self._stage.close()
+            self._stage.close(self.farewell)
+            self.is_gone.set()
 
-    async def converse(self, host: TerminalHost) -> SwitchSession | None:
-        """Answer what is typed until another session is wanted; `None` where the person leaves."""
-        self._host, self._next = host, None
+    async def converse(self, host: TerminalHost, tasks: TaskGroup) -> SwitchSession | None:
+        """Answer what is typed until another session is wanted; `None` where the person leaves.
+
+        `tasks` holds what a conversation does beside its prompts.
+        """
+        if self._left:
+            return None
+        self._talk = Talk(host, self._stage, self.lines, self, tasks)
         self._stage.changed()
         try:
-            while not self._left and self._next is None:
-                await self._line_came.wait()
-                self._line_came = anyio.Event()
-                while self._lines and not self._left and self._next is None:
-                    await self._take(self._lines.popleft(), host)
+            return await self._talk.run()
         finally:
-            self._host = None
-        return self._next
+            self._talk = None
 
     def report(self, notice: Notice) -> None:
         """A notice from below: into the transcript."""
         self._stage.show(NoticeBlock(level="warning", text=notice.message, hint=notice.hint or ""))
 
+    def complain(self, error: CalibanError) -> None:
+        """What went wrong outside of a conversation: into the transcript."""
+        self._stage.show(NoticeBlock(level="error", text=error.message, hint=error.hint or ""))
+
+    def welcome(self, markdown: str) -> None:
+        """Words for a person who cannot begin yet."""
+        self._stage.show(AnswerBlock(line="", parts=(ShownText(markdown=markdown),)))
+
+    async def wait_for_line(self) -> None:
+        """Until something is typed and sent, or the person leaves; an empty line counts, and is taken."""
+        self._waits = anyio.Event()
+        await self._waits.wait()
+        self._waits = None
+
     def type_ahead(self, line: str) -> None:
         """Take `line` as if it had been typed."""
-        self._lines.append(line)
-        self._line_came.set()
+        self.lines.put(WaitingLine(text=line))
 
     def leave(self) -> None:
         """End it: the prompt at work is interrupted, the screen closes."""
         self._left = True
-        self._line_came.set()
-        if self._host is not None:
-            self._host.session.interrupt()
+        self.lines.wake()
+        if self._waits is not None:
+            self._waits.set()
+        if self._talk is not None:
+            self._talk.stop()
         self._editor.exit()
 
-    async def _take(self, line: str, host: TerminalHost) -> None:
-        try:
-            if line.startswith("!"):
-                self._stage.show(await host.shell(line[1:].strip()))
-                return
-            called = host.commands.called(line) if line.startswith("/") else None
-            if called is None:
-                await self._prompt(line, host)
-                return
-            command, arguments = called
-            answer = await host.commands.run(command, arguments, host, "idle")
-            await self._answered(line, answer, host)
-        except CalibanError as error:
-            self._stage.show(NoticeBlock(level="error", text=error.message, hint=error.hint or ""))
+    async def show_effect(self, effect: CommandEffect) -> None:
+        """See `TalkScreen`."""
+        raise TerminalError(f"the terminal interface has no {effect.type} yet")
 
-    async def _answered(self, line: str, answer: CommandAnswer, host: TerminalHost) -> None:
-        if answer.parts:
-            self._stage.show(AnswerBlock(line=line, parts=answer.parts))
-        match answer.effect:
-            case None:
-                return
-            case Quit():
-                self.leave()
-            case SwitchSession():
-                self._next = answer.effect
-            case SubmitPrompt():
-                await self._prompt(answer.effect.text, host)
-            case _:
-                words = f"the terminal interface has no {answer.effect.type} yet"
-                self._stage.show(NoticeBlock(level="warning", text=words))
+    async def choose_note_place(self, places: tuple[NotePlace, ...], note: str) -> NotePlace | None:
+        """See `TalkScreen`."""
+        return places[0] if places else None
 
-    async def _prompt(self, text: str, host: TerminalHost) -> None:
-        message = await host.message(text)
-        self._stage.show(PromptBlock(text=text))
-        now = time.monotonic()
-        self._stage.view = ConversationView(is_working=True, began_s=now)
-        try:
-            async with host.session.submit(message) as submission:
-                async for event in submission.events:
-                    view, blocks = fold(self._stage.view, event, time.monotonic(), host.describe)
-                    self._stage.view = view
-                    if blocks:
-                        self._stage.show(*blocks)
-                    self._stage.changed()
-            result = submission.result
-            words = "" if not result.is_error else (result.error or result.subtype)
-            duration_s = time.monotonic() - now
-            end = EndBlock(duration_s=duration_s, turns=result.turns, cost_usd=result.cost_usd, words=words)
-            self._stage.show(end)
-        finally:
-            self._stage.view = ConversationView()
-            self._stage.changed()
-        for late in host.session.unread():
-            self._lines.appendleft(late.text)
+    def ended(self, result: PromptResult | None) -> None:
+        """See `TalkScreen`."""
+        words = "the prompt is answered" if result is None or not result.is_error else "the prompt has failed"
+        self._call(words)
+
+    def give_back(self, lines: tuple[WaitingLine, ...]) -> None:
+        """See `TalkScreen`."""
+        if not lines:
+            return
+        texts = [*(line.text for line in lines), *filter(None, (self._editor.text,))]
+        self._editor.set_text("\n".join(texts))
+        self._stage.changed()
+
+    def _call(self, words: str) -> None:
+        """Let a person who looks elsewhere know."""
+        if not self._has_focus:
+            self._stage.send(call(words, self._options.notify))
+
+    def focus(self, has_focus: bool) -> None:
+        """The terminal says whether a person looks at it."""
+        self._has_focus = has_focus
 
     def _ui(self) -> UiState:
         """The state of the keyboard, for a frame."""
-        host = self._host
+        host = None if self._talk is None else self._talk.host
         request = self.desk.request
         question = None
         if request is not None and host is not None:
@@ -188,17 +200,25 @@ class TerminalDriver:
                 is_armed=time.monotonic() >= self._armed_from_s,
                 waiting=self.desk.waiting,
             )
+        if host is not None and host.options is not self._options:
+            self._use(host.options)
         return UiState(
             draft=self._editor.draft(),
-            queued=tuple(self._lines),
+            queued=self.lines.texts,
             question=question,
-            status=replace(host.status()) if host is not None else UiState().status,
+            status=host.status() if host is not None else self.status,
             hint=self._hint,
-            tick=int((time.monotonic() - self._began_s) / 0.25),
+            tick=0 if self._options.reduces_motion else int((time.monotonic() - self._began_s) / 0.25),
         )
+
+    def _use(self, options: TerminalOptions) -> None:
+        """Let the screen be as the settings say from now on."""
+        self._options = options
 
     def _question_changed(self) -> None:
         self._armed_from_s = time.monotonic() + ARM_S
+        if self.desk.request is not None:
+            self._call("a question waits")
         self._stage.changed()
 
     def _intercepts(self, name: str) -> bool:
@@ -218,38 +238,71 @@ class TerminalDriver:
         self.desk.answer(decision)
         return True
 
+    def _answered(self, data: bytes) -> None:
+        """The terminal says something of itself."""
+        if data in (b"\x1b[I", b"\x1b[O"):
+            self.focus(data == b"\x1b[I")
+
     def _submit(self) -> None:
-        self._send(self._editor.take(), steers=self._stage.view.is_working)
+        self._send(self._editor.take(), steers=True)
 
     def _queue(self) -> None:
         if self._editor.text.strip():
             self._send(self._editor.take(), steers=False)
 
     def _interrupt(self) -> None:
-        working = self._stage.view.is_working
-        if working and self._twice("interrupt", "esc again interrupts") and self._host is not None:
-            self._host.session.interrupt()
+        talk = self._talk
+        if talk is not None and talk.is_at_work:
+            if self._twice("interrupt", "esc again interrupts"):
+                talk.interrupt()
+        elif (
+            talk is not None
+            and not self._editor.text
+            and self._twice("rewind", "esc again: go back to a prompt")
+        ):
+            self._open_view("rewind")
 
     def _clear_or_quit(self) -> None:
         if self._editor.text:
             self._editor.clear()
-        elif self._stage.view.is_working and self._host is not None:
-            self._host.session.interrupt()
+        elif self._talk is not None and self._talk.is_at_work:
+            self._talk.interrupt()
         elif self._twice("quit", "ctrl+c again leaves"):
             self.leave()
 
     def _cycle_mode(self) -> None:
-        if self._host is not None:
-            self._host.cycle_mode()
+        if self._talk is not None:
+            step = self._talk.host.cycle_mode()
+            self._hint = step.warning
+
+    def _open_view(self, view: str) -> None:
+        self._hint = f"there is no view of {view} yet"
+
+    def _suspend(self) -> None:
+        """Stop, with all that belong to us, as a shell's job."""
+        os.killpg(os.getpgrp(), signal.SIGTSTP)
+
+    async def _watch_stops(self) -> None:
+        """A stop, by key or from outside, gives the terminal back until somebody lets us go on.
+
+        Where nobody could (the program is no job of a shell) the system passes over it.
+        """
+        if not hasattr(signal, "SIGTSTP"):
+            return
+        with anyio.open_signal_receiver(signal.SIGTSTP) as received:
+            async for number in received:
+                with self._stage.paused():
+                    ours = signal.signal(number, signal.SIG_DFL)
+                    signal.pthread_kill(threading.get_ident(), number)
+                    signal.signal(number, ours)
 
     def _send(self, text: str, *, steers: bool) -> None:
-        if not text.strip():
-            return
-        if steers and self._host is not None and not text.startswith(("/", "!")):
-            self._host.session.steer(user(text))
-            self._stage.show(PromptBlock(text=text, steered=True))
-            return
-        self.type_ahead(text)
+        if self._waits is not None:
+            self._waits.set()
+        if self._talk is not None:
+            self._talk.send(text, steers=steers)
+        elif text.strip():
+            self.lines.put(WaitingLine(text=text))
 
     def _twice(self, what: str, hint: str) -> bool:
         """Whether a key was pressed for the second time within a second; a hint asks for it."""

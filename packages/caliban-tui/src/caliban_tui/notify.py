@@ -27,6 +27,6 @@ TITLE_BACK = b"\x1b[23;2t"
 
 
 def _shown(text: str) -> str:
-    """Words that end no sequence, and that no terminal takes for a number of its own (OSC 9;4 is progress)."""
+    """Words that end no sequence, and that no terminal takes for a command (OSC 9;4 is progress)."""
     shown = one_line(neutral(text), max_chars=MAX_CHARS)
     return f" {shown}" if shown[:1].isdigit() else shown

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 PainterName: TypeAlias = Literal["inline", "full", "linear"]
 DetailLevel: TypeAlias = Literal["brief", "normal", "full"]
 EditorName: TypeAlias = Literal["emacs", "vim"]
+GraphicsName: TypeAlias = Literal["", "kitty", "iterm", "sixel", "none"]
 NotifyBy: TypeAlias = Literal["both", "bell", "osc9", "off"]
 
 
@@ -32,4 +33,4 @@ class TerminalOptions(Struct, frozen=True, kw_only=True):
     notify: NotifyBy = "both"
     sets_title: bool = False
     shows_cost: bool = True
-    graphics: Literal["", "kitty", "iterm", "sixel", "none"] = ""
+    graphics: GraphicsName = ""
