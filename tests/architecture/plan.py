@@ -121,6 +121,8 @@ HEAVY = (
 """What costs milliseconds: importing a module of ours loads none, unless `HEAVY_AT_IMPORT` says so."""
 
 HEAVY_AT_IMPORT: Mapping[str, tuple[str, ...]] = {
+    "caliban_tui.keys.draftbuffer": ("asyncio", "prompt_toolkit"),
+    "caliban_tui.keys.source": ("asyncio", "prompt_toolkit"),
     "caliban_tui.live": ("asyncio", "prompt_toolkit"),
 }
 """Module -> the heavy libraries that importing it may load."""
@@ -196,7 +198,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
     "caliban.faces.terminal": "the app is loaded beside the screen that it stands behind",
     "caliban.faces.terminalhost": "what a person rarely types is loaded when it is typed",
-    "caliban_tui.driver": "prompt-toolkit is loaded behind the first frame",
+    "caliban_tui.editor": "prompt-toolkit is loaded behind the first frame",
     "caliban_tools_builtin.fs.file": "other names are looked for where a file has some",
     "caliban_provider.registry": "the words of an error are cleaned once there is one",
     "caliban_provider_anthropic.factory": "the facts of a provider are read without making one",
