@@ -90,7 +90,7 @@ def report(error: CalibanError, format_name: str | None, state: OutputState) -> 
     code = exit_code(error)
     hint = error.hint
     if error.remedy is not None:
-        from caliban_headless.remedies import advice
+        from caliban_drive.remedies import advice
 
         hint = advice(hint, error.remedy)
     row = output_format(format_name)

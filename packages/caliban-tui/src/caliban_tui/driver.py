@@ -15,8 +15,10 @@ from caliban_common.errors import CalibanError
 from caliban_common.message import user
 from caliban_common.permission import Decision
 from caliban_drive.notice import Notice
-from caliban_tui.blocks import AnswerBlock, EndBlock, NoticeBlock, PromptBlock
+from caliban_drive.remedies import result_advice
+from caliban_tui.blocks import AnswerBlock, NoticeBlock, PromptBlock
 from caliban_tui.desk import ApprovalDesk
+from caliban_tui.ends import end_block
 from caliban_tui.fold import fold
 from caliban_tui.keys.table import KEYS, Action
 from caliban_tui.paint.inline import InlinePainter
@@ -25,7 +27,7 @@ from caliban_tui.stage import Stage
 from caliban_tui.theme import DARK
 from caliban_tui.tty import Tty
 from caliban_tui.ui import DraftView, UiState
-from caliban_tui.view import ConversationView
+from caliban_tui.view import begun, ended
 
 if TYPE_CHECKING:
     from prompt_toolkit.application import Application
@@ -157,7 +159,7 @@ class TerminalDriver:
         message = await host.message(text)
         self._stage.show(PromptBlock(text=text))
         now = time.monotonic()
-        self._stage.view = ConversationView(is_working=True, began_s=now)
+        self._stage.view = begun(self._stage.view, now)
         try:
             async with host.session.submit(message) as submission:
                 async for event in submission.events:
@@ -167,12 +169,10 @@ class TerminalDriver:
                         self._stage.show(*blocks)
                     self._stage.changed()
             result = submission.result
-            words = "" if not result.is_error else (result.error or result.subtype)
-            duration_s = time.monotonic() - now
-            end = EndBlock(duration_s=duration_s, turns=result.turns, cost_usd=result.cost_usd, words=words)
-            self._stage.show(end)
+            hint = result_advice(result) or ""
+            self._stage.show(end_block(result, time.monotonic() - now, hint))
         finally:
-            self._stage.view = ConversationView()
+            self._stage.view = ended(self._stage.view)
             self._stage.changed()
         for late in host.session.unread():
             self._lines.appendleft(late.text)
@@ -296,7 +296,6 @@ class TerminalDriver:
             return
         if steers and self._host is not None and not text.startswith(("/", "!")):
             self._host.session.steer(user(text))
-            self._stage.show(PromptBlock(text=text, steered=True))
             return
         self.type_ahead(text)
 
