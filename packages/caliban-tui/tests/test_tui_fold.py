@@ -59,14 +59,16 @@ from caliban_tui.view import ConversationView, begun, ended
 START = begun(ConversationView(), 0.0)
 
 
+def summary(call: ToolUseBlock) -> str:
+    return f"{call.name} {call.input.get('what', '')}".strip()
+
+
 def folded(
     events: Sequence[AgentEvent], view: ConversationView = START, now_s: float = 1.0
 ) -> tuple[ConversationView, list[TranscriptBlock]]:
     done: list[TranscriptBlock] = []
     for event in events:
-        view, blocks = fold(
-            view, event, now_s, lambda call: f"{call.name} {call.input.get('what', '')}".strip()
-        )
+        view, blocks = fold(view, event, now_s, summary)
         done += blocks
     return view, done
 
@@ -198,7 +200,7 @@ def test_what_an_agent_does_is_below_its_call():
     assert folded([ChildEvent(tool_use_id="nobody", agent="a", event=text("x"))])[0] == START
 
 
-def test_of_what_an_agent_does_the_first_steps_are_kept_and_the_rest_is_counted():
+def test_of_what_an_agent_does_the_last_steps_are_kept_and_the_rest_is_counted():
     steps = [
         ChildEvent(tool_use_id="1", agent="a", event=event)
         for number in range(300)
@@ -207,6 +209,8 @@ def test_of_what_an_agent_does_the_first_steps_are_kept_and_the_rest_is_counted(
     _, done = folded([ready("1"), *steps, ended_call("1")])
     assert isinstance(done[0], CallBlock)
     assert (len(done[0].inner), done[0].left_out) == (200, 100)
+    assert isinstance(done[0].inner[-1], CallBlock)
+    assert done[0].inner[-1].tool_use_id == "c299"
 
 
 def test_work_in_the_background_has_its_own_row_until_it_is_over():

@@ -157,11 +157,10 @@ def _turn(view: ConversationView, event: TurnStart | TurnEnd | RunEnd, now_s: fl
 def _discarded(view: ConversationView, event: ReplyDiscarded) -> Folded:
     """The reply starts again. What was printed of it stays: a line says that it does not count."""
     words = f"the reply starts again: {event.reason}"
-    if view.printed:
-        words += (
-            f"; the {'block' if view.printed == 1 else f'{view.printed} blocks'} above of it do not count"
-        )
-        words = words.replace("the block above of it do not", "the block above of it does not")
+    if view.printed == 1:
+        words += "; the block above of it does not count"
+    elif view.printed:
+        words += f"; the {view.printed} blocks above of it do not count"
     calls = discarded_calls(view, event.turn)
     view = replace(view, reply=OpenReply(), thinking=ThinkingText(), printed=0, calls=calls)
     return view, (NoticeBlock(level="warning", text=words),)

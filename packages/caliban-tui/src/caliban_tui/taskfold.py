@@ -12,7 +12,7 @@ from caliban_tui.blocks import NoticeBlock, TaskBlock, TranscriptBlock
 from caliban_tui.view import ConversationView, RunningCall
 
 MAX_INNER: Final = 200
-"""Of what an agent did as much is kept for a screen; the rest is counted."""
+"""Of what an agent did the last as many blocks are kept for a screen; the rest is counted."""
 
 FoldInner = Callable[[ConversationView], tuple[ConversationView, tuple[TranscriptBlock, ...]]]
 
@@ -30,11 +30,10 @@ def child_of(
             before = call.child or ConversationView(is_working=True, began_s=now_s)
             child, blocks = fold_inner(before)
             told = tuple(_warned(block, event.agent) for block in blocks if isinstance(block, NoticeBlock))
-            room = MAX_INNER - len(call.inner)
             call = replace(
                 call,
                 child=child,
-                inner=(*call.inner, *blocks[:room]) if blocks and room > 0 else call.inner,
+                inner=(*call.inner, *blocks)[-MAX_INNER:] if blocks else call.inner,
                 inner_count=call.inner_count + len(blocks),
             )
         changed.append(call)
