@@ -204,7 +204,7 @@ class TerminalDriver:
             self._use(host.options)
         return UiState(
             draft=self._editor.draft(),
-            queued=self.lines.texts,
+            queued=(*(self._talk.steered if self._talk is not None else ()), *self.lines.texts),
             question=question,
             status=host.status() if host is not None else self.status,
             hint=self._hint,
