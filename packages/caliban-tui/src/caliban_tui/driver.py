@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -13,14 +14,12 @@ from msgspec.structs import replace
 from caliban_commands.answer import CommandAnswer, Quit, SubmitPrompt, SwitchSession
 from caliban_common.errors import CalibanError
 from caliban_common.message import user
-from caliban_common.permission import Decision
 from caliban_drive.notice import Notice
 from caliban_tui.blocks import AnswerBlock, EndBlock, NoticeBlock, PromptBlock
 from caliban_tui.desk import ApprovalDesk
 from caliban_tui.fold import fold
 from caliban_tui.keys.table import KEYS, Action
 from caliban_tui.paint.inline import InlinePainter
-from caliban_tui.question import OpenQuestion
 from caliban_tui.stage import Stage
 from caliban_tui.theme import DARK
 from caliban_tui.tty import Tty
@@ -31,10 +30,10 @@ if TYPE_CHECKING:
     from prompt_toolkit.application import Application
     from prompt_toolkit.buffer import Buffer
     from prompt_toolkit.key_binding import KeyPressEvent
+    from prompt_toolkit.key_binding.key_processor import KeyPress
 
     from caliban_tui.host import TerminalHost
 
-ARM_S: Final = 0.6
 AGAIN_S: Final = 1.0
 
 
@@ -46,14 +45,13 @@ class TerminalDriver:
     """
 
     def __init__(self, tty: Tty) -> None:
-        self.desk: ApprovalDesk = ApprovalDesk(self._question_changed)
         self._stage = Stage(tty, InlinePainter(DARK), self._ui, self.leave)
+        self.desk: ApprovalDesk = ApprovalDesk(self._stage.changed)
         self._host: TerminalHost | None = None
         self._lines: deque[str] = deque()
         self._line_came = anyio.Event()
         self._next: SwitchSession | None = None
         self._left = False
-        self._armed_from_s = 0.0
         self._hint = ""
         self._pressed: tuple[str, float] = ("", 0.0)
         self._began_s = time.monotonic()
@@ -93,6 +91,7 @@ class TerminalDriver:
     async def converse(self, host: TerminalHost) -> SwitchSession | None:
         """Answer what is typed until another session is wanted; `None` where the person leaves."""
         self._host, self._next = host, None
+        self.desk.host = host.desk
         self._stage.changed()
         try:
             while not self._left and self._next is None:
@@ -101,7 +100,7 @@ class TerminalDriver:
                 while self._lines and not self._left and self._next is None:
                     await self._take(self._lines.popleft(), host)
         finally:
-            self._host = None
+            self._host = self.desk.host = None
         return self._next
 
     def report(self, notice: Notice) -> None:
@@ -181,32 +180,18 @@ class TerminalDriver:
         """The state of the keyboard, for a frame."""
         buffer = self._app.current_buffer
         host = self._host
-        request = self.desk.request
-        question = None
-        if request is not None and host is not None:
-            question = OpenQuestion(
-                request=request,
-                summary=host.describe(request.call),
-                is_armed=time.monotonic() >= self._armed_from_s,
-                waiting=self.desk.waiting,
-            )
         return UiState(
             draft=DraftView(text=buffer.text, cursor=buffer.cursor_position),
             queued=tuple(self._lines),
-            question=question,
+            question=self.desk.open,
             status=replace(host.status()) if host is not None else UiState().status,
             hint=self._hint,
             tick=int((time.monotonic() - self._began_s) / 0.25),
         )
 
-    def _question_changed(self) -> None:
-        self._armed_from_s = time.monotonic() + ARM_S
-        self._stage.changed()
-
     def _application(self) -> Application[Any]:
         from prompt_toolkit.application import Application
         from prompt_toolkit.buffer import Buffer
-        from prompt_toolkit.filters import Condition
         from prompt_toolkit.input import create_input
         from prompt_toolkit.key_binding import KeyBindings
         from prompt_toolkit.layout import BufferControl, Layout, Window
@@ -218,18 +203,6 @@ class TerminalDriver:
         for row in KEYS:
             bindings.add(*row.keys)(self._bound(row.action))
 
-        @Condition
-        def is_asked() -> bool:
-            return self.desk.request is not None and time.monotonic() >= self._armed_from_s
-
-        @bindings.add("y", filter=is_asked)
-        def _(event: KeyPressEvent) -> None:
-            self.desk.answer(Decision(action="allow", by="person"))
-
-        @bindings.add("n", filter=is_asked)
-        def _(event: KeyPressEvent) -> None:
-            self.desk.answer(Decision(action="deny", reason="the user said no", by="person"))
-
         draft = Buffer(multiline=True, on_text_changed=lambda _: self._typed())
         app: Application[Any] = Application(
             layout=Layout(Window(BufferControl(draft))),
@@ -240,12 +213,21 @@ class TerminalDriver:
         )
         app.ttimeoutlen, app.timeoutlen = 0.05, 0.3
         app.renderer = LiveRenderer(self._stage.paint)
+        app.key_processor.feed_multiple = partial(  # type: ignore[method-assign]
+            self._unasked, app.key_processor.feed_multiple
+        )
         return app
+
+    def _unasked(
+        self, feed: Callable[[list[KeyPress]], None], keys: list[KeyPress], first: bool = False
+    ) -> None:
+        """Give the line editor the keys that no question takes."""
+        feed([press for press in keys if not self.desk.key(str(getattr(press.key, "value", press.key)))])
+        self._stage.changed()
 
     def _typed(self) -> None:
         self._hint = ""
-        if self.desk.request is not None:
-            self._armed_from_s = time.monotonic() + ARM_S
+        self.desk.touched()
 
     def _bound(self, action: Action) -> Callable[[KeyPressEvent], None]:
         def act(event: KeyPressEvent) -> None:

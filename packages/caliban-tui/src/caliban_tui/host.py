@@ -9,6 +9,7 @@ from caliban_commands.registry import CommandRegistry
 from caliban_common.message import Message, ToolUseBlock
 from caliban_common.permission import PermissionMode
 from caliban_tui.blocks import ShellBlock
+from caliban_tui.desk import DeskHost
 from caliban_tui.status import StatusLine
 
 
@@ -18,6 +19,11 @@ class TerminalHost(SlashContext, Protocol):
     @property
     def commands(self) -> CommandRegistry:
         """The slash commands of now."""
+        ...
+
+    @property
+    def desk(self) -> DeskHost:
+        """What questions to the person need of the app."""
         ...
 
     def status(self) -> StatusLine:

@@ -11,7 +11,9 @@ from msgspec.structs import replace
 
 from caliban.cli.options import Options
 from caliban.compose.app import App, open_app
+from caliban.compose.host import this_host
 from caliban.early_signals import EarlySignals
+from caliban.faces.asking import PersonAsker
 from caliban.faces.cancel_target import alone
 from caliban.faces.terminalhost import AppHost
 from caliban_commands.answer import SwitchSession
@@ -51,7 +53,8 @@ async def _converse(options: Options, signals: EarlySignals) -> int:
 
 async def _one_session(options: Options, driver: TerminalDriver, tasks: TaskGroup) -> Options | None:
     """Hold one conversation; the options of the next one, if there is one."""
-    async with open_app(options, driver.report, tasks=tasks) as app:
+    host = replace(this_host(), asker=PersonAsker(driver.desk))
+    async with open_app(options, driver.report, host, tasks=tasks) as app:
         session = app.session(approver=driver.desk)
         gc.enable()
         try:

@@ -6,6 +6,7 @@ from typing import Final
 
 from caliban.compose.app import App
 from caliban.compose.permissions import roots_of
+from caliban.faces.asking import AppDesk
 from caliban.faces.prompt import PromptInputs, typed_prompt
 from caliban_commands.builtin.table import BUILTIN
 from caliban_commands.errors import CommandNotHere
@@ -17,6 +18,7 @@ from caliban_drive.notice import Report
 from caliban_drive.result import Costs
 from caliban_drive.session import Session
 from caliban_tui.blocks import ShellBlock
+from caliban_tui.desk import DeskHost
 from caliban_tui.status import StatusLine
 
 MODES: Final[tuple[PermissionMode, ...]] = (
@@ -39,6 +41,7 @@ class AppHost:
         self.costs: Costs = app.costs
         self.report: Report = app.reporter
         self.commands = CommandRegistry(BUILTIN)
+        self.desk: DeskHost = AppDesk(app, session)
 
     def status(self) -> StatusLine:
         """See `TerminalHost`."""
