@@ -13,7 +13,6 @@ from anyio.abc import TaskGroup
 
 from caliban_commands.answer import CommandEffect, ShownText, SwitchSession
 from caliban_common.errors import CalibanError
-from caliban_common.permission import Decision
 from caliban_drive.notice import Notice
 from caliban_drive.result import PromptResult
 from caliban_tui.blocks import AnswerBlock, NoticeBlock
@@ -23,7 +22,6 @@ from caliban_tui.errors import TerminalError, TerminalGone
 from caliban_tui.notify import call
 from caliban_tui.options import TerminalOptions
 from caliban_tui.paint.inline import InlinePainter
-from caliban_tui.question import OpenQuestion
 from caliban_tui.stage import Stage
 from caliban_tui.status import StatusLine
 from caliban_tui.talk import Talk
@@ -35,7 +33,6 @@ from caliban_tui.waiting import WaitingLine, WaitingLines
 if TYPE_CHECKING:
     from caliban_tui.host import NotePlace, TerminalHost
 
-ARM_S: Final = 0.6
 AGAIN_S: Final = 1.0
 
 
@@ -63,7 +60,7 @@ class TerminalDriver:
         self._left = False
         self._waits: anyio.Event | None = None
         self._has_focus = True
-        self._armed_from_s = 0.0
+        self._asks = False
         self._hint = ""
         self._pressed: tuple[str, float] = ("", 0.0)
         self._began_s = time.monotonic()
@@ -120,11 +117,12 @@ class TerminalDriver:
         if self._left:
             return None
         self._talk = Talk(host, self._stage, self.lines, self, tasks)
+        self.desk.host = host.desk
         self._stage.changed()
         try:
             return await self._talk.run()
         finally:
-            self._talk = None
+            self._talk = self.desk.host = None
 
     def report(self, notice: Notice) -> None:
         """A notice from below: into the transcript."""
@@ -191,21 +189,12 @@ class TerminalDriver:
     def _ui(self) -> UiState:
         """The state of the keyboard, for a frame."""
         host = None if self._talk is None else self._talk.host
-        request = self.desk.request
-        question = None
-        if request is not None and host is not None:
-            question = OpenQuestion(
-                request=request,
-                summary=host.describe(request.call),
-                is_armed=time.monotonic() >= self._armed_from_s,
-                waiting=self.desk.waiting,
-            )
         if host is not None and host.options is not self._options:
             self._use(host.options)
         return UiState(
             draft=self._editor.draft(),
             queued=(*(self._talk.steered if self._talk is not None else ()), *self.lines.texts),
-            question=question,
+            question=self.desk.open,
             status=host.status() if host is not None else self.status,
             hint=self._hint,
             tick=0 if self._options.reduces_motion else int((time.monotonic() - self._began_s) / 0.25),
@@ -216,27 +205,17 @@ class TerminalDriver:
         self._options = options
 
     def _question_changed(self) -> None:
-        self._armed_from_s = time.monotonic() + ARM_S
-        if self.desk.request is not None:
+        asks = self.desk.open is not None
+        if asks and not self._asks:
             self._call("a question waits")
+        self._asks = asks
         self._stage.changed()
 
     def _intercepts(self, name: str) -> bool:
-        """Whether a key answers the open question; any other holds it off for a while."""
-        now = time.monotonic()
+        """Whether a key is the open question's; any other holds it off for a while."""
         if name != "escape":
             self._hint = ""
-        if self.desk.request is None:
-            return False
-        is_armed = now >= self._armed_from_s
-        self._armed_from_s = now + ARM_S
-        if not is_armed or name not in ("y", "n"):
-            return False
-        decision = Decision(action="allow", by="person")
-        if name == "n":
-            decision = Decision(action="deny", reason="the user said no", by="person")
-        self.desk.answer(decision)
-        return True
+        return self.desk.key(name)
 
     def _answered(self, data: bytes) -> None:
         """The terminal says something of itself."""

@@ -97,6 +97,10 @@ class Permissions:
         self._engine = self.engine.in_mode(mode)
         self._own = self.mode = self._engine.mode
 
+    def after_plan(self, mode: PermissionMode) -> None:
+        """Let the plan mode end in `mode`, which a person asks for and nothing bars."""
+        self._own = mode
+
     def add_answers(self, rules: tuple[Rule, ...]) -> None:
         """From now on `rules`, which a person made in this run, stand before all others."""
         self._engine = self.engine.with_answers(rules)

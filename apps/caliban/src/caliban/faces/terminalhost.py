@@ -10,6 +10,7 @@ from anyio.abc import TaskGroup
 
 from caliban.compose.app import App
 from caliban.compose.permissions import roots_of
+from caliban.faces.asking import AppDesk
 from caliban.faces.prompt import PromptInputs, typed_prompt
 from caliban.faces.terminalstatus import StatusKeeper
 from caliban_commands.builtin.table import BUILTIN
@@ -22,6 +23,7 @@ from caliban_drive.notice import Report
 from caliban_drive.result import Costs
 from caliban_drive.session import Session
 from caliban_tui.blocks import ShellBlock
+from caliban_tui.desk import DeskHost
 from caliban_tui.host import ModeStep, NotePlace
 from caliban_tui.options import TerminalOptions
 from caliban_tui.status import StatusLine
@@ -46,6 +48,7 @@ class AppHost:
         self.costs: Costs = app.costs
         self.report: Report = app.reporter
         self.commands = CommandRegistry(BUILTIN)
+        self.desk: DeskHost = AppDesk(app, session)
         self._status = StatusKeeper(app, session, tasks, changed)
 
     @property
