@@ -57,6 +57,10 @@ class SwitchSession(Tagged, frozen=True, kw_only=True, tag="switch_session"):
     fork: bool = False
 
 
+class ClearTranscript(Tagged, frozen=True, kw_only=True, tag="clear_transcript"):
+    """Take what was said off the screen; the conversation is empty already."""
+
+
 class SubmitPrompt(Tagged, frozen=True, kw_only=True, tag="submit_prompt"):
     """Send `text` as a prompt; `shown` is what a person reads in its place.
 
@@ -105,7 +109,15 @@ class EditFile(Tagged, frozen=True, kw_only=True, tag="edit_file"):
 
 
 CommandEffect: TypeAlias = (
-    Quit | SwitchSession | SubmitPrompt | RepeatPrompt | OpenView | UseScreen | CopyText | EditFile
+    Quit
+    | SwitchSession
+    | ClearTranscript
+    | SubmitPrompt
+    | RepeatPrompt
+    | OpenView
+    | UseScreen
+    | CopyText
+    | EditFile
 )
 """What a face does next because of a command; one that cannot says so by name."""
 

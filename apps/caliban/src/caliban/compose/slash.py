@@ -9,7 +9,6 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from caliban.cli.dispatch import SLASH
 from caliban.cli.formats import input_format
 from caliban.cli.options import Options, PromptOptions
 from caliban.compose.project import ALLOWED, Project
@@ -40,20 +39,19 @@ def called_command(options: Options, project: Project, report: Report) -> Called
 
     Raises `ConfigError` for a file that is none, and for one that steers in a project which is not trusted.
     """
-    typed = _typed(options.prompt)
-    if typed is None or options.extensions.no_commands or options.settings.bare:
+    call = typed_call(options.prompt)
+    if call is None or options.extensions.no_commands or options.settings.bare:
         return None
-    match = re.fullmatch(CALLED, typed, re.DOTALL)
-    if match is None or input_format(options.output.input_format).is_framed:
+    if input_format(options.output.input_format).is_framed:
         return None
     problems: list[str] = []
-    called = _find(match[1], options, project, problems)
+    called = _find(call[0], options, project, problems)
     if called is None:
         for problem in problems:
             report(Notice(subtype="command_file", message=problem))
         return None
-    _say(called, report)
-    return replace(called, arguments=(match[2] or "").strip())
+    tell_notes(called, report)
+    return replace(called, arguments=call[1])
 
 
 def with_model(options: Options, called: CalledCommand | None) -> Options:
@@ -73,6 +71,24 @@ def command_list(options: Options, project: Project, problems: list[str]) -> Ite
             problems.append(f"a command is left out: {error.message}")
 
 
+def refuse_untrusted(called: CalledCommand) -> None:
+    """Raise `ConfigError` for a file that steers in a project which is not trusted."""
+    file = called.file
+    if file.steers and not called.is_trusted:
+        raise ConfigError(
+            f"/{file.name}: {file.path} runs lines of the shell or chooses a model, and its project is "
+            "not trusted",
+            hint="caliban trust show shows it, caliban trust add trusts it; --no-commands sends words",
+        )
+
+
+def typed_call(prompt: PromptOptions) -> tuple[str, str] | None:
+    """The name and the arguments of a command that the command line calls, whether or not there is one."""
+    typed = _typed(prompt)
+    match = None if typed is None else re.fullmatch(CALLED, typed, re.DOTALL)
+    return None if match is None else (match[1], (match[2] or "").strip())
+
+
 def _typed(prompt: PromptOptions) -> str | None:
     """The words of the prompt on the command line, where they may call a command."""
     places = (prompt.print_prompt, prompt.prompt_flag, prompt.prompt)
@@ -88,12 +104,7 @@ def _find(name: str, options: Options, project: Project, problems: list[str]) ->
             called = _read(file, scope, trusted=trusted)
         except CalibanError as error:
             raise ConfigError(f"/{name}: {error.message}", hint=error.hint) from error
-        if called.file.steers and not trusted:
-            raise ConfigError(
-                f"/{name}: {file.path} runs lines of the shell or chooses a model, and its project is "
-                "not trusted",
-                hint="caliban trust show shows it, caliban trust add trusts it; --no-commands sends words",
-            )
+        refuse_untrusted(called)
         return called
     if options.extensions.no_skills:
         return None
@@ -132,12 +143,10 @@ def _read(file: ProjectFile, scope: SkillScope, *, trusted: bool) -> CalledComma
     return CalledCommand(file=command, arguments="", is_trusted=trusted)
 
 
-def _say(called: CalledCommand, report: Report) -> None:
+def tell_notes(called: CalledCommand, report: Report) -> None:
     """What a person should know before the command is sent."""
     file = called.file
     notes = list(file.notes)
-    if file.name.lower() in SLASH:
-        notes.append("the terminal interface has a command of its own of this name")
     if file.model in NICKNAMES[1:]:
         notes.append(f"the model {file.model!r} is a name that is not known here; that of the run is asked")
     if not called.is_trusted and file.allowed_tools:

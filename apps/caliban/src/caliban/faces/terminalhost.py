@@ -7,7 +7,7 @@ from typing import Final
 from caliban.compose.app import App
 from caliban.compose.permissions import roots_of
 from caliban.faces.prompt import PromptInputs, typed_prompt
-from caliban_commands.builtin.table import BUILTIN
+from caliban.slash.registry import app_commands
 from caliban_commands.errors import CommandNotHere
 from caliban_commands.registry import CommandRegistry
 from caliban_common.message import Message, ToolUseBlock
@@ -38,7 +38,7 @@ class AppHost:
         self.session = session
         self.costs: Costs = app.costs
         self.report: Report = app.reporter
-        self.commands = CommandRegistry(BUILTIN)
+        self.commands: CommandRegistry = app_commands(app, session)
 
     def status(self) -> StatusLine:
         """See `TerminalHost`."""
