@@ -81,18 +81,21 @@ class RepeatPrompt(Tagged, frozen=True, kw_only=True, tag="repeat_prompt"):
 
 
 class OpenView(Tagged, frozen=True, kw_only=True, tag="open_view"):
-    """Show one of the face's own views, where it has one."""
+    """Show one of the face's own views in the place of the parts: these are for a face without it."""
 
     view: Literal["transcript", "rewind", "sessions", "tree", "help", "context", "permissions", "tasks"]
     argument: str = ""
 
 
 class UseScreen(Tagged, frozen=True, kw_only=True, tag="use_screen"):
-    """Change how the screen is used: its painter, its theme, its line editor; empty leaves as it is."""
+    """Change how the screen is used: its painter, its theme, its line editor; empty leaves as it is.
 
-    painter: Literal["", "inline", "full", "linear"] = ""
+    `other` is the other one of two: inline and full, emacs and vim.
+    """
+
+    painter: Literal["", "other", "inline", "full", "linear"] = ""
     theme: str = ""
-    editor: Literal["", "emacs", "vim"] = ""
+    editor: Literal["", "other", "emacs", "vim"] = ""
     detail: Literal["", "brief", "normal", "full"] = ""
 
 

@@ -71,8 +71,8 @@ class SlashCommand(Struct, frozen=True, kw_only=True):
 
     `arguments` is the hint behind its name, such as `[id]`; `complete` gives words for the menu behind it.
     A `hidden` one is known and not listed. `later` says why a command of the guide is not built: calling it
-    says so. `uses` is what it needs of a run; one that `submits` answers with a prompt. `instead` is what to do
-    where there is no terminal interface.
+    says so. `uses` is what it needs of a run; one that `submits` answers with a prompt. `instead` is what to
+    do where there is no terminal interface.
     """
 
     name: str

@@ -159,9 +159,7 @@ class Conversation:
         if ended is not None:
             return ended
         line = f"/{command} {args}".rstrip()
-        event = UserPromptSubmit(
-            session_id=self._start.session_id, prompt=line, command=command, args=args
-        )
+        event = UserPromptSubmit(session_id=self._start.session_id, prompt=line, command=command, args=args)
         said = await self._ask(event)
         return said if isinstance(said, Stop) else None
 

@@ -20,6 +20,7 @@ from caliban_common.hook import SessionStart
 from caliban_common.message import Message, ToolUseBlock
 from caliban_common.stop import Stop
 from caliban_common.text import plural
+from caliban_common.usage import Usage
 from caliban_drive.conversation import Conversation, SessionParts
 from caliban_drive.notice import Notice
 from caliban_drive.result import RunTotals
@@ -209,6 +210,10 @@ class Session:
         event = HistoryReplaced(messages=whole, reason="the conversation was cleared")
         conversation.record(event)
         return event
+
+    def count(self, usage: Usage) -> None:
+        """Remember tokens that were spent for the session beside its runs."""
+        self._conversation.record_usage(usage)
 
     async def compact(self) -> Compacted:
         """Summarise the conversation now; the events say what came of it. Not while a prompt is at work."""

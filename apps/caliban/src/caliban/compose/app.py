@@ -134,7 +134,7 @@ class App(Struct, frozen=True, kw_only=True):
         self._install_system(session, schema)
         if self.permissions.log is not None:
             self.permissions.log.session_id = saved.id
-        self.board.session = session
+        self.board.session, self.board.writer = session, saved.writer
         if saved.plan_mode and not self.permissions.plan_mode:
             session.note(plan_mode=False)
         return session
@@ -148,6 +148,8 @@ class App(Struct, frozen=True, kw_only=True):
     def _limits(self, settings: Settings, session_id: str, shape: Mapping[str, Any] | None) -> AgentOptions:
         limits = agent_options(self.options.model, self.options.workspace, settings, session_id, shape)
         limits = replace(limits, masker=self.masker, strict_media=self.strict_media, cwd=str(self.workspace))
+        if self.board.chosen:
+            limits = replace(limits, **self.board.chosen)
         return self.wiring.options(limits)
 
     def _rules(self, *, asks: bool) -> Rules:
@@ -309,6 +311,8 @@ async def open_app(
             plugins=opening.project.plugins,
             servers=servers,
         )
+        for switched in tools.board.opened:
+            await close_provider(switched.provider, reporter)
     expire_old(opening, live.now, wiring)
 
 

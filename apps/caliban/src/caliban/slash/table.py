@@ -128,7 +128,9 @@ APP_COMMANDS: Final = (
         aliases=("bashes",),
         instead="nothing outlives a run without a terminal",
     ),
-    _row("diff", "show what is different in the working tree", "Session", "sessions:diff"),
+    _later(
+        "diff", "show what is different in the working tree", "Session", "!git diff shows it", hidden=True
+    ),
     _row(
         "model",
         "show the models of the provider, or switch to one",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias, get_args
-from collections.abc import Callable
 
 from caliban.compose.app import App
 from caliban_common.permission import PermissionMode

@@ -16,7 +16,7 @@ from caliban_commands.answer import (
 )
 from caliban_commands.command import SlashContext
 from caliban_commands.errors import BadArguments, CommandError
-from caliban_common.event import Warned
+from caliban_common.event import HistoryReplaced, Warned
 from caliban_common.text import one_line, plural
 
 REPEATS: Final = 3
@@ -43,7 +43,7 @@ async def compact(context: SlashContext, arguments: str) -> CommandAnswer:
     sizes = [
         (event.tokens_before, event.tokens_after)
         for event in compacted.events
-        if event.type == "history_replaced" and event.tokens_before
+        if isinstance(event, HistoryReplaced) and event.tokens_before
     ]
     told = f" (about {sizes[-1][0]:,} tokens are {sizes[-1][1]:,} now)" if sizes else ""
     return CommandAnswer.of(f"the conversation is a summary now{told}; /undo puts it back")
