@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from caliban_common.event import AgentEvent
 from caliban_common.tagged import Tagged
 
 
@@ -126,10 +127,14 @@ CommandEffect: TypeAlias = (
 
 
 class CommandAnswer(Struct, frozen=True, kw_only=True):
-    """`parts` to show in order, then what the face does. A failure is raised, not answered."""
+    """`parts` to show in order, then what the face does. A failure is raised, not answered.
+
+    `events` are what happened to the conversation, for a face that shows those too.
+    """
 
     parts: tuple[AnswerPart, ...] = ()
     effect: CommandEffect | None = None
+    events: tuple[AgentEvent, ...] = ()
 
     @classmethod
     def of(cls, markdown: str, effect: CommandEffect | None = None) -> CommandAnswer:

@@ -35,8 +35,8 @@ Place: TypeAlias = Literal["idle", "running", "headless"]
 
 CommandSource: TypeAlias = Literal["built-in", "user", "project", "plugin", "skill", "server"]
 
-Use: TypeAlias = Literal["model", "session"]
-"""What a command cannot do without: somebody to ask, or the saved session, open for writing."""
+Use: TypeAlias = Literal["model", "session", "servers"]
+"""What a command cannot do without: somebody to ask, the saved session open for writing, servers of tools."""
 
 EVERYWHERE: Final[frozenset[Place]] = frozenset(["idle", "running", "headless"])
 BETWEEN_PROMPTS: Final[frozenset[Place]] = frozenset(["idle", "headless"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, assert_never
 
@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from caliban_common.decoding import decode_text
 from caliban_common.errors import DataError
+from caliban_common.event import AgentEvent
 from caliban_common.message import (
     Base64Source,
     Block,
@@ -46,7 +47,7 @@ _FORM: Final = 'a prompt is sent as {"type":"user","content":"…"}'
 class PromptSource(Protocol):
     """Gives prompts. `last` is whether none will come after those already given."""
 
-    async def next(self) -> Message | Operation | Resumption | HostRequest | None:
+    async def next(self) -> Message | Operation | Resumption | LocalCommand | HostRequest | None:
         """The next prompt, waiting for it; `None` at the end. Raises `HeadlessError` for a bad one."""
         ...
 
@@ -78,10 +79,10 @@ class RunAtWork(Protocol):
 class OnePrompt:
     """A source of a single prompt, or of what goes on without one."""
 
-    def __init__(self, prompt: Message | Resumption) -> None:
-        self._prompt: Message | Resumption | None = prompt
+    def __init__(self, prompt: Message | Resumption | LocalCommand) -> None:
+        self._prompt: Message | Resumption | LocalCommand | None = prompt
 
-    async def next(self) -> Message | Resumption | None:
+    async def next(self) -> Message | Resumption | LocalCommand | None:
         """The prompt, the first time."""
         prompt, self._prompt = self._prompt, None
         return prompt
@@ -99,7 +100,8 @@ class FrameSource:
     priority `now` ends that run, and stands before those that wait. What is malformed ends the input: the
     frames before it are still answered. Images and PDFs are made to fit `media`, what the model takes when
     their prompt's turn has come; without it they stay as they came. Answers go to the `desk` that asked;
-    what else the other end may ask for is `served`, by its subtype.
+    what else the other end may ask for is `served`, by its subtype. A text that is `called` as a command is
+    done in its turn, whatever its priority: no model reads it.
     """
 
     def __init__(
@@ -110,13 +112,15 @@ class FrameSource:
         *,
         desk: HostDesk | None = None,
         served: Mapping[str, Serve] = MappingProxyType({}),
+        called: Callable[[str], LocalCommand | None] | None = None,
     ) -> None:
+        self._called = called
         self._desk = desk
         self._served = served
         self._media = media
         self._stdin = stdin
         self._run = run
-        self._queue: deque[Message | Operation | HostRequest] = deque()
+        self._queue: deque[Message | Operation | LocalCommand | HostRequest] = deque()
         self._error: HeadlessError | None = None
         self._given = 0
         self._ended = False
@@ -138,7 +142,7 @@ class FrameSource:
             self._desk.close()
         self._tell()
 
-    async def next(self) -> Message | Operation | HostRequest | None:
+    async def next(self) -> Message | Operation | LocalCommand | HostRequest | None:
         """The next prompt, or what else is asked for in its turn.
 
         Raises the input's error once everything before it was given.
@@ -194,7 +198,16 @@ class FrameSource:
             self._queue.append(request)
             self._tell()
             return
-        match parse_frame(line):
+        frame = parse_frame(line)
+        if isinstance(frame, Prompt) and (command := self._command(frame.message)) is not None:
+            if frame.priority == "now":
+                self._run.interrupt()
+                self._queue.appendleft(command)
+            else:
+                self._queue.append(command)
+            self._tell()
+            return
+        match frame:
             case InterruptFrame():
                 self._run.interrupt(waiting=bool(self._queue))
             case StopTask(task_id=task_id):
@@ -212,6 +225,12 @@ class FrameSource:
             case Operation() as asked:
                 self._queue.append(asked)
                 self._tell()
+
+    def _command(self, message: Message) -> LocalCommand | None:
+        """The command that a prompt of text alone calls."""
+        if self._called is None or not message.text.startswith("/") or _holds_media(message):
+            return None
+        return self._called(message.text)
 
     def _request(self, line: bytes) -> HostRequest | None:
         if b"control_request" not in line:
@@ -305,6 +324,22 @@ class Operation(Struct, frozen=True, kw_only=True):
     """What is to be done with the conversation, in its turn between two prompts."""
 
     name: Literal["compact", "undo_compaction"]
+
+
+class LocalOutput(Struct, frozen=True, kw_only=True):
+    """What a command has to show, and what it has done to the conversation."""
+
+    text: str
+    events: tuple[AgentEvent, ...] = ()
+
+
+class LocalCommand(Struct, frozen=True, kw_only=True):
+    """A command that is done here, in its turn: `run` gives what it shows, or the prompt that it makes.
+
+    It raises `CalibanError`.
+    """
+
+    run: Callable[[], Awaitable[LocalOutput | Message]]
 
 
 class Resumption(Struct, frozen=True, kw_only=True):

@@ -98,7 +98,7 @@ def _typed(prompt: PromptOptions) -> str | None:
 
 def _find(name: str, options: Options, project: Project, problems: list[str]) -> CalledCommand | None:
     for file, scope, trusted in _files(options, project, problems):
-        if file.name != name:
+        if file.name.lower() != name.lower():
             continue
         try:
             called = _read(file, scope, trusted=trusted)
@@ -109,7 +109,7 @@ def _find(name: str, options: Options, project: Project, problems: list[str]) ->
     if options.extensions.no_skills:
         return None
     for skill in find_skills(options.settings, project).skills:
-        if skill.name == name and skill.path is not None:
+        if skill.name.lower() == name.lower() and skill.path is not None:
             if not skill.user_invocable:
                 raise ConfigError(f"/{name}: the skill in {skill.path} is for the model alone")
             return CalledCommand(file=command_of(skill), arguments="")

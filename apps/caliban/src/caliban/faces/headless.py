@@ -18,6 +18,7 @@ from caliban.cli.formats import OutputFormat, input_format, output_format
 from caliban.cli.options import Options
 from caliban.compose.app import App, open_app
 from caliban.compose.permissions import roots_of
+from caliban.compose.wiring import USUAL
 from caliban.early_signals import EarlySignals
 from caliban.faces.cancel_target import CancelTarget, alone
 from caliban.faces.prompt import PromptInputs, read_prompt
@@ -28,7 +29,7 @@ from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import Cancelled
 from caliban_headless.frames import Init
-from caliban_headless.input import FrameSource, OnePrompt, Resumption
+from caliban_headless.input import FrameSource, LocalCommand, OnePrompt, Resumption
 from caliban_headless.notices import Notices, show_notice
 from caliban_headless.output import Output
 from caliban_headless.run import Driver
@@ -39,6 +40,7 @@ from caliban_telemetry.as_of import prices_as_of
 if TYPE_CHECKING:
     from caliban.compose.asking.later import LaterAnswers
     from caliban.compose.slash import CalledCommand
+    from caliban.faces.local import LocalCall
     from caliban.faces.recorded import RunRecorder
     from caliban_drive.structured import AnswerSchema
     from caliban_headless.desk import HostDesk
@@ -70,14 +72,20 @@ async def _answer(options: Options, signals: EarlySignals) -> int:
 async def _drive(options: Options, target: CancelTarget, state: OutputState, tasks: TaskGroup) -> int:
     schema = _load_schema(options.output.json_schema)
     async with AsyncExitStack() as stack:
+        call = _local(options)
+        if call is not None:
+            options = call.options
         recorder = _recorder(options)
         if recorder is None:
-            opening = open_app(options, show_notice, tasks=tasks)
+            wiring = USUAL if call is None else call.wiring
+            opening = open_app(options, show_notice, tasks=tasks, wiring=wiring)
         else:
             stack.callback(recorder.close)
             opening = open_app(options, show_notice, recorder.host, tasks=tasks, wiring=recorder.wiring)
         app = await _unless_cancelled(target, lambda: stack.enter_async_context(opening), "a key")
-        prompt = await _unless_cancelled(target, lambda: _prompt(app), "a prompt")
+        prompt: Message | Resumption | LocalCommand | None = None
+        if call is None:
+            prompt = await _unless_cancelled(target, lambda: _prompt(app), "a prompt")
         servers = app.servers
         if servers is not None:
             await _unless_cancelled(target, servers.ready, "its servers")
@@ -89,6 +97,8 @@ async def _drive(options: Options, target: CancelTarget, state: OutputState, tas
         session = app.session(schema=schema, approver=desk or _later(app))
         if desk is not None:
             desk.session = session
+        if call is not None:
+            prompt = call.source(app, session)
         row = output_format(options.output.output_format)
         encoder, init = row.load()(options.output), _init(app, session, row)
         if recorder is not None:
@@ -127,6 +137,10 @@ async def _prompt(app: App) -> Message | Resumption | None:
     if input_format(app.options.output.input_format).is_framed:
         return None
     called, options = app.extensions.command, app.options.prompt
+    if called is None and _slashes(app.options):
+        from caliban.faces.local import refuse_unknown
+
+        refuse_unknown(app)
     if called is not None and not called.is_trusted:
         options = replace(options, expand_files=False)  # what it names, nobody has looked at
     return await read_prompt(
@@ -156,7 +170,12 @@ async def _answer_frames(
     async with anyio.create_task_group() as group:
         run = session if recorder is None else recorder.run(session)
         frames = FrameSource(
-            Stdin(), run, app.media, desk=desk, served={"rewind_files": _rewinds(app, session)}
+            Stdin(),
+            run,
+            app.media,
+            desk=desk,
+            served={"rewind_files": _rewinds(app, session)},
+            called=None if recorder is not None else _called(app, session),
         )
         group.start_soon(frames.pump)
         if recorder is None:
@@ -165,6 +184,38 @@ async def _answer_frames(
             code = recorder.end(await driver.run(recorder.source(frames)))
         group.cancel_scope.cancel()
     return code
+
+
+def _local(options: Options) -> LocalCall | None:
+    """The command of ours that the prompt calls."""
+    if not _slashes(options):
+        return None
+    from caliban.faces.local import local_call
+
+    return local_call(options)
+
+
+def _slashes(options: Options) -> bool:
+    """Whether the command line may call a command: a run that does not loads nothing of them."""
+    prompt = options.prompt
+    texts = (prompt.print_prompt, prompt.prompt_flag, prompt.prompt)
+    return any(text is not None and text.lstrip().startswith("/") for text in texts)
+
+
+def _called(app: App, session: Session) -> Callable[[str], LocalCommand | None] | None:
+    """Finds the commands that prompt frames call: loaded with the first that may be one."""
+    if app.options.extensions.no_commands or app.options.settings.bare:
+        return None
+    found: list[Callable[[str], LocalCommand | None]] = []
+
+    def called(text: str) -> LocalCommand | None:
+        if not found:
+            from caliban.faces.local import frame_commands
+
+            found.append(frame_commands(app, session))
+        return found[0](text)
+
+    return called
 
 
 def _rewinds(app: App, session: Session) -> Serve:
@@ -243,7 +294,17 @@ def _init(app: App, session: Session, row: OutputFormat) -> Init:
             for plugin in app.plugins
         ),
         mcp_servers=_server_states(app),
+        slash_commands=_slash_names(app, session) if row.holds_notices else (),
     )
+
+
+def _slash_names(app: App, session: Session) -> tuple[str, ...]:
+    """What a prompt may call, for a program that reads frames."""
+    if app.options.extensions.no_commands or app.options.settings.bare:
+        return ()
+    from caliban.faces.local import slash_names
+
+    return slash_names(app, session)
 
 
 def _server_states(app: App) -> tuple[tuple[str, str], ...]:

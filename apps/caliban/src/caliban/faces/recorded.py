@@ -18,7 +18,7 @@ from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import HeadlessError
 from caliban_headless.frames import Init
-from caliban_headless.input import Operation, PromptSource, Resumption
+from caliban_headless.input import LocalCommand, Operation, PromptSource, Resumption
 from caliban_headless.run import OutputEncoder
 from caliban_replay.lines import (
     ActionLine,
@@ -152,7 +152,7 @@ class RecordingSource:
         self._inner = inner
         self._tape = tape
 
-    async def next(self) -> Message | Operation | Resumption | HostRequest | None:
+    async def next(self) -> Message | Operation | Resumption | LocalCommand | HostRequest | None:
         """See `PromptSource`. A request of the host is no part of the conversation: it is not recorded."""
         tape = self._tape
         try:

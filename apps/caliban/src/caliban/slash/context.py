@@ -56,7 +56,7 @@ def _blocks(messages: list[Message]) -> Iterator[tuple[int, str, str]]:
     names = {call.id: call.name for message in messages for call in message.tool_uses}
     for message in messages:
         results = message.tool_results
-        who = message.role
+        who: str = message.role
         if results:
             who = ", ".join(dict.fromkeys(names.get(result.tool_use_id, "a tool") for result in results))
         words = message.text or " ".join(

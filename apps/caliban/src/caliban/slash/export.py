@@ -18,10 +18,9 @@ from caliban_common.paths import expand_user
 from caliban_common.text import one_line, plural
 from caliban_drive.notice import Notice
 from caliban_sessions import SessionState
-from caliban_sessions.entry import StoredMessage, entry_of
+from caliban_sessions.entry import StoredMessage
 
 NAMES: Final = {"markdown": "md", "htm": "html"}
-_FLAG: Final = r"--(format|force)(?:[= ](\S+))?"
 
 
 async def export(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
@@ -75,4 +74,6 @@ def _saved(app: App, context: SlashContext) -> tuple[SessionState, tuple[StoredM
         workspace=str(app.workspace),
         messages=messages,
     )
-    return state, tuple(entry_of(message, at=None, parent=None) for message in messages)
+    return state, tuple(
+        StoredMessage(id=message.id, parent=None, message=message, raw={}) for message in messages
+    )

@@ -30,7 +30,7 @@ async def mcp(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
         config = listed.find(arguments)
         return CommandAnswer.of("\n".join(described(config, whole_row(listed, config))))
     statuses = () if app.servers is None else app.servers.fleet.statuses
-    rows = [
+    rows: list[tuple[str, str, str, str, str]] = [
         (
             GLYPHS.get(status.state, "◐"),
             status.name,

@@ -19,6 +19,7 @@ from caliban_commands.command import (
 )
 
 MODEL: Final[frozenset[Use]] = frozenset(["model"])
+SERVERS: Final[frozenset[Use]] = frozenset(["servers"])
 SAVED: Final[frozenset[Use]] = frozenset(["session"])
 NOTHING: Final[frozenset[Use]] = frozenset()
 ALONE: Final[frozenset[Place]] = frozenset(["idle"])
@@ -176,7 +177,9 @@ APP_COMMANDS: Final = (
         "Permissions",
         "permissions:trust",
     ),
-    _row("context", "show what fills the context window", "Context", "context:context", places=EVERYWHERE),
+    _row(
+        "context", "show what fills the window", "Context", "context:context", places=EVERYWHERE, uses=SERVERS
+    ),
     _row("usage", "show tokens and cost of this session", "Context", "context:usage", places=EVERYWHERE),
     _row("system", "show the system prompt", "Context", "context:system"),
     _row(
@@ -193,6 +196,7 @@ APP_COMMANDS: Final = (
         "extensions:mcp",
         "[server]",
         places=EVERYWHERE,
+        uses=SERVERS,
     ),
     _row("hooks", "list hooks per event", "Extensions", "extensions:hooks"),
     _row("plugins", "list plugins", "Extensions", "extensions:plugins", aliases=("plugin",)),

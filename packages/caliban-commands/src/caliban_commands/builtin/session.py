@@ -13,6 +13,7 @@ from caliban_commands.answer import (
     Quit,
     RepeatPrompt,
     ShownTable,
+    ShownText,
 )
 from caliban_commands.command import SlashContext
 from caliban_commands.errors import BadArguments, CommandError
@@ -46,7 +47,8 @@ async def compact(context: SlashContext, arguments: str) -> CommandAnswer:
         if isinstance(event, HistoryReplaced) and event.tokens_before
     ]
     told = f" (about {sizes[-1][0]:,} tokens are {sizes[-1][1]:,} now)" if sizes else ""
-    return CommandAnswer.of(f"the conversation is a summary now{told}; /undo puts it back")
+    shown = ShownText(markdown=f"the conversation is a summary now{told}; /undo puts it back")
+    return CommandAnswer(parts=(shown,), events=compacted.events)
 
 
 async def undo(context: SlashContext, arguments: str) -> CommandAnswer:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from caliban_commands.command import EVERYWHERE, ON_SCREEN, SlashCommand
+from caliban_commands.command import EVERYWHERE, ON_SCREEN, SlashCommand, Use
 
 _SESSION: Final = "caliban_commands.builtin.session"
-_MODEL: Final = frozenset(["model"])
-_SAVED: Final = frozenset(["session"])
+_MODEL: Final[frozenset[Use]] = frozenset(["model"])
+_SAVED: Final[frozenset[Use]] = frozenset(["session"])
 
 BUILTIN: Final = (
     SlashCommand(
