@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -14,13 +15,17 @@ from caliban.cli.options import Options, PromptOptions
 from caliban.compose.project import ALLOWED, Project
 from caliban.compose.skills import find_skills, own_files, takes
 from caliban.compose.supplied import ProjectFile
-from caliban.errors import ConfigError
+from caliban.errors import ConfigError, UsageError
+from caliban.slash.table import NAMES
 from caliban_common.errors import CalibanError
+from caliban_common.near import did_you_mean
 from caliban_common.text import one_line
 from caliban_drive.notice import Notice, Report
 from caliban_skills import SkillScope
 from caliban_skills.command import CommandFile, command_of, read_command
 
+OF_SERVERS: Final = "mcp__"
+"""How the names of prompts of servers begin."""
 CALLED: Final = r"/([A-Za-z0-9][\w.:-]{0,255})(?:\s+(.*))?"
 NICKNAMES: Final = ("inherit", "sonnet", "opus", "haiku", "default")
 """Models that only another harness knows, and the word for that of the run."""
@@ -35,20 +40,23 @@ class CalledCommand(Struct, frozen=True, kw_only=True):
 
 
 def called_command(options: Options, project: Project, report: Report) -> CalledCommand | None:
-    """The command that the prompt calls; `None` where the prompt is text.
+    """The command of a file that the prompt calls; `None` where it is text, or calls one of ours or a server's.
 
-    Raises `ConfigError` for a file that is none, and for one that steers in a project which is not trusted.
+    What lies at the root of the file system is a path. Raises `UsageError` for a call of nothing that is
+    known, `ConfigError` for a file that is none, and for one that steers in a project which is not trusted.
     """
     call = typed_call(options.prompt)
     if call is None or options.extensions.no_commands or options.settings.bare:
         return None
-    if input_format(options.output.input_format).is_framed:
+    if input_format(options.output.input_format).is_framed or call[0].lower() in NAMES:
         return None
     problems: list[str] = []
     called = _find(call[0], options, project, problems)
     if called is None:
         for problem in problems:
             report(Notice(subtype="command_file", message=problem))
+        if not call[0].startswith(OF_SERVERS) and not is_path(call[0]):
+            raise _unknown(call[0], options, project)
         return None
     tell_notes(called, report)
     return replace(called, arguments=call[1])
@@ -87,6 +95,22 @@ def typed_call(prompt: PromptOptions) -> tuple[str, str] | None:
     typed = _typed(prompt)
     match = None if typed is None else re.fullmatch(CALLED, typed, re.DOTALL)
     return None if match is None else (match[1], (match[2] or "").strip())
+
+
+def is_path(name: str) -> bool:
+    """Whether `/name` is there in the file system: then it is no call."""
+    return os.path.lexists(f"/{name}")
+
+
+def _unknown(name: str, options: Options, project: Project) -> UsageError:
+    """That nothing is called so, with what is near."""
+    names = [*sorted(NAMES), *(called.file.name for called in command_list(options, project, []))]
+    if not options.extensions.no_skills:
+        names += [skill.name for skill in find_skills(options.settings, project).skills]
+    near = did_you_mean(name.lower(), names)
+    ways = "caliban -p /help lists all; --no-commands sends it as words"
+    shown = one_line(name, max_chars=80)
+    return UsageError(f"there is no command /{shown}", hint=" ".join(filter(None, (near, ways))))
 
 
 def _typed(prompt: PromptOptions) -> str | None:

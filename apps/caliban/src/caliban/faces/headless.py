@@ -137,10 +137,6 @@ async def _prompt(app: App) -> Message | Resumption | None:
     if input_format(app.options.output.input_format).is_framed:
         return None
     called, options = app.extensions.command, app.options.prompt
-    if called is None and _slashes(app.options):
-        from caliban.faces.local import refuse_unknown
-
-        refuse_unknown(app)
     if called is not None and not called.is_trusted:
         options = replace(options, expand_files=False)  # what it names, nobody has looked at
     return await read_prompt(

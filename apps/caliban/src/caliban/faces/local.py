@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,7 +14,7 @@ from caliban.cli.options import Options
 from caliban.compose.app import App
 from caliban.compose.permissions import roots_of
 from caliban.compose.quiet import idle_model
-from caliban.compose.slash import typed_call
+from caliban.compose.slash import is_path, typed_call
 from caliban.compose.wiring import USUAL, Wiring
 from caliban.errors import UsageError
 from caliban.faces.prompt import PromptInputs, typed_prompt
@@ -28,14 +26,11 @@ from caliban_commands.errors import CommandNotHere, UnknownCommand
 from caliban_commands.plain import plain_text
 from caliban_commands.registry import CALLED, CommandRegistry
 from caliban_common.message import Message, TextBlock
-from caliban_common.near import did_you_mean
 from caliban_common.text import one_line
 from caliban_drive.notice import Report
 from caliban_drive.result import Costs
 from caliban_drive.session import Session
 from caliban_headless.input import LocalCommand, LocalOutput
-
-WORDS: Final = "--no-commands sends it as words"
 
 
 class LocalContext:
@@ -95,30 +90,13 @@ def _help() -> SlashCommand:
     return SlashCommand(name=HELP, summary="", group="Diagnostics", run="")
 
 
-def refuse_unknown(app: App) -> None:
-    """Keep a call of nothing that is known from the model. Raises `UsageError`.
-
-    What lies at the root of the file system is a path.
-    """
-    call = typed_call(app.options.prompt)
-    options = app.options
-    if call is None or options.extensions.no_commands or options.settings.bare or _is_path(call[0]):
-        return
-    from caliban.slash.further import FurtherRows
-
-    names = (*sorted(NAMES), *(row.name for row in FurtherRows(app)(True)))
-    shown, near = one_line(call[0], max_chars=80), did_you_mean(call[0].lower(), names)
-    hint = " ".join(filter(None, (near, f"caliban -p /help lists all; {WORDS}")))
-    raise UsageError(f"there is no command /{shown}", hint=hint)
-
-
 def frame_commands(app: App, session: Session) -> Callable[[str], LocalCommand | None]:
     """What finds the commands that prompt frames call; a name that is not known is an error of its result."""
     registry = app_commands(app, session)
 
     def called(text: str) -> LocalCommand | None:
         match = re.fullmatch(CALLED, text.strip())
-        if match is None or (registry.find(match[1]) is None and _is_path(match[1])):
+        if match is None or (registry.find(match[1]) is None and is_path(match[1])):
             return None
         return LocalCommand(run=partial(_run, text, app, session, registry))
 
@@ -171,7 +149,3 @@ async def _prompt(app: App, effect: SubmitPrompt) -> Message:
     )
     message = await typed_prompt(effect.references, inputs)
     return replace(message, content=(TextBlock(text=effect.text), *message.content[1:]))
-
-
-def _is_path(name: str) -> bool:
-    return os.path.lexists(f"/{name}")
