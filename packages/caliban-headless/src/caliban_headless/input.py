@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import json
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, assert_never
 
@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from caliban_common.decoding import decode_text
 from caliban_common.errors import DataError
-from caliban_common.event import AgentEvent
 from caliban_common.message import (
     Base64Source,
     Block,
@@ -31,6 +30,7 @@ from caliban_common.tagged import Tagged
 from caliban_common.text import one_line
 from caliban_common.typed import typed
 from caliban_headless.errors import BadInput, HeadlessError, InputTooLarge, MissingInput
+from caliban_headless.local import LocalCommand
 from caliban_headless.stdin import Stdin
 
 if TYPE_CHECKING:
@@ -324,22 +324,6 @@ class Operation(Struct, frozen=True, kw_only=True):
     """What is to be done with the conversation, in its turn between two prompts."""
 
     name: Literal["compact", "undo_compaction"]
-
-
-class LocalOutput(Struct, frozen=True, kw_only=True):
-    """What a command has to show, and what it has done to the conversation."""
-
-    text: str
-    events: tuple[AgentEvent, ...] = ()
-
-
-class LocalCommand(Struct, frozen=True, kw_only=True):
-    """A command that is done here, in its turn: `run` gives what it shows, or the prompt that it makes.
-
-    It raises `CalibanError`.
-    """
-
-    run: Callable[[], Awaitable[LocalOutput | Message]]
 
 
 class Resumption(Struct, frozen=True, kw_only=True):

@@ -250,6 +250,7 @@ def _as_rule(item: KeptRule) -> Rule:
 
 
 def rule_row(rule: Rule) -> dict[str, Any]:
+    """A rule that counts, as it would be written."""
     members = ("pattern", "action", "comment", "reason", "expires_at")
     table = {name: getattr(rule, name) for name in members if getattr(rule, name) is not None}
     until = rule.granted_until()

@@ -13,6 +13,7 @@ from caliban.compose.skills import find_skills
 from caliban.compose.slash import CalledCommand, command_list
 from caliban.compose.workspace import build_workspace
 from caliban.errors import MissingError
+from caliban.slash.table import NAMES
 from caliban.stdio import complain, write_out
 from caliban_common.codec import dumps
 from caliban_common.near import did_you_mean
@@ -119,7 +120,7 @@ def command_rows(commands: Sequence[CalledCommand]) -> Iterator[dict[str, object
     for called in commands:
         file = called.file
         waits = "waits for trust" if file.steers and not called.is_trusted else ""
-        state = "shadowed" if file.name in seen else waits
+        state = "shadowed" if file.name in seen or file.name.lower() in NAMES else waits
         seen.add(file.name)
         yield _row("command", f"/{file.name}", file.scope, state) | {
             "description": file.description,

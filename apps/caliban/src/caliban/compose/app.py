@@ -279,7 +279,7 @@ async def open_app(
     hooks = live.hooks = LiveHooks(make_hooks(opening.hooks, tools, plain, opening.extensions.kinds))
     live.tracks = opening.hooks is not None and "FileChanged" in opening.hooks.counts
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(_running(model, hooks, opening))
+        await stack.enter_async_context(_running(model, hooks, opening, tools.board.opened))
         await stack.enter_async_context(opening.box.opened(reporter, tasks))
         servers = run_servers(opening, tools.board) if wiring.servers and calls_tools(model) else None
         if servers is not None:
@@ -311,8 +311,6 @@ async def open_app(
             plugins=opening.project.plugins,
             servers=servers,
         )
-        for switched in tools.board.opened:
-            await close_provider(switched.provider, reporter)
     expire_old(opening, live.now, wiring)
 
 
@@ -329,8 +327,13 @@ def _auto(opening: Opening, model: ResolvedModel) -> AutoMode:
 
 
 @asynccontextmanager
-async def _running(model: ResolvedModel, hooks: LiveHooks, opening: Opening) -> AsyncIterator[None]:
-    """Make the provider ready, and close what a run has opened; no error that leaves holds a secret."""
+async def _running(
+    model: ResolvedModel, hooks: LiveHooks, opening: Opening, opened: list[ResolvedModel]
+) -> AsyncIterator[None]:
+    """Make the provider ready, and close what a run has opened; no error that leaves holds a secret.
+
+    `opened` are the models that it has switched to by then.
+    """
     try:
         await make_ready(model.provider)
         yield
@@ -339,7 +342,8 @@ async def _running(model: ResolvedModel, hooks: LiveHooks, opening: Opening) -> 
         raise
     finally:
         await hooks.aclose()
-        await close_provider(model.provider, opening.reporter)
+        for one in (model, *opened):
+            await close_provider(one.provider, opening.reporter)
         await opening.permissions.close()
 
 

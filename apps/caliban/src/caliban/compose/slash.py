@@ -40,7 +40,7 @@ class CalledCommand(Struct, frozen=True, kw_only=True):
 
 
 def called_command(options: Options, project: Project, report: Report) -> CalledCommand | None:
-    """The command of a file that the prompt calls; `None` where it is text, or calls one of ours or a server's.
+    """The command of a file that the prompt calls; `None` for text, and a call of one of ours or a server's.
 
     What lies at the root of the file system is a path. Raises `UsageError` for a call of nothing that is
     known, `ConfigError` for a file that is none, and for one that steers in a project which is not trusted.

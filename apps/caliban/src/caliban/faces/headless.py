@@ -29,7 +29,8 @@ from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import Cancelled
 from caliban_headless.frames import Init
-from caliban_headless.input import FrameSource, LocalCommand, OnePrompt, Resumption
+from caliban_headless.input import FrameSource, OnePrompt, Resumption
+from caliban_headless.local import LocalCommand
 from caliban_headless.notices import Notices, show_notice
 from caliban_headless.output import Output
 from caliban_headless.run import Driver

@@ -30,7 +30,7 @@ from caliban_common.text import one_line
 from caliban_drive.notice import Report
 from caliban_drive.result import Costs
 from caliban_drive.session import Session
-from caliban_headless.input import LocalCommand, LocalOutput
+from caliban_headless.local import LocalCommand, LocalOutput
 
 
 class LocalContext:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Final
 
 from caliban.cli.sessions import EXPORT_FORMATS
@@ -20,7 +22,7 @@ from caliban_drive.notice import Notice
 from caliban_sessions import SessionState
 from caliban_sessions.entry import StoredMessage
 
-NAMES: Final = {"markdown": "md", "htm": "html"}
+NAMES: Final[Mapping[str, str]] = MappingProxyType({"markdown": "md", "htm": "html"})
 
 
 async def export(app: App, context: SlashContext, arguments: str) -> CommandAnswer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from msgspec.structs import replace
@@ -18,7 +20,7 @@ from caliban_common.text import one_line, plural
 from caliban_output_styles import DEFAULT, StyleCatalog
 
 WORDS: Final = 100
-GLYPHS: Final = {"connected": "●", "disabled": "○", "failed": "○"}
+GLYPHS: Final[Mapping[str, str]] = MappingProxyType({"connected": "●", "disabled": "○", "failed": "○"})
 
 
 async def mcp(app: App, context: SlashContext, arguments: str) -> CommandAnswer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from caliban.commands.sessions import is_of, walk
@@ -26,7 +28,7 @@ from caliban_sessions.tree import tree_of
 
 MAX_ROWS: Final = 50
 TITLE_CHARS: Final = 200
-MARKS: Final = {"completed": "[x]", "in_progress": "[>]"}
+MARKS: Final[Mapping[str, str]] = MappingProxyType({"completed": "[x]", "in_progress": "[>]"})
 
 
 def heads_here(app: App) -> list[SessionHead]:

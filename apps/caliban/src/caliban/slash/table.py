@@ -5,11 +5,10 @@ Each `run` names `module:function`, an `AppHandler`; `registry` gives it the app
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from caliban_commands.builtin.table import BUILTIN
 from caliban_commands.command import (
-    BETWEEN_PROMPTS,
     EVERYWHERE,
     ON_SCREEN,
     Group,
@@ -21,37 +20,13 @@ from caliban_commands.command import (
 MODEL: Final[frozenset[Use]] = frozenset(["model"])
 SERVERS: Final[frozenset[Use]] = frozenset(["servers"])
 SAVED: Final[frozenset[Use]] = frozenset(["session"])
-NOTHING: Final[frozenset[Use]] = frozenset()
 ALONE: Final[frozenset[Place]] = frozenset(["idle"])
 
 
-def _row(  # noqa: PLR0913 - a row of a table
-    name: str,
-    summary: str,
-    group: Group,
-    run: str,
-    arguments: str = "",
-    *,
-    aliases: tuple[str, ...] = (),
-    places: frozenset[Place] = BETWEEN_PROMPTS,
-    uses: frozenset[Use] = NOTHING,
-    submits: bool = False,
-    hidden: bool = False,
-    instead: str = "",
-) -> SlashCommand:
-    return SlashCommand(
-        name=name,
-        summary=summary,
-        group=group,
-        run=f"caliban.slash.{run}",
-        arguments=arguments,
-        aliases=aliases,
-        places=places,
-        uses=uses,
-        submits=submits,
-        hidden=hidden,
-        instead=instead,
-    )
+def _row(name: str, summary: str, group: Group, run: str, arguments: str = "", **facts: Any) -> SlashCommand:
+    """A row whose handler is `run` in one of the modules beside this one."""
+    place = f"caliban.slash.{run}"
+    return SlashCommand(name=name, summary=summary, group=group, run=place, arguments=arguments, **facts)
 
 
 def _later(name: str, summary: str, group: Group, why: str, *, hidden: bool = False) -> SlashCommand:

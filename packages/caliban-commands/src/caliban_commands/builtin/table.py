@@ -43,7 +43,7 @@ BUILTIN: Final = (
         run=f"{_SESSION}:copy",
         arguments="[number]",
         places=ON_SCREEN,
-        instead="caliban sessions export prints what was said",
+        instead="/export writes down what was said",
     ),
     SlashCommand(
         name="compact",
