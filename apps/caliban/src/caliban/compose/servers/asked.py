@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
-from caliban.compose.servers.handler import AskedParts
 from caliban_agent_core.hooks import ask_hooks, listening
 from caliban_common.hook import HookVerdict, QuestionAnswered, QuestionAsked
 from caliban_common.text import one_line
@@ -13,6 +12,9 @@ from caliban_common.tool import ToolSpec
 from caliban_mcp.elicit import ElicitAnswer, answer_problem, question_of
 from caliban_mcp.status import ServerNews
 from caliban_mcp_client.handler import Elicitation, ElicitResult, FormElicitation, UrlElicitation
+
+if TYPE_CHECKING:
+    from caliban.compose.servers.handler import AskedParts
 
 NOBODY: Final = "nobody is there to answer"
 BY_HOOK: Final = "a hook said so"
