@@ -219,3 +219,12 @@ def test_rules_lists_and_what_nobody_has_seen_hold_for_the_host_as_well(cli, tmp
     assert host.done("mcp_call", tool="mcp__desk__grow")["isError"] is False
     assert "new on its server" in host.refused("mcp_call", tool="mcp__desk__extra")
     assert host.end()[0] == 0 and not log.exists()
+
+
+def test_a_run_over_frames_that_may_be_brought_servers_loads_nothing_of_them(cli):
+    cli.script(DONE)
+    host = FrameHost(cli, env={"PYTHONPROFILEIMPORTTIME": "1"})
+    host.prompt("one")
+    code, err = host.end()
+    assert code == 0 and "caliban_common" in err
+    assert "caliban_mcp" not in err and "caliban_headless.requests" not in err

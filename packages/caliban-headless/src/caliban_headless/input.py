@@ -33,8 +33,9 @@ from caliban_headless.errors import BadInput, HeadlessError, InputTooLarge, Miss
 from caliban_headless.stdin import Stdin
 
 if TYPE_CHECKING:
+    from caliban_common.event import Warned
     from caliban_headless.desk import HostDesk
-    from caliban_headless.requests import Answered, HostRequest, PromptServices, Serve
+    from caliban_headless.requests import Answered, HostRequest, Serve
     from caliban_images import MediaLimits
 
 MAX_FRAME_BYTES = 10 * 1024 * 1024
@@ -72,6 +73,16 @@ class RunAtWork(Protocol):
     def unread(self) -> tuple[Message, ...]:
         """What came too late for that, taken out."""
         ...
+
+
+class PromptServices(Struct, frozen=True, kw_only=True):
+    """What is done for the other end while a prompt runs as well, by subtype.
+
+    `tell` puts an answer among the frames of the prompt that runs; false where none runs.
+    """
+
+    served: Mapping[str, Serve]
+    tell: Callable[[Warned], bool]
 
 
 class OnePrompt:

@@ -61,16 +61,6 @@ class Answered(Struct, frozen=True, kw_only=True):
         return self.event
 
 
-class PromptServices(Struct, frozen=True, kw_only=True):
-    """What is done for the other end while a prompt runs as well, by subtype.
-
-    `tell` puts an answer among the frames of the prompt that runs; false where none runs.
-    """
-
-    served: Mapping[str, Serve]
-    tell: Callable[[Warned], bool]
-
-
 def read_request(
     line: bytes, served: Mapping[str, Serve], at_once: Mapping[str, Serve] = MappingProxyType({})
 ) -> HostRequest | None:
