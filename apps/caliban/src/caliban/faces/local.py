@@ -103,15 +103,6 @@ def frame_commands(app: App, session: Session) -> Callable[[str], LocalCommand |
     return called
 
 
-def slash_names(app: App, session: Session) -> tuple[str, ...]:
-    """The commands that prompts may call, for whoever drives this face."""
-    return tuple(
-        row.name
-        for row in app_commands(app, session)
-        if "headless" in row.places and not row.later and not row.hidden
-    )
-
-
 async def _run(line: str, app: App, session: Session, registry: CommandRegistry) -> LocalOutput | Message:
     """Do what `line` calls. Raises `UnknownCommand` and what the command raises."""
     called = registry.called(line)
