@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
@@ -56,12 +57,15 @@ class CommandRegistry:
     def called(self, line: str) -> tuple[SlashCommand, str] | None:
         """The command that `line` calls, with what is said to it; `None` where the line is no call.
 
-        A path such as `/usr/bin` is none. Raises `UnknownCommand` for a call of nothing that is known.
+        A path such as `/usr/bin` is none, and neither is what lies at the root of the file system. Raises
+        `UnknownCommand` for a call of nothing that is known.
         """
         match = CALLED.fullmatch(line.strip())
         if match is None:
             return None
         command = self.find(match[1])
+        if command is None and os.path.lexists(f"/{match[1]}"):
+            return None
         if command is None:
             shown = one_line(match[1], max_chars=80)
             near = did_you_mean(match[1].lower(), tuple(self._names))
