@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from caliban_commands.answer import CommandAnswer
@@ -23,12 +23,17 @@ class CommandRegistry:
     """Commands by their names and aliases. One that comes with a taken name is left out: `add` says so.
 
     `further` are those of files and servers, which may change during a session: they stand behind the others.
-    `taken` are those of them that were left out.
+    `taken` are those of them that were left out. `ask` finds out which of them are elsewhere.
     """
 
     def __init__(
-        self, commands: Iterable[SlashCommand] = (), *, further: FurtherCommands | None = None
+        self,
+        commands: Iterable[SlashCommand] = (),
+        *,
+        further: FurtherCommands | None = None,
+        ask: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        self._ask = ask
         self._own: dict[str, SlashCommand] = {}
         self._rows: dict[str, SlashCommand] = {}
         self._names: dict[str, SlashCommand] = {}
@@ -53,6 +58,11 @@ class CommandRegistry:
         """The command of this name or alias, whatever its case."""
         self._look(now=True)
         return self._names.get(name.lower())
+
+    async def refresh(self) -> None:
+        """Find out what commands there are elsewhere, such as with servers."""
+        if self._ask is not None:
+            await self._ask()
 
     def called(self, line: str) -> tuple[SlashCommand, str] | None:
         """The command that `line` calls, with what is said to it; `None` where the line is no call.
