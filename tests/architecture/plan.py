@@ -163,6 +163,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.slash.diagnostics": "checks are loaded with /doctor",
     "caliban.slash.extensions": "what each of them lists is loaded with it",
     "caliban.slash.further": "what runs lines of a command is loaded with the first that has some",
+    "caliban.slash.listed": "files of commands are read where there are some",
     "caliban.slash.models": "stored keys are looked at by /logout",
     "caliban.slash.permissions": "consents are looked at by /trust",
     "caliban.slash.prompts": "a draft is written by /init",

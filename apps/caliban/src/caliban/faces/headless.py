@@ -348,17 +348,15 @@ def _init(app: App, session: Session, row: OutputFormat) -> Init:
             for plugin in app.plugins
         ),
         mcp_servers=_server_states(app),
-        slash_commands=_slash_names(app, session) if row.holds_notices else (),
+        slash_commands=_slash_names(app) if row.holds_notices else (),
     )
 
 
-def _slash_names(app: App, session: Session) -> tuple[str, ...]:
+def _slash_names(app: App) -> tuple[str, ...]:
     """What a prompt may call, for a program that reads frames."""
-    if app.options.extensions.no_commands or app.options.settings.bare:
-        return ()
-    from caliban.faces.local import slash_names
+    from caliban.slash.listed import listed_names
 
-    return slash_names(app, session)
+    return listed_names(app)
 
 
 def _server_states(app: App) -> tuple[tuple[str, str], ...]:
