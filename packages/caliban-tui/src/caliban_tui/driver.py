@@ -313,8 +313,9 @@ class TerminalDriver:
 
     def _cycle_mode(self, buffer: Buffer) -> None:
         if self._talk is not None:
-            step = self._talk.host.cycle_mode()
-            self._hint = step.warning
+            self._hint = self._talk.host.cycle_mode().warning
+        else:
+            self._hint = "nothing is open yet whose mode could change"
 
     def _open_view(self, view: str) -> None:
         self._hint = f"there is no view of {view} yet"
