@@ -63,9 +63,8 @@ def test_the_status_line_says_where_and_a_script_of_ones_own_colours_it(cli: Cli
     (cli.work / ".git").mkdir()
     (cli.work / ".git" / "HEAD").write_text("ref: refs/heads/topic/one\n")
     told = cli.home / "told.json"
-    cli.configure(
-        f"[statusLine]\ncommand = 'cat > {told}; printf \"\\\\033[31mred\\\\033[2J\\\\033[0m rest\\\\nsecond\"'\n"
-    )
+    words = r"\033[31mred\033[2J\033[0m rest\nsecond"
+    cli.configure(f"[statusLine]\ncommand = 'cat > {told}; printf \"{words}\"'\n")
     cli.script(wire.exchange(wire.text("Well.")))
     with on_screen(cli, columns=120) as screen:
         screen.wait("(topic/one)")
@@ -178,6 +177,7 @@ def test_what_programs_write_past_the_screen_becomes_a_notice(cli: Cli) -> None:
 def test_how_to_come_back_is_the_last_line(cli: Cli) -> None:
     cli.script(wire.exchange(wire.text("Sure.")))
     with on_screen(cli) as screen:
+        screen.wait("anthropic/")
         screen.type("remember me")
         screen.press("enter")
         screen.wait("Sure.")
