@@ -5,41 +5,34 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio.abc import TaskGroup
 
 from caliban_commands.answer import CommandEffect, ShownText, SwitchSession
 from caliban_common.errors import CalibanError
-from caliban_common.permission import Decision
 from caliban_drive.notice import Notice
 from caliban_drive.result import PromptResult
 from caliban_tui.blocks import AnswerBlock, NoticeBlock
 from caliban_tui.desk import ApprovalDesk
-from caliban_tui.errors import TerminalError
-from caliban_tui.keys.table import KEYS, Action
+from caliban_tui.editor import EditorOptions, LineEditor
+from caliban_tui.errors import TerminalError, TerminalGone
 from caliban_tui.notify import call
 from caliban_tui.options import TerminalOptions
 from caliban_tui.paint.inline import InlinePainter
-from caliban_tui.question import OpenQuestion
 from caliban_tui.stage import Stage
 from caliban_tui.status import StatusLine
 from caliban_tui.talk import Talk
 from caliban_tui.theme import DARK
 from caliban_tui.tty import Tty
-from caliban_tui.ui import DraftView, UiState
+from caliban_tui.ui import UiState
 from caliban_tui.waiting import WaitingLine, WaitingLines
 
 if TYPE_CHECKING:
-    from prompt_toolkit.application import Application
-    from prompt_toolkit.buffer import Buffer
-    from prompt_toolkit.key_binding import KeyPressEvent
-
     from caliban_tui.host import NotePlace, TerminalHost
 
-ARM_S: Final = 0.6
 AGAIN_S: Final = 1.0
 
 
@@ -67,22 +60,26 @@ class TerminalDriver:
         self._left = False
         self._waits: anyio.Event | None = None
         self._has_focus = True
-        self._armed_from_s = 0.0
+        self._asks = False
         self._hint = ""
         self._pressed: tuple[str, float] = ("", 0.0)
         self._began_s = time.monotonic()
-        self._actions: Mapping[Action, Callable[[Buffer], None]] = {
-            "send": self._submit,
-            "newline": lambda buffer: buffer.insert_text("\n"),
-            "queue": self._queue,
-            "interrupt": self._interrupt,
-            "clear_or_quit": self._clear_or_quit,
-            "end_of_file": self._end_of_file,
-            "redraw": lambda buffer: self._stage.redraw(),
-            "cycle_mode": self._cycle_mode,
-            "suspend": self._suspend,
-        }
-        self._app: Application[Any] = self._application()
+        self._editor = LineEditor(
+            {
+                "send": self._submit,
+                "complete": self._queue,
+                "interrupt": self._interrupt,
+                "clear_or_quit": self._clear_or_quit,
+                "end_of_file": self.leave,
+                "redraw": self._stage.redraw,
+                "cycle_mode": self._cycle_mode,
+                "suspend": self._suspend,
+            },
+            draw=self._stage.paint,
+            intercept=self._intercepts,
+            answer=self._answered,
+            options=EditorOptions(read_fd=tty.read_fd),
+        )
 
     @property
     def has_left(self) -> bool:
@@ -104,10 +101,8 @@ class TerminalDriver:
                 tasks.start_soon(self._stage.run)
                 tasks.start_soon(self._watch_stops)
                 self.is_shown.set()
-                try:
-                    await self._app.run_async(handle_sigint=False, set_exception_handler=False)
-                except EOFError:
-                    pass
+                with suppress(TerminalGone):
+                    await self._editor.run()
                 self.leave()
                 tasks.cancel_scope.cancel()
         finally:
@@ -122,11 +117,12 @@ class TerminalDriver:
         if self._left:
             return None
         self._talk = Talk(host, self._stage, self.lines, self, tasks)
+        self.desk.host = host.desk
         self._stage.changed()
         try:
             return await self._talk.run()
         finally:
-            self._talk = None
+            self._talk = self.desk.host = None
 
     def report(self, notice: Notice) -> None:
         """A notice from below: into the transcript."""
@@ -158,8 +154,7 @@ class TerminalDriver:
             self._waits.set()
         if self._talk is not None:
             self._talk.stop()
-        if self._app.is_running and not self._app.is_done:
-            self._app.exit()
+        self._editor.exit()
 
     async def show_effect(self, effect: CommandEffect) -> None:
         """See `TalkScreen`."""
@@ -178,10 +173,8 @@ class TerminalDriver:
         """See `TalkScreen`."""
         if not lines:
             return
-        buffer = self._app.current_buffer
-        texts = [*(line.text for line in lines), *filter(None, (buffer.text,))]
-        buffer.text = "\n".join(texts)
-        buffer.cursor_position = len(buffer.text)
+        texts = [*(line.text for line in lines), *filter(None, (self._editor.text,))]
+        self._editor.set_text("\n".join(texts))
         self._stage.changed()
 
     def _call(self, words: str) -> None:
@@ -195,23 +188,13 @@ class TerminalDriver:
 
     def _ui(self) -> UiState:
         """The state of the keyboard, for a frame."""
-        buffer = self._app.current_buffer
         host = None if self._talk is None else self._talk.host
-        request = self.desk.request
-        question = None
-        if request is not None and host is not None:
-            question = OpenQuestion(
-                request=request,
-                summary=host.describe(request.call),
-                is_armed=time.monotonic() >= self._armed_from_s,
-                waiting=self.desk.waiting,
-            )
         if host is not None and host.options is not self._options:
             self._use(host.options)
         return UiState(
-            draft=DraftView(text=buffer.text, cursor=buffer.cursor_position),
-            queued=self.lines.texts,
-            question=question,
+            draft=self._editor.draft(),
+            queued=(*(self._talk.steered if self._talk is not None else ()), *self.lines.texts),
+            question=self.desk.open,
             status=host.status() if host is not None else self.status,
             hint=self._hint,
             tick=0 if self._options.reduces_motion else int((time.monotonic() - self._began_s) / 0.25),
@@ -222,96 +205,51 @@ class TerminalDriver:
         self._options = options
 
     def _question_changed(self) -> None:
-        self._armed_from_s = time.monotonic() + ARM_S
-        if self.desk.request is not None:
+        asks = self.desk.open is not None
+        if asks and not self._asks:
             self._call("a question waits")
+        self._asks = asks
         self._stage.changed()
 
-    def _application(self) -> Application[Any]:
-        from prompt_toolkit.application import Application
-        from prompt_toolkit.buffer import Buffer
-        from prompt_toolkit.filters import Condition
-        from prompt_toolkit.input import create_input
-        from prompt_toolkit.key_binding import KeyBindings
-        from prompt_toolkit.layout import BufferControl, Layout, Window
-        from prompt_toolkit.output import DummyOutput
+    def _intercepts(self, name: str) -> bool:
+        """Whether a key is the open question's; any other holds it off for a while."""
+        if name != "escape":
+            self._hint = ""
+        return self.desk.key(name)
 
-        from caliban_tui.live import LiveRenderer
+    def _answered(self, data: bytes) -> None:
+        """The terminal says something of itself."""
+        if data in (b"\x1b[I", b"\x1b[O"):
+            self.focus(data == b"\x1b[I")
 
-        bindings = KeyBindings()
-        for row in KEYS:
-            bindings.add(*row.keys)(self._bound(row.action))
+    def _submit(self) -> None:
+        self._send(self._editor.take(), steers=True)
 
-        @Condition
-        def is_asked() -> bool:
-            return self.desk.request is not None and time.monotonic() >= self._armed_from_s
+    def _queue(self) -> None:
+        if self._editor.text.strip():
+            self._send(self._editor.take(), steers=False)
 
-        @bindings.add("y", filter=is_asked)
-        def _(event: KeyPressEvent) -> None:
-            self.desk.answer(Decision(action="allow", by="person"))
-
-        @bindings.add("n", filter=is_asked)
-        def _(event: KeyPressEvent) -> None:
-            self.desk.answer(Decision(action="deny", reason="the user said no", by="person"))
-
-        draft = Buffer(multiline=True, on_text_changed=lambda _: self._typed())
-        app: Application[Any] = Application(
-            layout=Layout(Window(BufferControl(draft))),
-            key_bindings=bindings,
-            input=create_input(),
-            output=DummyOutput(),
-            erase_when_done=True,
-        )
-        app.ttimeoutlen, app.timeoutlen = 0.05, 0.3
-        app.renderer = LiveRenderer(self._stage.paint)
-        return app
-
-    def _typed(self) -> None:
-        self._hint = ""
-        if self.desk.request is not None:
-            self._armed_from_s = time.monotonic() + ARM_S
-
-    def _bound(self, action: Action) -> Callable[[KeyPressEvent], None]:
-        def act(event: KeyPressEvent) -> None:
-            self._act(action, event)
-
-        return act
-
-    def _act(self, action: Action, event: KeyPressEvent) -> None:
-        """Do what a key means, and show it."""
-        self._actions[action](event.current_buffer)
-        self._stage.changed()
-
-    def _submit(self, buffer: Buffer) -> None:
-        self._send(buffer.text, steers=True)
-        buffer.reset(append_to_history=True)
-
-    def _queue(self, buffer: Buffer) -> None:
-        if buffer.text.strip():
-            self._send(buffer.text, steers=False)
-            buffer.reset(append_to_history=True)
-
-    def _interrupt(self, buffer: Buffer) -> None:
+    def _interrupt(self) -> None:
         talk = self._talk
         if talk is not None and talk.is_at_work:
             if self._twice("interrupt", "esc again interrupts"):
                 talk.interrupt()
-        elif talk is not None and not buffer.text and self._twice("rewind", "esc again: go back to a prompt"):
+        elif (
+            talk is not None
+            and not self._editor.text
+            and self._twice("rewind", "esc again: go back to a prompt")
+        ):
             self._open_view("rewind")
 
-    def _clear_or_quit(self, buffer: Buffer) -> None:
-        if buffer.text:
-            buffer.reset(append_to_history=True)
+    def _clear_or_quit(self) -> None:
+        if self._editor.text:
+            self._editor.clear()
         elif self._talk is not None and self._talk.is_at_work:
             self._talk.interrupt()
         elif self._twice("quit", "ctrl+c again leaves"):
             self.leave()
 
-    def _end_of_file(self, buffer: Buffer) -> None:
-        if not buffer.text:
-            self.leave()
-
-    def _cycle_mode(self, buffer: Buffer) -> None:
+    def _cycle_mode(self) -> None:
         if self._talk is not None:
             self._hint = self._talk.host.cycle_mode().warning
         else:
@@ -320,7 +258,7 @@ class TerminalDriver:
     def _open_view(self, view: str) -> None:
         self._hint = f"there is no view of {view} yet"
 
-    def _suspend(self, buffer: Buffer) -> None:
+    def _suspend(self) -> None:
         """Stop, with all that belong to us, as a shell's job."""
         os.killpg(os.getpgrp(), signal.SIGTSTP)
 

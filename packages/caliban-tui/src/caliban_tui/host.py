@@ -13,6 +13,7 @@ from caliban_common.event import AgentEvent
 from caliban_common.message import Message, ToolUseBlock
 from caliban_common.permission import PermissionMode
 from caliban_tui.blocks import ShellBlock
+from caliban_tui.desk import DeskHost
 from caliban_tui.options import TerminalOptions
 from caliban_tui.status import StatusLine
 
@@ -42,6 +43,11 @@ class TerminalHost(SlashContext, Protocol):
     @property
     def options(self) -> TerminalOptions:
         """How the screen is wanted now; the same value as long as nothing has changed."""
+        ...
+
+    @property
+    def desk(self) -> DeskHost:
+        """What questions to the person need of the app."""
         ...
 
     def status(self) -> StatusLine:

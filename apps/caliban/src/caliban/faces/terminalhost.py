@@ -10,9 +10,10 @@ from anyio.abc import TaskGroup
 
 from caliban.compose.app import App
 from caliban.compose.permissions import roots_of
+from caliban.faces.asking import AppDesk
 from caliban.faces.prompt import PromptInputs, typed_prompt
 from caliban.faces.terminalstatus import StatusKeeper
-from caliban_commands.builtin.table import BUILTIN
+from caliban.slash.registry import app_commands
 from caliban_commands.registry import CommandRegistry
 from caliban_common.event import AgentEvent
 from caliban_common.message import Message, ToolUseBlock
@@ -22,6 +23,7 @@ from caliban_drive.notice import Report
 from caliban_drive.result import Costs
 from caliban_drive.session import Session
 from caliban_tui.blocks import ShellBlock
+from caliban_tui.desk import DeskHost
 from caliban_tui.host import ModeStep, NotePlace
 from caliban_tui.options import TerminalOptions
 from caliban_tui.status import StatusLine
@@ -45,7 +47,8 @@ class AppHost:
         self.session = session
         self.costs: Costs = app.costs
         self.report: Report = app.reporter
-        self.commands = CommandRegistry(BUILTIN)
+        self.commands: CommandRegistry = app_commands(app, session)
+        self.desk: DeskHost = AppDesk(app, session)
         self._status = StatusKeeper(app, session, tasks, changed)
 
     @property
