@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from caliban_tui.line import ScreenLine, plain
+from caliban_tui.openlines import open_lines
 from caliban_tui.questionlines import question_view
-from caliban_tui.render import prose_lines
 from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
 from caliban_tui.status import status_line
 from caliban_tui.ui import DraftView, UiState
@@ -16,12 +16,7 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float) -> ScreenFrame:
     """The frame: at most half the screen of what is open, then what a person writes, then the status."""
-    lines: list[ScreenLine] = []
-    if view.open_text:
-        lines += [(), *prose_lines(view.open_text.strip("\n"), size.columns)]
-    for call in view.calls:
-        lines.append(cut(plain(f"○ {call.summary} {now_s - call.began_s:.0f} s", "tool"), size.columns))
-    lines = lines[-max(size.rows // 2, 1) :]
+    lines: list[ScreenLine] = open_lines(view, size, now_s)
     if view.is_working:
         mark = SPINNER[ui.tick % len(SPINNER)]
         lines.append(cut(plain(f"{mark} {now_s - view.began_s:.0f} s · esc interrupts", "dim"), size.columns))
@@ -42,7 +37,7 @@ def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float)
     caret = Caret(top + caret.row, caret.column)
     if asked is not None and asked.caret is not None:
         caret = Caret(asked_top + asked.caret.row, asked.caret.column)
-    return ScreenFrame(lines=tuple(lines), caret=caret)
+    return ScreenFrame(lines=tuple(lines), caret=caret, look=ui.look)
 
 
 def draft_lines(draft: DraftView, columns: int) -> tuple[list[ScreenLine], Caret]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from caliban_tui.look import NORMAL, TranscriptLook
 from caliban_tui.openquestion import OpenQuestion
 from caliban_tui.status import StatusLine
 
@@ -29,4 +30,5 @@ class UiState(Struct, frozen=True, kw_only=True):
     status: StatusLine = StatusLine()
     hint: str = ""
     tick: int = 0
+    look: TranscriptLook = NORMAL
     extra: tuple[str, ...] = field(default_factory=tuple)

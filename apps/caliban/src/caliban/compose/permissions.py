@@ -154,6 +154,13 @@ class Permissions:
         """Whether a rule denies a call, whoever is asked."""
         return self._ruled and self.decide(tool, args).action == "deny"
 
+    def forbids(self, tool: ToolSpec, args: Mapping[str, Any]) -> bool:
+        """Whether a rule itself denies a call: not that nobody is there to be asked about it."""
+        if not self._ruled:
+            return False
+        decision = self.engine.asking().decide(tool, args)
+        return decision.action == "deny" and decision.by == "rule"
+
     def offers(self, tool: ToolSpec) -> bool:
         """Whether the model should be told of the tool."""
         return not self._ruled or self.engine.offers(tool)

@@ -1,0 +1,77 @@
+"""`caliban sessions export`: a session for others, without secrets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from caliban.cli.invocation import Invocation
+from caliban.cli.tables.sessions import EXPORT_FORMATS
+from caliban.compose.host import learn
+from caliban.compose.keystore import read_key
+from caliban.compose.project import build_settings
+from caliban.compose.sessionstore import require_session, session_store
+from caliban.compose.spending import SavedPrices
+from caliban.compose.workspace import build_workspace
+from caliban.errors import CommandRefused
+from caliban.stdio import complain, write_out
+from caliban_common.errors import CalibanError
+from caliban_common.files import write_atomic
+from caliban_common.mask import Masker
+from caliban_common.near import did_you_mean
+from caliban_common.paths import expand_user
+from caliban_common.text import clean, one_line
+from caliban_process.environ import secret_variables
+from caliban_sessions.export import as_json, as_markdown, as_page, masked_script, script_of
+
+BAD_FORMAT: Final = 2
+
+
+def export_session(invocation: Invocation) -> int:
+    """Write one session down, to standard output or to a new file."""
+    values, options = invocation.values, invocation.options
+    target = None if values["output"] is None else expand_user(values["output"])
+    form = values["format"] or _form_of(target)
+    if form not in EXPORT_FORMATS:
+        meant = did_you_mean(form, EXPORT_FORMATS)
+        complain(f"caliban: unknown format {one_line(form, max_chars=40)!r}; {meant} md, json or html\n")
+        return BAD_FORMAT
+    store, name = session_store(options.session), values["name"]
+    require_session(store, name)
+    state, entries = store.entries(name)
+    for warning in state.warnings:
+        complain(f"caliban: {warning}\n")
+    prices = SavedPrices(build_settings(options.settings, build_workspace(options.workspace.workspace)))
+    script = masked_script(script_of(state, entries, prices.call, prices.total), export_masker(state.spent))
+    text = {"md": as_markdown, "json": as_json, "html": as_page}[form](script)
+    data = clean(text).encode()
+    if target is None:
+        return write_out(data)
+    _write(target, data, force=bool(values["force"]))
+    return write_out(clean(f"{target}\n").encode())
+
+
+def _form_of(target: Path | None) -> str:
+    """The format that the name of a file asks for."""
+    ending = "" if target is None else target.suffix.lower()
+    return {".json": "json", ".html": "html", ".htm": "html"}.get(ending, "md")
+
+
+def export_masker(names: Iterable[str]) -> Masker:
+    """What takes out the secrets of this environment, and the stored keys of the providers in `names`."""
+    masker = Masker()
+    learn(masker, secret_variables(dict(os.environ)))
+    for provider in sorted({name.partition("/")[0] for name in names}):
+        try:
+            masker.add(read_key(provider) or "")
+        except CalibanError as error:
+            complain(f"caliban: the stored keys are not taken out of the export: {error.message}\n")
+    return masker
+
+
+def _write(target: Path, data: bytes, *, force: bool) -> None:
+    if os.path.lexists(target) and not force:
+        raise CommandRefused(f"{target} is there already", hint="--force writes over it")
+    write_atomic(target, data, mode=0o600)
