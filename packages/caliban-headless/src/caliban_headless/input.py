@@ -30,22 +30,24 @@ from caliban_common.tagged import Tagged
 from caliban_common.text import one_line
 from caliban_common.typed import typed
 from caliban_headless.errors import BadInput, HeadlessError, InputTooLarge, MissingInput
+from caliban_headless.local import LocalCommand
 from caliban_headless.stdin import Stdin
 
 if TYPE_CHECKING:
     from caliban_headless.desk import HostDesk
-    from caliban_headless.requests import Answered, HostRequest, PromptServices, Serve
+    from caliban_headless.requests import Answered, FrameServices, HostRequest, Serve
     from caliban_images import MediaLimits
 
 MAX_FRAME_BYTES = 10 * 1024 * 1024
 SETTLE_S = 0.02
+NOTHING_SERVED: Final[Mapping[str, Serve]] = MappingProxyType({})
 _FORM: Final = 'a prompt is sent as {"type":"user","content":"…"}'
 
 
 class PromptSource(Protocol):
     """Gives prompts. `last` is whether none will come after those already given."""
 
-    async def next(self) -> Message | Operation | Resumption | HostRequest | Answered | None:
+    async def next(self) -> Message | Operation | Resumption | LocalCommand | HostRequest | Answered | None:
         """The next prompt, waiting for it; `None` at the end. Raises `HeadlessError` for a bad one."""
         ...
 
@@ -77,10 +79,10 @@ class RunAtWork(Protocol):
 class OnePrompt:
     """A source of a single prompt, or of what goes on without one."""
 
-    def __init__(self, prompt: Message | Resumption) -> None:
-        self._prompt: Message | Resumption | None = prompt
+    def __init__(self, prompt: Message | Resumption | LocalCommand) -> None:
+        self._prompt: Message | Resumption | LocalCommand | None = prompt
 
-    async def next(self) -> Message | Resumption | None:
+    async def next(self) -> Message | Resumption | LocalCommand | None:
         """The prompt, the first time."""
         prompt, self._prompt = self._prompt, None
         return prompt
@@ -98,8 +100,8 @@ class FrameSource:
     priority `now` ends that run, and stands before those that wait. What is malformed ends the input: the
     frames before it are still answered. Images and PDFs are made to fit `media`, what the model takes when
     their prompt's turn has come; without it they stay as they came. Answers go to the `desk` that asked;
-    what else the other end may ask for is `served`, by its subtype, and what need not wait for the end of a
-    prompt `at_once`.
+    what else the other end may ask for is among the `services`. A text that calls a command is done in its
+    turn, whatever its priority: no model reads it.
     """
 
     def __init__(
@@ -109,16 +111,16 @@ class FrameSource:
         media: Callable[[], MediaLimits] | None = None,
         *,
         desk: HostDesk | None = None,
-        served: Mapping[str, Serve] = MappingProxyType({}),
-        at_once: PromptServices | None = None,
+        services: FrameServices | None = None,
     ) -> None:
+        self._called = None if services is None else services.called
         self._desk = desk
-        self._at_once = at_once
-        self._served = served
+        self._at_once = None if services is None else services.at_once
+        self._served = NOTHING_SERVED if services is None else services.served
         self._media = media
         self._stdin = stdin
         self._run = run
-        self._queue: deque[Message | Operation | HostRequest | Answered] = deque()
+        self._queue: deque[Message | Operation | LocalCommand | HostRequest | Answered] = deque()
         self._error: HeadlessError | None = None
         self._given = 0
         self._ended = False
@@ -145,7 +147,7 @@ class FrameSource:
         except HeadlessError as error:
             self._error = error
 
-    async def next(self) -> Message | Operation | HostRequest | Answered | None:
+    async def next(self) -> Message | Operation | LocalCommand | HostRequest | Answered | None:
         """The next prompt, or what else is asked for in its turn.
 
         Raises the input's error once everything before it was given.
@@ -204,7 +206,16 @@ class FrameSource:
                 self._queue.append(request)
                 self._tell()
             return
-        match parse_frame(line):
+        frame = parse_frame(line)
+        if isinstance(frame, Prompt) and (command := self._command(frame.message)) is not None:
+            if frame.priority == "now":
+                self._run.interrupt()
+                self._queue.appendleft(command)
+            else:
+                self._queue.append(command)
+            self._tell()
+            return
+        match frame:
             case InterruptFrame():
                 self._run.interrupt(waiting=bool(self._queue))
             case StopTask(task_id=task_id):
@@ -222,6 +233,12 @@ class FrameSource:
             case Operation() as asked:
                 self._queue.append(asked)
                 self._tell()
+
+    def _command(self, message: Message) -> LocalCommand | None:
+        """The command that a prompt of text alone calls."""
+        if self._called is None or not message.text.startswith("/") or _holds_media(message):
+            return None
+        return self._called(message.text)
 
     def _request(self, line: bytes) -> HostRequest | None:
         if b"control_request" not in line:

@@ -18,6 +18,7 @@ from caliban_common.errors import CalibanError
 from caliban_common.event import Warned
 from caliban_common.text import one_line
 from caliban_headless.errors import BadInput
+from caliban_headless.local import LocalCommand
 from caliban_headless.notices import RESPONSE
 
 Serve: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
@@ -69,6 +70,17 @@ class PromptServices(Struct, frozen=True, kw_only=True):
 
     served: Mapping[str, Serve]
     tell: Callable[[Warned], bool]
+
+
+class FrameServices(Struct, frozen=True, kw_only=True):
+    """What is done for the other end: `served` in its turn, by subtype, `at_once` while a prompt runs, too.
+
+    A text of a prompt that is `called` as a command is that command.
+    """
+
+    served: Mapping[str, Serve] = MappingProxyType({})
+    at_once: PromptServices | None = None
+    called: Callable[[str], LocalCommand | None] | None = None
 
 
 def read_request(

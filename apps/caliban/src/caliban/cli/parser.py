@@ -62,9 +62,7 @@ def _refuse_lookalike(arguments: Sequence[str]) -> None:
     text = word.text
     asks = f'to ask a model about it: caliban -p "{one_line(text, max_chars=60)} …"'
     if is_slash_command(text):
-        raise UsageError(
-            f"{text} is a command of the terminal interface, which is not part of this version", hint=asks
-        )
+        return
     near = lookalike(text)
     if near in LATER_COMMANDS and near == text.lower():
         raise UsageError(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import anyio
@@ -14,11 +12,8 @@ from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options, SessionOptions
 from caliban.commands.scope import report
 from caliban.compose.app import App, open_app
-from caliban.compose.catalog import find_provider, provider_tables
-from caliban.compose.choice import ModelInputs, choose_model
 from caliban.compose.context import ContextPiece
-from caliban.compose.provider import make_provider
-from caliban.compose.resolved import ResolvedModel
+from caliban.compose.quiet import silent_model
 from caliban.compose.session import SavedSession, Sessions
 from caliban.compose.wiring import Wiring
 from caliban.faces.cancellable import run_cancellable
@@ -27,13 +22,7 @@ from caliban_common.codec import dumps
 from caliban_common.estimate import tool_tokens
 from caliban_common.text import clean, one_line, plural
 from caliban_common.tool import ToolSpec
-from caliban_drive.notice import Report
 from caliban_memory import MemorySet, memory_rows, summary
-from caliban_provider.capabilities import Capabilities, ModelInfo
-from caliban_provider.errors import ProviderError
-from caliban_provider.provider import Provider
-from caliban_provider.request import CompletionRequest
-from caliban_provider.stream import StreamEvent
 
 UNTRUSTED = "the project is not trusted: its words are told, and import nothing from outside of it"
 
@@ -70,31 +59,6 @@ class FirstRequest(Struct, frozen=True, kw_only=True):
         return None if self.window_tokens is None else self.window_tokens - self.tokens
 
 
-class SilentProvider:
-    """`provider` for its facts alone: it is never asked, and so needs no key."""
-
-    def __init__(self, provider: Provider) -> None:
-        self._provider = provider
-        self.name: str = provider.name
-        self.family: str = provider.family
-
-    def capabilities(self, model: str) -> Capabilities:
-        """Those of the provider."""
-        return self._provider.capabilities(model)
-
-    def stream(self, request: CompletionRequest) -> AbstractAsyncContextManager[AsyncIterator[StreamEvent]]:
-        """Nothing is asked."""
-        raise ProviderError("nothing is sent from here")
-
-    async def list_models(self) -> tuple[ModelInfo, ...]:
-        """Nothing is asked."""
-        return ()
-
-    async def aclose(self) -> None:
-        """Close the provider."""
-        await self._provider.aclose()
-
-
 def context(invocation: Invocation) -> int:
     """Show the pieces, as a table or as JSON."""
     first = run_cancellable(lambda: _look(invocation.options), invocation.signals)
@@ -105,7 +69,7 @@ def context(invocation: Invocation) -> int:
 
 async def _look(options: Options) -> FirstRequest:
     options = replace(options, session=SessionOptions(no_save=True))
-    wiring = Wiring(sessions=_no_sessions, resolve=_resolve, logs=False, connects=False)
+    wiring = Wiring(sessions=_no_sessions, resolve=silent_model, logs=False, connects=False)
     async with anyio.create_task_group() as tasks:
         async with open_app(options, report, tasks=tasks, wiring=wiring) as app:
             tools = tuple(tool.spec for tool in app.session().agent.tools.tools())
@@ -137,18 +101,6 @@ def _found_later(app: App, shown: tuple[ToolSpec, ...]) -> int:
 
 def _no_sessions(options: SessionOptions, workspace: Path) -> Sessions:
     return Sessions(options=options, workspace=str(workspace), saved=SavedSession(id="context"))
-
-
-def _resolve(inputs: ModelInputs, costs: object, on_warning: object, tell: Report) -> ResolvedModel:
-    """The model that a run would ask first; no program for its key is run."""
-    choice = choose_model(inputs.wanted, inputs.settings)
-    entry = find_provider(choice.provider, provider_tables(inputs.settings)).at(inputs.options.base_url)
-    keys = dict.fromkeys(entry.key_variables, "none")
-    host = replace(inputs.host, environ={**inputs.host.environ, **keys})
-    provider = make_provider(entry, replace(inputs, host=host), tell)
-    return ResolvedModel(
-        provider=SilentProvider(provider), model=choice.model or entry.default_model, name=entry.name
-    )
 
 
 def _table(first: FirstRequest) -> str:

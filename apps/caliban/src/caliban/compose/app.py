@@ -139,7 +139,7 @@ class App(Struct, frozen=True, kw_only=True):
         self._install_system(session, schema)
         if self.permissions.log is not None:
             self.permissions.log.session_id = saved.id
-        self.board.session = session
+        self.board.session, self.board.writer = session, saved.writer
         if saved.plan_mode and not self.permissions.plan_mode:
             session.note(plan_mode=False)
         return session
@@ -165,6 +165,8 @@ class App(Struct, frozen=True, kw_only=True):
             cwd=str(self.workspace),
             server_result_cap_chars=self.agents.server_cap_chars,
         )
+        if self.board.chosen:
+            limits = replace(limits, **self.board.chosen)
         return self.wiring.options(limits)
 
     def _rules(self, *, asks: bool) -> Rules:
@@ -295,7 +297,7 @@ async def open_app(
     hooks = live.hooks = LiveHooks(make_hooks(opening.hooks, tools, plain, opening.extensions.kinds))
     live.tracks = opening.hooks is not None and "FileChanged" in opening.hooks.counts
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(_running(model, hooks, opening))
+        await stack.enter_async_context(_running(model, hooks, opening, tools.board.opened))
         await stack.enter_async_context(opening.box.opened(reporter, tasks))
         slot = ServerSlot(opening, tools.board, hooks, elicitor) if _takes_servers(wiring, model) else None
         if slot is not None:
@@ -348,8 +350,13 @@ def _auto(opening: Opening, model: ResolvedModel) -> AutoMode:
 
 
 @asynccontextmanager
-async def _running(model: ResolvedModel, hooks: LiveHooks, opening: Opening) -> AsyncIterator[None]:
-    """Make the provider ready, and close what a run has opened; no error that leaves holds a secret."""
+async def _running(
+    model: ResolvedModel, hooks: LiveHooks, opening: Opening, opened: list[ResolvedModel]
+) -> AsyncIterator[None]:
+    """Make the provider ready, and close what a run has opened; no error that leaves holds a secret.
+
+    `opened` are the models that it has switched to by then.
+    """
     try:
         await make_ready(model.provider)
         yield
@@ -358,7 +365,8 @@ async def _running(model: ResolvedModel, hooks: LiveHooks, opening: Opening) -> 
         raise
     finally:
         await hooks.aclose()
-        await close_provider(model.provider, opening.reporter)
+        for one in (model, *opened):
+            await close_provider(one.provider, opening.reporter)
         await opening.permissions.close()
 
 

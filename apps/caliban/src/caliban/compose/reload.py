@@ -70,7 +70,7 @@ def report_empty(live: LiveSettings, app: App, paths: tuple[str, ...]) -> bool:
 async def take_over(live: LiveSettings, app: App) -> None:
     """Let `app` go on with what the files say now; where they are wrong, with what they said before."""
     try:
-        project, words = _reopened(live)
+        project, words = reopened(live)
         changed = _changed(live.read.settings.leaves, project.settings.leaves)
         fresh = keeping(project.settings, live.now)
         said = check_unbuilt(project.settings, live.options.extensions)
@@ -103,7 +103,7 @@ async def take_over(live: LiveSettings, app: App) -> None:
             await ask_hooks(asked, event)
 
 
-def _reopened(live: LiveSettings) -> tuple[Project, tuple[str, ...]]:
+def reopened(live: LiveSettings) -> tuple[Project, tuple[str, ...]]:
     """What the files say now. A project that was trusted unseen and has changed is not trusted any more.
 
     The plugins are those that the run began with.

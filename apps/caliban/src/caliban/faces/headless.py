@@ -19,6 +19,7 @@ from caliban.cli.formats import OutputFormat, input_format, output_format
 from caliban.cli.options import Options
 from caliban.compose.app import App, open_app
 from caliban.compose.permissions import roots_of
+from caliban.compose.wiring import USUAL
 from caliban.early_signals import EarlySignals
 from caliban.faces.cancel_target import CancelTarget, alone
 from caliban.faces.prompt import PromptInputs, read_prompt
@@ -32,6 +33,7 @@ from caliban_headless import exit_codes
 from caliban_headless.errors import Cancelled
 from caliban_headless.frames import Init
 from caliban_headless.input import FrameSource, OnePrompt, Resumption
+from caliban_headless.local import LocalCommand
 from caliban_headless.notices import Notices, show_notice
 from caliban_headless.output import Output
 from caliban_headless.run import Driver
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from caliban.compose.asking.later import LaterAnswers
     from caliban.compose.slash import CalledCommand
     from caliban.faces.hostservers import HostServers
+    from caliban.faces.local import LocalCall
     from caliban.faces.recorded import RunRecorder
     from caliban.faces.servertool import ServerToolApprover
     from caliban_drive.structured import AnswerSchema
@@ -86,14 +89,20 @@ async def _answer(options: Options, signals: EarlySignals) -> int:
 async def _drive(options: Options, target: CancelTarget, state: OutputState, tasks: TaskGroup) -> int:
     schema = _load_schema(options.output.json_schema)
     async with AsyncExitStack() as stack:
+        call = _local(options)
+        if call is not None:
+            options = call.options
         recorder = _recorder(options)
         if recorder is None:
-            opening = open_app(options, show_notice, tasks=tasks)
+            wiring = USUAL if call is None else call.wiring
+            opening = open_app(options, show_notice, tasks=tasks, wiring=wiring)
         else:
             stack.callback(recorder.close)
             opening = open_app(options, show_notice, recorder.host, tasks=tasks, wiring=recorder.wiring)
         app = await _unless_cancelled(target, lambda: stack.enter_async_context(opening), "a key")
-        prompt = await _unless_cancelled(target, lambda: _prompt(app), "a prompt")
+        prompt: Message | Resumption | LocalCommand | None = None
+        if call is None:
+            prompt = await _unless_cancelled(target, lambda: _prompt(app), "a prompt")
         servers = app.servers
         if servers is not None:
             await _unless_cancelled(target, servers.ready, "its servers")
@@ -108,6 +117,8 @@ async def _drive(options: Options, target: CancelTarget, state: OutputState, tas
             desk.session = session
         if asked is not None:
             asked.interrupt = session.interrupt
+        if call is not None:
+            prompt = call.source(app, session)
         row = output_format(options.output.output_format)
         encoder, init = row.load()(options.output), _init(app, session, row)
         if recorder is not None:
@@ -172,7 +183,7 @@ async def _command_texts(app: App, called: CalledCommand) -> tuple[str, str]:
 async def _answer_frames(
     driver: Driver, app: App, session: Session, recorder: RunRecorder | None, desk: HostDesk | None
 ) -> int:
-    from caliban_headless.requests import PromptServices
+    from caliban_headless.requests import FrameServices, PromptServices
 
     async with anyio.create_task_group() as group:
         run = session if recorder is None else recorder.run(session)
@@ -181,8 +192,11 @@ async def _answer_frames(
             run,
             app.media,
             desk=desk,
-            served={"rewind_files": _rewinds(app, session)},
-            at_once=PromptServices(served=_servers_served(app), tell=partial(_told, app)),
+            services=FrameServices(
+                served={"rewind_files": _rewinds(app, session)},
+                at_once=PromptServices(served=_servers_served(app), tell=partial(_told, app)),
+                called=None if recorder is not None else _called(app, session),
+            ),
         )
         group.start_soon(frames.pump)
         if recorder is None:
@@ -191,6 +205,38 @@ async def _answer_frames(
             code = recorder.end(await driver.run(recorder.source(frames)))
         group.cancel_scope.cancel()
     return code
+
+
+def _local(options: Options) -> LocalCall | None:
+    """The command of ours that the prompt calls."""
+    if not _slashes(options):
+        return None
+    from caliban.faces.local import local_call
+
+    return local_call(options)
+
+
+def _slashes(options: Options) -> bool:
+    """Whether the command line may call a command: a run that does not loads nothing of them."""
+    prompt = options.prompt
+    texts = (prompt.print_prompt, prompt.prompt_flag, prompt.prompt)
+    return any(text is not None and text.lstrip().startswith("/") for text in texts)
+
+
+def _called(app: App, session: Session) -> Callable[[str], LocalCommand | None] | None:
+    """Finds the commands that prompt frames call: loaded with the first that may be one."""
+    if app.options.extensions.no_commands or app.options.settings.bare:
+        return None
+    found: list[Callable[[str], LocalCommand | None]] = []
+
+    def called(text: str) -> LocalCommand | None:
+        if not found:
+            from caliban.faces.local import frame_commands
+
+            found.append(frame_commands(app, session))
+        return found[0](text)
+
+    return called
 
 
 def _rewinds(app: App, session: Session) -> Serve:
@@ -304,7 +350,17 @@ def _init(app: App, session: Session, row: OutputFormat) -> Init:
             for plugin in app.plugins
         ),
         mcp_servers=_server_states(app),
+        slash_commands=_slash_names(app, session) if row.holds_notices else (),
     )
+
+
+def _slash_names(app: App, session: Session) -> tuple[str, ...]:
+    """What a prompt may call, for a program that reads frames."""
+    if app.options.extensions.no_commands or app.options.settings.bare:
+        return ()
+    from caliban.faces.local import slash_names
+
+    return slash_names(app, session)
 
 
 def _server_states(app: App) -> tuple[tuple[str, str], ...]:

@@ -13,7 +13,7 @@ from caliban.compose.permissions import roots_of
 from caliban.faces.asking import AppDesk
 from caliban.faces.prompt import PromptInputs, typed_prompt
 from caliban.faces.terminalstatus import StatusKeeper
-from caliban_commands.builtin.table import BUILTIN
+from caliban.slash.registry import app_commands
 from caliban_commands.registry import CommandRegistry
 from caliban_common.event import AgentEvent
 from caliban_common.message import Message, ToolUseBlock
@@ -47,7 +47,7 @@ class AppHost:
         self.session = session
         self.costs: Costs = app.costs
         self.report: Report = app.reporter
-        self.commands = CommandRegistry(BUILTIN)
+        self.commands: CommandRegistry = app_commands(app, session)
         self.desk: DeskHost = AppDesk(app, session)
         self._status = StatusKeeper(app, session, tasks, changed)
 
