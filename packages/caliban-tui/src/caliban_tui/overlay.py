@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from caliban_commands.answer import CommandEffect
 from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, plain
 from caliban_tui.render import prose_lines
@@ -68,17 +69,27 @@ class EditText(NamedTuple):
     suffix: str = ".md"
 
 
-class Work(NamedTuple):
-    """Go on with `overlay` until `run` gives the one that takes its place, or `None`: then it is taken away.
+class Do(NamedTuple):
+    """Take it away and do what a slash command could want, too."""
 
-    What `run` raises is a `CalibanError` to be shown; `overlay` stays.
-    """
+    effect: CommandEffect
+
+
+class Tell(NamedTuple):
+    """Take it away and say `words`; with `reopens` the session was changed beneath, and is opened again."""
+
+    words: str
+    reopens: bool = False
+
+
+class Work(NamedTuple):
+    """Go on with `overlay` until `run` gives the next step; a `CalibanError` that it raises is shown."""
 
     overlay: Overlay
-    run: Callable[[], Awaitable[Overlay | None]]
+    run: Callable[[], Awaitable[OverlayStep]]
 
 
-OverlayStep: TypeAlias = Stay | Close | Choose | Dump | EditText | Work
+OverlayStep: TypeAlias = "Stay | Close | Choose | Do | Tell | Dump | EditText | Work"
 
 CLOSING: Final = frozenset(["escape", "c-c", "c-g"])
 """What closes every overlay, whatever else its letters mean."""
