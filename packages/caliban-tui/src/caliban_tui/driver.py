@@ -19,11 +19,12 @@ from caliban_drive.notice import Notice
 from caliban_drive.result import PromptResult
 from caliban_tui.blocks import AnswerBlock, NoticeBlock
 from caliban_tui.desk import ApprovalDesk
-from caliban_tui.editor import EditorOptions, LineEditor
+from caliban_tui.editor import LineEditor
 from caliban_tui.errors import TerminalError, TerminalGone
 from caliban_tui.notify import call
 from caliban_tui.options import TerminalOptions
 from caliban_tui.paint.inline import InlinePainter
+from caliban_tui.ports import EditorOptions, EditorPorts
 from caliban_tui.question import OpenQuestion
 from caliban_tui.stage import Stage
 from caliban_tui.status import StatusLine
@@ -80,7 +81,7 @@ class TerminalDriver:
             },
             draw=self._stage.paint,
             intercept=self._intercepts,
-            answer=self._answered,
+            ports=EditorPorts(answer=self._answered),
             options=EditorOptions(read_fd=tty.read_fd),
         )
 
