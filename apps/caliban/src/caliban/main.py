@@ -97,7 +97,7 @@ def report(error: CalibanError, format_name: str | None, state: OutputState) -> 
     code = exit_code(error)
     hint = error.hint
     if error.remedy is not None:
-        from caliban_headless.remedies import advice
+        from caliban_drive.remedies import advice
 
         hint = advice(hint, error.remedy)
     row = output_format(format_name)
@@ -169,6 +169,11 @@ def _at_terminal(options: Options) -> bool:
     if not here and options.output.no_auto_print:
         raise UsageError(
             "--no-auto-print wants the terminal interface, and there is no terminal on both ends",
+            hint='leave it out, or give a prompt: caliban -p "…"',
+        )
+    if here and options.permissions.permission_prompt_tool is not None:
+        raise UsageError(
+            "--permission-prompt-tool says who is asked where nobody is: at a terminal you are asked",
             hint='leave it out, or give a prompt: caliban -p "…"',
         )
     return here

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -14,18 +13,16 @@ from anyio.abc import TaskGroup
 
 from caliban_commands.answer import CommandEffect, ShownText, SwitchSession
 from caliban_common.errors import CalibanError
-from caliban_common.permission import Decision
 from caliban_drive.notice import Notice
 from caliban_drive.result import PromptResult
 from caliban_tui.blocks import AnswerBlock, NoticeBlock
 from caliban_tui.desk import ApprovalDesk
-from caliban_tui.editor import LineEditor
+from caliban_tui.drafting import Drafting, DraftScreen
 from caliban_tui.errors import TerminalError, TerminalGone
 from caliban_tui.notify import call
 from caliban_tui.options import TerminalOptions
 from caliban_tui.paint.inline import InlinePainter
-from caliban_tui.ports import EditorOptions, EditorPorts
-from caliban_tui.question import OpenQuestion
+from caliban_tui.ports import EditorOptions
 from caliban_tui.stage import Stage
 from caliban_tui.status import StatusLine
 from caliban_tui.talk import Talk
@@ -37,7 +34,6 @@ from caliban_tui.waiting import WaitingLine, WaitingLines
 if TYPE_CHECKING:
     from caliban_tui.host import NotePlace, TerminalHost
 
-ARM_S: Final = 0.6
 AGAIN_S: Final = 1.0
 
 
@@ -47,7 +43,7 @@ class TerminalDriver:
     `run` reads keys until the person leaves; `converse` holds one conversation and says what is wanted next.
     `desk` is the approver of its sessions, `report` takes notices. `is_shown` once it can be typed into,
     `is_gone` once the terminal is given back, with `farewell` as its last line. `status` stands in the status
-    line while there is no conversation.
+    line while there is no conversation. With `shows_faults` a fault of ours ends the program.
     """
 
     def __init__(self, tty: Tty) -> None:
@@ -56,6 +52,7 @@ class TerminalDriver:
         self.is_gone = anyio.Event()
         self.status: StatusLine = StatusLine(state="starting")
         self.farewell: str = ""
+        self.shows_faults = False
         self.lines: WaitingLines = WaitingLines()
         self._stage = Stage(tty, InlinePainter(DARK), self._ui, self.leave)
         self._talk: Talk | None = None
@@ -64,11 +61,11 @@ class TerminalDriver:
         self._left = False
         self._waits: anyio.Event | None = None
         self._has_focus = True
-        self._armed_from_s = 0.0
+        self._asks = False
         self._hint = ""
         self._pressed: tuple[str, float] = ("", 0.0)
         self._began_s = time.monotonic()
-        self._editor = LineEditor(
+        self._drafting = Drafting(
             {
                 "send": self._submit,
                 "complete": self._queue,
@@ -79,11 +76,16 @@ class TerminalDriver:
                 "cycle_mode": self._cycle_mode,
                 "suspend": self._suspend,
             },
-            draw=self._stage.paint,
-            intercept=self._intercepts,
-            ports=EditorPorts(answer=self._answered),
-            options=EditorOptions(read_fd=tty.read_fd),
+            DraftScreen(
+                draw=self._stage.paint,
+                intercept=self._intercepts,
+                answer=self._answered,
+                say=self._say,
+                given_over=self._stage.paused,
+            ),
+            EditorOptions(read_fd=tty.read_fd),
         )
+        self._editor = self._drafting.editor
 
     @property
     def has_left(self) -> bool:
@@ -121,11 +123,14 @@ class TerminalDriver:
         if self._left:
             return None
         self._talk = Talk(host, self._stage, self.lines, self, tasks)
+        self.desk.host = host.desk
+        self._drafting.use(host, lambda: self._talk is not None and self._talk.is_at_work)
         self._stage.changed()
         try:
             return await self._talk.run()
         finally:
-            self._talk = None
+            self._talk = self.desk.host = None
+            self._drafting.use(None)
 
     def report(self, notice: Notice) -> None:
         """A notice from below: into the transcript."""
@@ -192,21 +197,13 @@ class TerminalDriver:
     def _ui(self) -> UiState:
         """The state of the keyboard, for a frame."""
         host = None if self._talk is None else self._talk.host
-        request = self.desk.request
-        question = None
-        if request is not None and host is not None:
-            question = OpenQuestion(
-                request=request,
-                summary=host.describe(request.call),
-                is_armed=time.monotonic() >= self._armed_from_s,
-                waiting=self.desk.waiting,
-            )
         if host is not None and host.options is not self._options:
             self._use(host.options)
         return UiState(
             draft=self._editor.draft(),
-            queued=self.lines.texts,
-            question=question,
+            menu=self._editor.menu(),
+            queued=(*(self._talk.steered if self._talk is not None else ()), *self.lines.texts),
+            question=self.desk.open,
             status=host.status() if host is not None else self.status,
             hint=self._hint,
             tick=0 if self._options.reduces_motion else int((time.monotonic() - self._began_s) / 0.25),
@@ -214,30 +211,37 @@ class TerminalDriver:
 
     def _use(self, options: TerminalOptions) -> None:
         """Let the screen be as the settings say from now on."""
+        if options.keys != self._options.keys:
+            self._use_keys(options)
+        self._editor.use_vim(options.editor == "vim")
         self._options = options
 
+    def _use_keys(self, options: TerminalOptions) -> None:
+        """Bind a person's own keys; where they are none, the usual ones stay, and it is told."""
+        from caliban_tui.keys.custom import own_rows
+
+        try:
+            self._editor.use_keys(own_rows(options.keys))
+        except CalibanError as error:
+            self.complain(error)
+
+    def _say(self, words: str) -> None:
+        """Words for a moment."""
+        self._hint = words
+        self._stage.changed()
+
     def _question_changed(self) -> None:
-        self._armed_from_s = time.monotonic() + ARM_S
-        if self.desk.request is not None:
+        asks = self.desk.open is not None
+        if asks and not self._asks:
             self._call("a question waits")
+        self._asks = asks
         self._stage.changed()
 
     def _intercepts(self, name: str) -> bool:
-        """Whether a key answers the open question; any other holds it off for a while."""
-        now = time.monotonic()
+        """Whether a key is the open question's; any other holds it off for a while."""
         if name != "escape":
             self._hint = ""
-        if self.desk.request is None:
-            return False
-        is_armed = now >= self._armed_from_s
-        self._armed_from_s = now + ARM_S
-        if not is_armed or name not in ("y", "n"):
-            return False
-        decision = Decision(action="allow", by="person")
-        if name == "n":
-            decision = Decision(action="deny", reason="the user said no", by="person")
-        self.desk.answer(decision)
-        return True
+        return self.desk.key(name)
 
     def _answered(self, data: bytes) -> None:
         """The terminal says something of itself."""
@@ -294,7 +298,7 @@ class TerminalDriver:
             async for number in received:
                 with self._stage.paused():
                     ours = signal.signal(number, signal.SIG_DFL)
-                    signal.pthread_kill(threading.get_ident(), number)
+                    signal.raise_signal(number)
                     signal.signal(number, ours)
 
     def _send(self, text: str, *, steers: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -23,6 +23,9 @@ ESCAPED: Final = lazy_pattern(r"[\s\"\\]")
 FRESH_S: Final = 5.0
 """A list that is older is made again when the next `@` is typed."""
 
+RESOURCES_S: Final = 60.0
+"""Likewise, for what servers have."""
+
 MAX_FILES: Final = 500_000
 MAX_DEPTH: Final = 40
 MAX_QUERY: Final = 200
@@ -30,7 +33,8 @@ LISTED: Final = 50
 PASSED_OVER: Final = frozenset((".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv"))
 """Folders that the walk leaves out: without git nobody says what is ignored."""
 
-GIT: Final = ("git", "ls-files", "-co", "--exclude-standard", "-z")
+# A repository may name a program that git asks for changes: it is not run.
+GIT: Final = ("git", "-c", "core.fsmonitor=false", "ls-files", "-co", "--exclude-standard", "-z")
 
 
 class FileSuggestionSource(Protocol):
@@ -152,13 +156,15 @@ class FileSuggester:
         source: Callable[[], FileSuggestionSource | None],
         *,
         changed: Callable[[], None],
-        resources: Callable[[], Sequence[str]] = lambda: (),
+        resources: Callable[[], Awaitable[Sequence[str]]] | None = None,
         failed: Callable[[CalibanError], None] = lambda error: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source = source
         self._changed = changed
         self._resources = resources
+        self._resource_list: tuple[str, ...] = ()
+        self._resources_s = -RESOURCES_S
         self._failed = failed
         self._clock = clock
         self._wanted = anyio.Event()
@@ -196,21 +202,37 @@ class FileSuggester:
 
     async def run(self) -> None:
         """List and rank what is asked for, until cancelled."""
-        while True:
-            await self._wanted.wait()
-            self._wanted = anyio.Event()
-            query = self._query
-            if query is None:
-                continue
-            self._is_at_work = True
-            try:
-                await self._list()
-                await self._rank(query)
-            except CalibanError as error:
-                self._failed(error)
-            finally:
-                self._is_at_work = False
+        async with anyio.create_task_group() as tasks:
+            while True:
+                await self._wanted.wait()
+                self._wanted = anyio.Event()
+                if self._query is None:
+                    continue
+                if self._clock() - self._resources_s >= RESOURCES_S:
+                    self._resources_s = self._clock()
+                    tasks.start_soon(self._list_resources)
+                await self._work(self._query)
+
+    async def _list_resources(self) -> None:
+        if self._resources is None:
+            return
+        try:
+            self._resource_list = tuple(await self._resources())
+        except CalibanError as error:
+            self._failed(error)
+        if self._resource_list:
             self._changed()
+
+    async def _work(self, query: str) -> None:
+        self._is_at_work = True
+        try:
+            await self._list()
+            await self._rank(query)
+        except CalibanError as error:
+            self._failed(error)
+        finally:
+            self._is_at_work = False
+        self._changed()
 
     async def _list(self) -> None:
         source = self._source()
@@ -248,7 +270,7 @@ class FileSuggester:
         self._fitting, self._asked = ranking.fitting, query
 
     def _resource_names(self, query: str) -> list[str]:
-        names = self._resources() if ":" in query or query else ()
+        names = self._resource_list if query else ()
         ranked = sorted(((fit(query, name), name) for name in names), key=lambda pair: -pair[0])
         return [name for good, name in ranked if good != NO_FIT][:LISTED]
 

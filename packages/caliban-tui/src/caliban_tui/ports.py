@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
 from msgspec import Struct
 
+from caliban_tui.files import FileSuggestionSource
+from caliban_tui.history import PromptHistory
 from caliban_tui.keys.table import KEYS, KeyRow
 from caliban_tui.suggest import Suggester
 
@@ -49,6 +51,19 @@ class EditorPorts(Struct, frozen=True, kw_only=True):
     programs: Callable[[], TerminalPrograms | None] = lambda: None
     given_over: Callable[[], AbstractContextManager[None]] = nullcontext
     image_folder: Callable[[], Path | None] = lambda: None
+
+
+class DraftHelp(Struct, frozen=True, kw_only=True):
+    """What an app knows that helps to write a draft.
+
+    `files` lists what can stand behind an `@`, `resources` what servers offer there, as `server:uri`.
+    """
+
+    programs: TerminalPrograms
+    files: FileSuggestionSource
+    resources: Callable[[], Awaitable[Sequence[str]]]
+    history: PromptHistory
+    image_folder: Path
 
 
 class EditorOptions(Struct, frozen=True, kw_only=True):

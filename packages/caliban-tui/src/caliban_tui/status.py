@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
@@ -12,14 +13,16 @@ from caliban_tui.line import ScreenLine, StyledText
 from caliban_tui.width import cells, cut, graphemes
 
 SEPARATOR: Final = " · "
-CHIPS: Final = {
-    "acceptEdits": "✎ accept edits",
-    "plan": "📋 plan",
-    "auto": "🤖 auto",
-    "dontAsk": "⏭ don't ask",
-    "bypassPermissions": "⚠ bypass",
-    "disabled": "⚠ no permissions",
-}
+CHIPS: Final = MappingProxyType(
+    {
+        "acceptEdits": "✎ accept edits",
+        "plan": "📋 plan",
+        "auto": "🤖 auto",
+        "dontAsk": "⏭ don't ask",
+        "bypassPermissions": "⚠ bypass",
+        "disabled": "⚠ no permissions",
+    }
+)
 """What stands for a permission mode; the default one says nothing."""
 
 SGR: Final = re.compile(r"\x1b\[([0-9;:]{0,40})m")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -24,12 +23,14 @@ from caliban_commands.command import Place, SlashCommand
 from caliban_common.errors import CalibanError
 from caliban_common.message import ImageBlock, Message, TextBlock
 from caliban_common.text import one_line
+from caliban_drive.remedies import result_advice
 from caliban_drive.result import PromptResult
-from caliban_tui.blocks import AnswerBlock, EndBlock, NoticeBlock, PromptBlock, TranscriptBlock
+from caliban_tui.blocks import AnswerBlock, NoticeBlock, PromptBlock, TranscriptBlock
+from caliban_tui.ends import end_block
 from caliban_tui.fold import fold
 from caliban_tui.host import NotePlace, TerminalHost
 from caliban_tui.stage import Stage
-from caliban_tui.view import ConversationView, RunningCall
+from caliban_tui.view import RunningCall, begun, ended
 from caliban_tui.waiting import WaitingLine, WaitingLines
 
 SHELL_ID: Final = "typed"
@@ -38,7 +39,9 @@ FAULT: Final = "this is a fault in caliban"
 
 
 class TalkScreen(Protocol):
-    """What a conversation asks of the screen around it."""
+    """What a conversation asks of the screen around it. `shows_faults` lets a fault of ours end it."""
+
+    shows_faults: bool
 
     def show_effect(self, effect: CommandEffect) -> Awaitable[None]:
         """Do what a command wants of the screen. Raises `CalibanError` where that is not to be had."""
@@ -69,6 +72,7 @@ class Talk:
     ) -> None:
         self.host: TerminalHost = host
         self.last_prompt: str = ""
+        self.steered: list[str] = []  # said to the run, and not read by it yet
         self._stage = stage
         self._lines = lines
         self._screen = screen
@@ -145,8 +149,9 @@ class Talk:
         if not self._in_prompt:
             self._lines.put(WaitingLine(text=text, message=message))
             return
+        self.steered.append(message.text)
         self.host.session.steer(message)
-        self._stage.show(PromptBlock(text=text, steered=True))
+        self._stage.changed()
 
     async def _take(self, line: WaitingLine) -> None:
         self._interrupted = False
@@ -159,7 +164,7 @@ class Talk:
         except CalibanError as error:
             self._show(NoticeBlock(level="error", text=error.message, hint=error.hint or ""))
         except Exception as error:
-            if os.environ.get("CALIBAN_DEBUG"):
+            if self._screen.shows_faults:
                 raise
             words = one_line(str(error), max_chars=300)
             hint = "please report it; CALIBAN_DEBUG=1 shows where it happened"
@@ -241,7 +246,7 @@ class Talk:
     async def _shell(self, line: str) -> None:
         now = time.monotonic()
         call = RunningCall(tool_use_id=SHELL_ID, name="!", summary=f"! {one_line(line)}", began_s=now)
-        self._stage.view = ConversationView(is_working=True, began_s=now, calls=(call,))
+        self._stage.view = replace(begun(self._stage.view, now), calls=(call,))
 
         def progress(text: str) -> None:
             calls = tuple(
@@ -257,7 +262,7 @@ class Talk:
                 block = await self.host.shell(line, progress)
         finally:
             self._work = None
-            self._stage.view = ConversationView()
+            self._stage.view = ended(self._stage.view)
         self._show(block)
 
     async def _note(self, note: str) -> None:
@@ -272,11 +277,10 @@ class Talk:
 
     async def _prompt(self, line: WaitingLine) -> None:
         message = line.message or await self.host.message(line.text)
-        if not line.is_shown:
-            self._show(PromptBlock(text=line.shown or line.text, attached=attached(message)))
+        self._show(PromptBlock(text=line.shown or line.text, attached=attached(message)))
         self.last_prompt = line.text
         now = time.monotonic()
-        self._stage.view = ConversationView(is_working=True, began_s=now)
+        self._stage.view = begun(self._stage.view, now)
         self._in_prompt = True
         result: PromptResult | None = None
         try:
@@ -289,19 +293,28 @@ class Talk:
                     self._stage.view = view
                     if blocks:
                         self._show(*blocks)
+                        self._note_read(blocks)
                     self._stage.changed()
                 result = submission.result
         finally:
             self._in_prompt = False
-            self._stage.view = ConversationView()
+            self._stage.view = ended(self._stage.view)
             self._return_steering()
-        self._show(end_block(result, time.monotonic() - now))
+        if result is not None:
+            self._show(end_block(result, time.monotonic() - now, result_advice(result) or ""))
         self._screen.ended(result)
+
+    def _note_read(self, blocks: tuple[TranscriptBlock, ...]) -> None:
+        """What was said to the run stands in the transcript once the run has read it."""
+        for block in blocks:
+            if isinstance(block, PromptBlock) and block.steered and block.text in self.steered:
+                self.steered.remove(block.text)
 
     def _return_steering(self) -> None:
         """What was said too late for the run to read is the next prompt."""
+        self.steered.clear()
         late = self.host.session.unread()
-        lines = tuple(WaitingLine(text=message.text, message=message, is_shown=True) for message in late)
+        lines = tuple(WaitingLine(text=message.text, message=message) for message in late)
         if self._interrupted:
             self._screen.give_back(lines)
         else:
@@ -329,11 +342,3 @@ def attached(message: Message) -> tuple[str, ...]:
     if texts:
         words.append("1 file" if texts == 1 else f"{texts} files")
     return tuple(words)
-
-
-def end_block(result: PromptResult | None, duration_s: float) -> EndBlock:
-    """The end of a prompt."""
-    if result is None:
-        return EndBlock(duration_s=duration_s, turns=0, words="it has no result")
-    words = (result.error or result.subtype) if result.is_error else ""
-    return EndBlock(duration_s=duration_s, turns=result.turns, cost_usd=result.cost_usd, words=words)

@@ -12,14 +12,13 @@ from caliban_common.message import Message
 
 
 class WaitingLine(Struct, frozen=True, kw_only=True):
-    """A line as it was typed; with `message` it is made already, and `is_shown` in the transcript too.
+    """A line as it was typed; with `message` the prompt that it makes is made already.
 
     `shown` is what a person reads in the place of `text`, where that is longer than what was typed.
     """
 
     text: str
     message: Message | None = None
-    is_shown: bool = False
     shown: str = ""
 
 

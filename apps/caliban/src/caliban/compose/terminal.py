@@ -8,11 +8,10 @@ from typing import Any, Final
 from msgspec import Struct
 
 from caliban_settings import Settings
-from caliban_tui.options import DetailLevel, GraphicsName, TerminalOptions
 
 GRAPHICS_VARIABLE: Final = "CALIBAN_GRAPHICS"
-GRAPHICS: Final[tuple[GraphicsName, ...]] = ("kitty", "iterm", "sixel", "none")
-DETAILS: Final[Mapping[str, DetailLevel]] = {"compact": "brief", "expanded": "full"}
+GRAPHICS: Final = ("kitty", "iterm", "sixel", "none")
+DETAILS: Final[Mapping[str, str]] = {"compact": "brief", "expanded": "full"}
 TIMEOUT_MS: Final = 1000
 
 
@@ -24,28 +23,28 @@ class StatusScript(Struct, frozen=True, kw_only=True):
     padding: int = 0
 
 
-def terminal_options(settings: Settings, environ: Mapping[str, str]) -> TerminalOptions:
-    """How the screen is wanted; `tui.detail` goes before `view_mode`."""
+def terminal_values(settings: Settings, environ: Mapping[str, str]) -> Mapping[str, Any]:
+    """How the screen is wanted: the options of its face by name; `tui.detail` goes before `view_mode`."""
 
     def said(name: str, default: Any) -> Any:
         return settings.get(f"tui.{name}", default)
 
     view = DETAILS.get(str(settings.get("view_mode")), "normal")
     graphics = environ.get(GRAPHICS_VARIABLE, "").lower()
-    return TerminalOptions(
-        painter=said("painter", "inline"),
-        theme=said("theme", ""),
-        editor=settings.get("editor_mode", "emacs"),
-        detail=said("detail", view),
-        keys={name: _keys(keys) for name, keys in settings.get("tui.keys", {}).items()},
-        mouse=said("mouse", False),
-        wraps=said("wrap", "words") == "words",
-        reduces_motion=said("reduce_motion", False),
-        notify=said("notifications", "both"),
-        sets_title=said("title", False),
-        shows_cost=said("showCostInStatusline", True),
-        graphics=next((name for name in GRAPHICS if name == graphics), ""),
-    )
+    return {
+        "painter": said("painter", "inline"),
+        "theme": said("theme", ""),
+        "editor": settings.get("editor_mode", "emacs"),
+        "detail": said("detail", view),
+        "keys": {name: _keys(keys) for name, keys in settings.get("tui.keys", {}).items()},
+        "mouse": said("mouse", False),
+        "wraps": said("wrap", "words") == "words",
+        "reduces_motion": said("reduce_motion", False),
+        "notify": said("notifications", "both"),
+        "sets_title": said("title", False),
+        "shows_cost": said("showCostInStatusline", True),
+        "graphics": next((name for name in GRAPHICS if name == graphics), ""),
+    }
 
 
 def status_script(settings: Settings) -> StatusScript | None:

@@ -63,6 +63,7 @@ class TerminalFace:
         aside = OutputAside(self._printed)
         driver = self._driver = TerminalDriver(Tty(write_fd=aside.begin(), first=first))
         driver.status = StatusLine(cwd=_here(), state="starting")
+        driver.shows_faults = bool(os.environ.get("CALIBAN_DEBUG"))
         prompt = self._options.prompt.prompt or self._options.prompt.prompt_flag
         if prompt:
             driver.type_ahead(prompt)
@@ -121,10 +122,13 @@ class TerminalFace:
     async def _one_session(self, options: Options, tasks: TaskGroup) -> Options | None:
         """Hold one conversation; the options of the next one, if there is one."""
         from caliban.compose.app import open_app
+        from caliban.compose.host import this_host
+        from caliban.faces.asking import PersonAsker
         from caliban.faces.terminalhost import AppHost
 
         driver = self._driver
-        async with open_app(options, driver.report, tasks=tasks) as app:
+        host = replace(this_host(), asker=PersonAsker(driver.desk))
+        async with open_app(options, driver.report, host, tasks=tasks) as app:
             session = app.session(approver=driver.desk)
             gc.freeze()  # what is there now stays to the end
             gc.enable()
@@ -132,8 +136,8 @@ class TerminalFace:
             switch = None
             try:
                 async with anyio.create_task_group() as beside:
-                    host = AppHost(app, session, beside, driver.stage.changed)
-                    switch = await driver.converse(host, beside)
+                    screen_host = AppHost(app, session, beside, driver.stage.changed)
+                    switch = await driver.converse(screen_host, beside)
                     beside.cancel_scope.cancel()
             finally:
                 driver.farewell = _farewell(app, session)

@@ -10,9 +10,11 @@ from anyio.abc import TaskGroup
 
 from caliban.compose.app import App
 from caliban.compose.permissions import roots_of
+from caliban.faces.asking import AppDesk
+from caliban.faces.drafthelp import draft_help
 from caliban.faces.prompt import PromptInputs, typed_prompt
 from caliban.faces.terminalstatus import StatusKeeper
-from caliban_commands.builtin.table import BUILTIN
+from caliban.slash.registry import app_commands
 from caliban_commands.registry import CommandRegistry
 from caliban_common.event import AgentEvent
 from caliban_common.message import Message, ToolUseBlock
@@ -22,8 +24,10 @@ from caliban_drive.notice import Report
 from caliban_drive.result import Costs
 from caliban_drive.session import Session
 from caliban_tui.blocks import ShellBlock
+from caliban_tui.desk import DeskHost
 from caliban_tui.host import ModeStep, NotePlace
 from caliban_tui.options import TerminalOptions
+from caliban_tui.ports import DraftHelp
 from caliban_tui.status import StatusLine
 
 MODES: Final[tuple[PermissionMode, ...]] = (
@@ -45,7 +49,9 @@ class AppHost:
         self.session = session
         self.costs: Costs = app.costs
         self.report: Report = app.reporter
-        self.commands = CommandRegistry(BUILTIN)
+        self.commands: CommandRegistry = app_commands(app, session)
+        self.desk: DeskHost = AppDesk(app, session)
+        self.draft_help: DraftHelp = draft_help(app, session.id)
         self._status = StatusKeeper(app, session, tasks, changed)
 
     @property

@@ -4,15 +4,38 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import assert_never
 
 from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from caliban.compose.app import App
-from caliban.compose.terminal import status_script, terminal_options
+from caliban.compose.terminal import status_script, terminal_values
 from caliban.faces.gitbranch import BranchReader
 from caliban.faces.statusscript import ScriptFacts, StatusScripts
-from caliban_common.event import AgentEvent, ChildEvent, HistoryReplaced, TaskChanged, ToolCallEnd, TurnEnd
+from caliban_common.event import (
+    AgentEvent,
+    ApiRetry,
+    ApprovalAsked,
+    ApprovalGiven,
+    AssistantTextDelta,
+    AssistantThinkingDelta,
+    ChildEvent,
+    HistoryReplaced,
+    HookFired,
+    MessageAdded,
+    ReplyDiscarded,
+    RunEnd,
+    TaskChanged,
+    ToolCallEnd,
+    ToolCallInputDelta,
+    ToolCallReady,
+    ToolCallStart,
+    ToolProgress,
+    TurnEnd,
+    TurnStart,
+    Warned,
+)
 from caliban_drive.session import Session
 from caliban_settings import Settings
 from caliban_tui.boot import short_path
@@ -39,7 +62,7 @@ class StatusKeeper:
         """How the screen is wanted by the settings of now."""
         now = self._app.live.now
         if now is not self._read:
-            self._read, self._options = now, terminal_options(now, self._app.environ)
+            self._read, self._options = now, TerminalOptions(**terminal_values(now, self._app.environ))
         return self._options
 
     def observe(self, event: AgentEvent) -> None:
@@ -55,17 +78,36 @@ class StatusKeeper:
                     output_tokens=facts.output_tokens + usage.output_tokens,
                     api_s=facts.api_s + event.api_ms / 1000,
                 )
-            case HistoryReplaced() if event.tokens_after:
-                self._facts = replace(facts, used_tokens=event.tokens_after)
+            case HistoryReplaced():
+                self._facts = replace(facts, used_tokens=event.tokens_after or facts.used_tokens)
             case TaskChanged():
                 task = (event.tool_use_id, event.name)
                 (self._background.add if event.status == "started" else self._background.discard)(task)
             case ToolCallEnd():
                 self._note_lines(event)
-            case ChildEvent(event=ToolCallEnd() as inner):
-                self._note_lines(inner)
-            case _:
+            case ChildEvent():
+                if isinstance(event.event, ToolCallEnd):
+                    self._note_lines(event.event)
+            case (
+                TurnStart()
+                | AssistantTextDelta()
+                | AssistantThinkingDelta()
+                | ToolCallStart()
+                | ToolCallInputDelta()
+                | ToolCallReady()
+                | ToolProgress()
+                | ApprovalAsked()
+                | ApprovalGiven()
+                | MessageAdded()
+                | HookFired()
+                | ReplyDiscarded()
+                | ApiRetry()
+                | Warned()
+                | RunEnd()
+            ):
                 pass
+            case _:
+                assert_never(event)
 
     def prompt_ended(self) -> None:
         """Ask the person's program anew, if there is one."""

@@ -33,7 +33,7 @@ class InlinePainter:
             return b""
         out = [BEGIN, "\x1b[?25l", self._to_top(size)]
         for block in finished:
-            for line in block_lines(block, size.columns):
+            for line in block_lines(block, size.columns, frame.look):
                 out.append(f"{encode_line(line, self.theme)}\x1b[K\r\n")
         for number, line in enumerate(frame.lines):
             out.append(f"{encode_line(line, self.theme)}\x1b[K")

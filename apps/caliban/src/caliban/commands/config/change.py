@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from caliban.cli.invocation import Invocation
+from caliban.cli.options import Options
 from caliban.cli.tables.config import WRITABLE
 from caliban.compose.project import ALLOWED, open_project
 from caliban.compose.settings import scope_file, unbuilt_words, with_flags
@@ -25,20 +26,27 @@ from caliban_settings.key import Scope
 def set_value(invocation: Invocation) -> int:
     """Write one setting."""
     values = invocation.values
-    address, file = _asked(invocation)
+    scope = chosen_scope(values["scope"])
+    address, file = _asked(scope, values["key"], invocation.options)
+    write_setting(address, file, values["value"])
+    _tell(invocation.options, address, file.scope)
+    return write_out(clean(f"{file.path}: {address.name} is set\n").encode())
+
+
+def write_setting(address: KeyAddress, file: SettingsFile, text: str) -> None:
+    """Write one value, as it is typed. Raises `UsageError`, `ConfigError`, `CommandRefused`."""
     try:
-        value = read_value(values["value"], address)
+        value = read_value(text, address)
     except SettingsNotWritten as error:
         raise UsageError(error.message, hint=error.hint) from error
     _refuse(address, file.scope, value)
-    _rewrite(file, lambda text: with_value(text, address, value))
-    _tell_effect(invocation, address, file.scope)
-    return write_out(clean(f"{file.path}: {address.name} is set\n").encode())
+    _rewrite(file, lambda whole: with_value(whole, address, value))
 
 
 def unset_value(invocation: Invocation) -> int:
     """Take one setting out."""
-    address, file = _asked(invocation)
+    scope = chosen_scope(invocation.values["scope"])
+    address, file = _asked(scope, invocation.values["key"], invocation.options)
     _rewrite(file, lambda text: without_value(text, address))
     return write_out(clean(f"{file.path}: {address.name} is no longer set\n").encode())
 
@@ -54,16 +62,19 @@ def chosen_scope(word: str, scopes: tuple[str, ...] = WRITABLE) -> Scope:
     return cast(Scope, word)
 
 
-def _asked(invocation: Invocation) -> tuple[KeyAddress, SettingsFile]:
-    scope = chosen_scope(invocation.values["scope"])
+def _asked(scope: Scope, key: str, options: Options) -> tuple[KeyAddress, SettingsFile]:
+    workspace = build_workspace(options.workspace.workspace)
+    return setting_address(key), scope_file(scope, workspace)
+
+
+def setting_address(key: str) -> KeyAddress:
+    """The setting of this name. Raises `UsageError`."""
     try:
-        address = find_key(invocation.values["key"])
+        return find_key(key)
     except NoSuchSetting as error:
         raise UsageError(
             error.message, hint=error.hint or "caliban config list prints all of them"
         ) from error
-    workspace = build_workspace(invocation.options.workspace.workspace)
-    return address, scope_file(scope, workspace)
 
 
 def _refuse(address: KeyAddress, scope: Scope, value: Any) -> None:
@@ -104,23 +115,28 @@ def _rewrite(file: SettingsFile, change: Callable[[str], str]) -> None:
         raise ConfigError(error.message, hint=error.hint or "mend it: caliban config edit") from error
 
 
-def _tell_effect(invocation: Invocation, address: KeyAddress, scope: Scope) -> None:
-    """Say where what was written does not count, or not yet."""
-    workspace = build_workspace(invocation.options.workspace.workspace)
+def _tell(options: Options, address: KeyAddress, scope: Scope) -> None:
+    for words in effects_of(options, address, scope):
+        complain(clean(f"caliban: {words}\n"))
+
+
+def effects_of(options: Options, address: KeyAddress, scope: Scope) -> Iterator[str]:
+    """Where what was written does not count, or not yet."""
+    workspace = build_workspace(options.workspace.workspace)
     try:
-        settings = open_project(invocation.options.settings, workspace).settings
+        settings = open_project(options.settings, workspace).settings
     except SettingsError as error:
-        complain(clean(f"caliban: {error.message}\n"))
+        yield error.message
         return
     for gone in settings.unbuilt:
         if address.name == gone.key or address.name.startswith(f"{gone.key}."):
-            complain(clean(f"caliban: {unbuilt_words(gone)}\n"))
+            yield unbuilt_words(gone)
     held = [item for item in settings.withheld if item.key == address.name and item.scope == scope]
     for item in held[:1]:
-        complain(clean(f"caliban: {address.name}: {with_flags(item.reason, ALLOWED)}\n"))
+        yield f"{address.name}: {with_flags(item.reason, ALLOWED)}"
     origin = settings.origin(".".join(address.path))
     is_joined = address.key is not None and address.key.merge != "highest"
     if origin is not None and origin.scope != scope and not held and not is_joined:
-        complain(clean(f"caliban: {address.name} of the scope {origin} counts before this one\n"))
+        yield f"{address.name} of the scope {origin} counts before this one"
     if address.key is not None and address.key.restart:
-        complain(clean(f"caliban: {address.name} counts from the next start on: restart required\n"))
+        yield f"{address.name} counts from the next start on: restart required"

@@ -32,7 +32,10 @@ def print_settings(invocation: Invocation) -> int:
     _complain(project)
     leaves = project.settings.leaves
     if invocation.values["plain"]:
-        text = "".join(_line(project, path, leaf) for path, leaf in leaves.items()) or "(nothing is set)\n"
+        text = (
+            "".join(setting_line(project, path, leaf) for path, leaf in leaves.items())
+            or "(nothing is set)\n"
+        )
         return write_out(clean(visible(text)).encode())
     document = {
         "settings": shown_value((), project.settings.merged),
@@ -153,7 +156,8 @@ def _origins(project: Project, path: LeafPath, leaf: SettingValue) -> list[dict[
     ]
 
 
-def _line(project: Project, path: LeafPath, leaf: SettingValue) -> str:
+def setting_line(project: Project, path: LeafPath, leaf: SettingValue) -> str:
+    """One setting that counts, with where it is written."""
     value = json.dumps(shown_value(path, leaf.value), ensure_ascii=False)
     where = ", ".join(_place(project, path, origin) for origin in leaf.origins)
     notes = [RESTART] if _restarts(leaf) else []

@@ -85,13 +85,14 @@ class ProviderCheck(Struct, frozen=True, kw_only=True):
 def doctor(invocation: Invocation) -> int:
     """Look at everything; the exit code is 1 when a check fails."""
     deep = invocation.values["deep"]
-    checks = run_cancellable(lambda: _checks(invocation.options, deep), invocation.signals)
+    checks = run_cancellable(lambda: run_checks(invocation.options, deep), invocation.signals)
     failed = any(check.state == "fail" for check in checks)
     text = _json(checks, ok=not failed) if invocation.values["json"] else _table(checks)
     return write_out(clean(text).encode()) or int(failed)
 
 
-async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
+async def run_checks(options: Options, deep: bool, host: Host | None = None) -> tuple[Check, ...]:
+    """Every check of a run by `options`; `deep` asks servers that nobody named, too."""
     workspace, where = _workspace(options)
     project, loaded = _settings(options, workspace or Path.cwd())
     kept = checkpoint_root(os.environ)
@@ -105,7 +106,7 @@ async def _checks(options: Options, deep: bool) -> tuple[Check, ...]:
         unknown = (_row(name, "warn", "not checked: the settings do not load") for name in PROVIDERS)
         return (_row("run", "fail", "would not start: the settings do not load"), *rows, *unknown)
     rows.append(_trust(project))
-    host, settings = this_host(), project.settings
+    host, settings = host or this_host(), project.settings
     project, plugins = _plugins(options, project, workspace or Path.cwd(), host)
     rows += (*plugins, *_hooks(options, project), *_servers(options, project))
     rows += [_skills(options, project), *_style(options, project, host)]

@@ -119,14 +119,19 @@ def show_server(invocation: Invocation) -> int:
     """Print one server, and what is remembered of its tools. Raises `MissingError`."""
     listed = ListedServers(invocation.options)
     config = listed.find(invocation.values["name"])
-    row = _row(listed, config) | {
-        "env": {name: shown_value(name, text) for name, text in config.env.items()},
-        "headers": {name: shown_value(name, text) for name, text in config.headers.items()},
-        "tools": list(_tools(listed, config)),
-    }
+    row = whole_row(listed, config)
     if invocation.values["json"]:
         return write_out(clean(f"{dumps(row).decode()}\n").encode())
-    return write_out(clean(visible("".join(f"{line}\n" for line in _described(config, row)))).encode())
+    return write_out(clean(visible("".join(f"{line}\n" for line in described(config, row)))).encode())
+
+
+def whole_row(listed: ListedServers, config: ServerConfig) -> dict[str, Any]:
+    """All that is known of one server, without secrets."""
+    return server_facts(listed, config) | {
+        "env": {name: shown_value(name, text) for name, text in config.env.items()},
+        "headers": {name: shown_value(name, text) for name, text in config.headers.items()},
+        "tools": list(tools_of(listed, config)),
+    }
 
 
 def shown_value(name: str, text: str) -> str:
@@ -141,7 +146,7 @@ def shown_value(name: str, text: str) -> str:
 
 def _rows(listed: ListedServers) -> Iterator[dict[str, Any]]:
     for config in listed.written.configs:
-        yield _row(listed, config)
+        yield server_facts(listed, config)
     for name, (place, why) in sorted(listed.waiting().items()):
         yield {
             "name": name,
@@ -155,7 +160,8 @@ def _rows(listed: ListedServers) -> Iterator[dict[str, Any]]:
         }
 
 
-def _row(listed: ListedServers, config: ServerConfig) -> dict[str, Any]:
+def server_facts(listed: ListedServers, config: ServerConfig) -> dict[str, Any]:
+    """What a list shows of one server."""
     entry = ListCache(cache_dir() / "mcp").load(build_connector(listed.inputs()).key(config))
     known = None if entry is None or entry.info is None else len(entry.tools)
     words = [shown_argument(word) for word in (config.command, *config.args)]
@@ -187,7 +193,7 @@ def shown_argument(word: str) -> str:
     return re.sub(rf"({'|'.join(SECRET_VALUES)})[^\s\"']*", HIDDEN, word)
 
 
-def _tools(listed: ListedServers, config: ServerConfig) -> Iterator[dict[str, str]]:
+def tools_of(listed: ListedServers, config: ServerConfig) -> Iterator[dict[str, str]]:
     """The tools that the server had last, and what is known of each."""
     entry = ListCache(cache_dir() / "mcp").load(build_connector(listed.inputs()).key(config))
     if entry is None or entry.info is None:
@@ -202,7 +208,8 @@ def _tools(listed: ListedServers, config: ServerConfig) -> Iterator[dict[str, st
         yield {"name": tool.name, "state": state, "description": tool.description}
 
 
-def _described(config: ServerConfig, row: Mapping[str, Any]) -> Iterator[str]:
+def described(config: ServerConfig, row: Mapping[str, Any]) -> Iterator[str]:
+    """One server in lines."""
     yield f"{config.name} ({config.scope}{f', {config.place}' if config.place else ''})"
     yield f"  {config.kind}: {row['target']}"
     fetched = download_words(config)

@@ -34,16 +34,17 @@ def memory(invocation: Invocation) -> int:
     if (name is not None) != (verb in NAMED):
         raise UsageError(f"memory {verb} takes {'the name of a note' if verb in NAMED else 'no name'}")
     if verb == "list":
-        return write_out(clean(_list(places, RunMemory(places, workspace, report))).encode())
+        return write_out(clean(memory_text(places, RunMemory(places, workspace, report))).encode())
     try:
-        return write_out(clean(_one(verb, name, places)).encode())
+        return write_out(clean(note_text(verb, name, places)).encode())
     except TopicMissing as error:
         raise MissingError(error.message) from error
     except TopicRefused as error:
         raise UsageError(error.message) from error
 
 
-def _one(verb: str, name: str, places: MemoryPlaces) -> str:
+def note_text(verb: str, name: str, places: MemoryPlaces) -> str:
+    """What a verb other than `list` does and says. Raises `MissingError` and the errors of `Topics`."""
     if verb == "path":
         return f"{edit_path(name, memory_options(places))}\n"
     if places.auto_dir is None:
@@ -58,7 +59,8 @@ def _one(verb: str, name: str, places: MemoryPlaces) -> str:
     return f"the index has {plural(topics.rebuild(), 'note')}\n"
 
 
-def _list(places: MemoryPlaces, told: RunMemory) -> str:
+def memory_text(places: MemoryPlaces, told: RunMemory) -> str:
+    """The files that are told, with their sizes, and the notes."""
     found = told.found or MemorySet()
     rows = [
         f"{row.tier:<8} {one_line(str(row.path))} ({row.tokens:,} tokens{_more(row.cut_bytes, row.patterns)})"

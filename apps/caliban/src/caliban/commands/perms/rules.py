@@ -58,7 +58,7 @@ def list_rules(invocation: Invocation) -> int:
     if values["json"]:
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     else:
-        text = "".join(_row(row, shows_scope=scope is None) for row in rows) or "(no rules)\n"
+        text = "".join(rule_line(row, shows_scope=scope is None) for row in rows) or "(no rules)\n"
     return write_out(clean(text).encode())
 
 
@@ -126,16 +126,16 @@ def import_rules(invocation: Invocation) -> int:
     found, remarks = _imported(path)
     store = _store(invocation, scope)
     have = [item.entry.rule for item in store.rules()]
-    fresh = [rule for rule in found if not any(_same(old, _table(rule)) for old in have)]
+    fresh = [rule for rule in found if not any(_same(old, rule_row(rule)) for old in have)]
     would = "would import" if values["dry_run"] else "imported"
     lines = [f"{would}: {rule.action} {rule.pattern}\n    {describe(rule)}" for rule in fresh]
     known = len(found) - len(fresh)
     lines += [f"{plural(known, 'rule')} already there"] if known else []
     lines += [f"left out: {remark}" for remark in remarks]
     if fresh and not values["dry_run"]:
-        lines.append(f"written to {store.add([_table(rule) for rule in fresh])}")
+        lines.append(f"written to {store.add([rule_row(rule) for rule in fresh])}")
     if not values["dry_run"]:
-        _say_waits(invocation, scope, [_table(rule) for rule in fresh])
+        _say_waits(invocation, scope, [rule_row(rule) for rule in fresh])
     for rule in fresh:
         name = unknown_tool(rule.pattern)
         if name is not None:
@@ -218,10 +218,13 @@ def _effective(invocation: Invocation) -> list[dict[str, Any]]:
         complain(f"caliban: {warning}\n")
     layers = engine.explain(specs[0], {}).layers
     rows = [(scope, rule) for scope, rules in layers for rule in rules]
-    return [{"scope": scope, "index": number, **_table(rule)} for number, (scope, rule) in enumerate(rows, 1)]
+    return [
+        {"scope": scope, "index": number, **rule_row(rule)} for number, (scope, rule) in enumerate(rows, 1)
+    ]
 
 
-def _row(row: Mapping[str, Any], *, shows_scope: bool) -> str:
+def rule_line(row: Mapping[str, Any], *, shows_scope: bool) -> str:
+    """A rule in one line, with its number."""
     words = f"{row['index']:3} {_text(row.get('action')):5} {_text(row.get('pattern'))}"
     notes = [row["scope"]] if shows_scope else []
     notes += [f"until {row['expires_at']}"] if "expires_at" in row else []
@@ -246,7 +249,8 @@ def _as_rule(item: KeptRule) -> Rule:
     return Rule(**dict(item.entry.rule))
 
 
-def _table(rule: Rule) -> dict[str, Any]:
+def rule_row(rule: Rule) -> dict[str, Any]:
+    """A rule that counts, as it would be written."""
     members = ("pattern", "action", "comment", "reason", "expires_at")
     table = {name: getattr(rule, name) for name in members if getattr(rule, name) is not None}
     until = rule.granted_until()

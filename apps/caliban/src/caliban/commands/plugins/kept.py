@@ -50,7 +50,7 @@ def list_plugins(invocation: Invocation) -> int:
     """Print every plugin; what is wrong with some is told on standard error."""
     desk = open_desk(invocation)
     loaded = _loaded(desk)
-    rows = list(_rows(desk, loaded))
+    rows = list(plugin_rows(desk, loaded))
     if invocation.values["json"]:
         lines = [dumps(row).decode() for row in rows]
     else:
@@ -180,7 +180,8 @@ def _loaded(desk: PluginDesk) -> dict[str, Plugin]:
     return {plugin.name: plugin for plugin in project.plugins}
 
 
-def _rows(desk: PluginDesk, loaded: dict[str, Plugin]) -> Iterator[dict[str, Any]]:
+def plugin_rows(desk: PluginDesk, loaded: dict[str, Plugin]) -> Iterator[dict[str, Any]]:
+    """What a list of plugins shows of each; those that count are `loaded`."""
     records = desk.store.records()
     for plugin in records.plugins:
         counts = plugin.name in loaded and loaded[plugin.name].digest == plugin.current.digest

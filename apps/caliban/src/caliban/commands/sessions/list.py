@@ -38,7 +38,7 @@ def list_sessions(invocation: Invocation) -> int:
     here = None if everywhere else str(workspace)
     listed = store.list()
     _name_damaged(store, listed)
-    heads: Iterable[SessionHead] = (head for head in listed if not head.problem and _is_of(head, here))
+    heads: Iterable[SessionHead] = (head for head in listed if not head.problem and is_of(head, here))
     if values["query"] is not None:
         heads = named(heads, values["query"])
     if values["label"] is not None:
@@ -78,7 +78,7 @@ def show_session(invocation: Invocation) -> int:
     return write_out(clean("".join(_shown(state, head, prices))).encode())
 
 
-def _is_of(head: SessionHead, here: str | None) -> bool:
+def is_of(head: SessionHead, here: str | None) -> bool:
     """Whether it was used in the directory `here`; one of an earlier version does not say where."""
     return here is None or head.workspace in ("", here)
 
@@ -115,10 +115,10 @@ def _rows(
     """What to show, and how deep each of them stands."""
     if not is_tree:
         return [(0, head) for head in chosen]
-    return list(_walk(tree_of(chosen)))
+    return list(walk(tree_of(chosen)))
 
 
-def _walk(trees: Sequence[SessionTree]) -> Iterator[tuple[int, SessionHead]]:
+def walk(trees: Sequence[SessionTree]) -> Iterator[tuple[int, SessionHead]]:
     """Each session and its forks below it, however deep."""
     waiting = [(0, tree) for tree in reversed(trees)]
     while waiting:
