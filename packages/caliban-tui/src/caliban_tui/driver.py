@@ -17,11 +17,12 @@ from caliban_drive.notice import Notice
 from caliban_drive.result import PromptResult
 from caliban_tui.blocks import AnswerBlock, NoticeBlock
 from caliban_tui.desk import ApprovalDesk
-from caliban_tui.editor import EditorOptions, LineEditor
+from caliban_tui.drafting import Drafting, DraftScreen
 from caliban_tui.errors import TerminalError, TerminalGone
 from caliban_tui.notify import call
 from caliban_tui.options import TerminalOptions
 from caliban_tui.paint.inline import InlinePainter
+from caliban_tui.ports import EditorOptions
 from caliban_tui.stage import Stage
 from caliban_tui.status import StatusLine
 from caliban_tui.talk import Talk
@@ -64,7 +65,7 @@ class TerminalDriver:
         self._hint = ""
         self._pressed: tuple[str, float] = ("", 0.0)
         self._began_s = time.monotonic()
-        self._editor = LineEditor(
+        self._drafting = Drafting(
             {
                 "send": self._submit,
                 "complete": self._queue,
@@ -75,11 +76,16 @@ class TerminalDriver:
                 "cycle_mode": self._cycle_mode,
                 "suspend": self._suspend,
             },
-            draw=self._stage.paint,
-            intercept=self._intercepts,
-            answer=self._answered,
-            options=EditorOptions(read_fd=tty.read_fd),
+            DraftScreen(
+                draw=self._stage.paint,
+                intercept=self._intercepts,
+                answer=self._answered,
+                say=self._say,
+                given_over=self._stage.paused,
+            ),
+            EditorOptions(read_fd=tty.read_fd),
         )
+        self._editor = self._drafting.editor
 
     @property
     def has_left(self) -> bool:
@@ -118,11 +124,13 @@ class TerminalDriver:
             return None
         self._talk = Talk(host, self._stage, self.lines, self, tasks)
         self.desk.host = host.desk
+        self._drafting.use(host, lambda: self._talk is not None and self._talk.is_at_work)
         self._stage.changed()
         try:
             return await self._talk.run()
         finally:
             self._talk = self.desk.host = None
+            self._drafting.use(None)
 
     def report(self, notice: Notice) -> None:
         """A notice from below: into the transcript."""
@@ -193,6 +201,7 @@ class TerminalDriver:
             self._use(host.options)
         return UiState(
             draft=self._editor.draft(),
+            menu=self._editor.menu(),
             queued=(*(self._talk.steered if self._talk is not None else ()), *self.lines.texts),
             question=self.desk.open,
             status=host.status() if host is not None else self.status,
@@ -202,7 +211,24 @@ class TerminalDriver:
 
     def _use(self, options: TerminalOptions) -> None:
         """Let the screen be as the settings say from now on."""
+        if options.keys != self._options.keys:
+            self._use_keys(options)
+        self._editor.use_vim(options.editor == "vim")
         self._options = options
+
+    def _use_keys(self, options: TerminalOptions) -> None:
+        """Bind a person's own keys; where they are none, the usual ones stay, and it is told."""
+        from caliban_tui.keys.custom import own_rows
+
+        try:
+            self._editor.use_keys(own_rows(options.keys))
+        except CalibanError as error:
+            self.complain(error)
+
+    def _say(self, words: str) -> None:
+        """Words for a moment."""
+        self._hint = words
+        self._stage.changed()
 
     def _question_changed(self) -> None:
         asks = self.desk.open is not None
