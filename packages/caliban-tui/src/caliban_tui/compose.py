@@ -18,6 +18,8 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float) -> ScreenFrame:
     """The frame: at most half the screen of what is open, then what a person writes, then the status."""
+    if ui.overlay is not None and ui.question is None:
+        return ScreenFrame(lines=ui.overlay.lines(overlay_room(size)), look=ui.look)
     lines: list[ScreenLine] = open_lines(view, size, now_s)
     if view.is_working:
         mark = SPINNER[ui.tick % len(SPINNER)]
@@ -42,3 +44,8 @@ def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float)
     if asked is not None and asked.caret is not None:
         caret = Caret(asked_top + asked.caret.row, asked.caret.column)
     return ScreenFrame(lines=tuple(lines), caret=caret, look=ui.look)
+
+
+def overlay_room(size: ScreenSize) -> ScreenSize:
+    """The cells that an overlay has: a row less than the screen, whose last one would push the first away."""
+    return ScreenSize(size.columns, max(size.rows - 1, 1))

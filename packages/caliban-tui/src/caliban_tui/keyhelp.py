@@ -17,5 +17,9 @@ def help_overlay(commands: CommandRegistry, rows: Iterable[KeyRow] = KEYS) -> Te
     for group in GROUPS:
         shown = [row for row in commands.rows if row.group == group and not row.hidden and not row.later]
         if shown:
-            lines += ["", group, *(f"{'/' + row.name + ' ' + row.arguments:28} {row.summary}" for row in shown)]
+            lines += [
+                "",
+                group,
+                *(f"{'/' + row.name + ' ' + row.arguments:28} {row.summary}" for row in shown),
+            ]
     return TextOverlay(title="Help", text="\n".join(lines))

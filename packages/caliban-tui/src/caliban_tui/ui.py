@@ -7,6 +7,7 @@ from msgspec import Struct, field
 from caliban_tui.look import NORMAL, TranscriptLook
 from caliban_tui.menu import MenuView
 from caliban_tui.openquestion import OpenQuestion
+from caliban_tui.overlay import Overlay
 from caliban_tui.status import StatusLine
 
 
@@ -22,7 +23,7 @@ class UiState(Struct, frozen=True, kw_only=True):
     """All below the transcript: the draft and its menu, prompts that wait, the open question, the status.
 
     `hint` is one line for a moment, such as "again to quit"; `tick` counts quarters of a second while
-    something moves.
+    something moves. An `overlay` stands in the place of everything, but for a question.
     """
 
     draft: DraftView = DraftView()
@@ -33,4 +34,5 @@ class UiState(Struct, frozen=True, kw_only=True):
     hint: str = ""
     tick: int = 0
     look: TranscriptLook = NORMAL
+    overlay: Overlay | None = None
     extra: tuple[str, ...] = field(default_factory=tuple)
