@@ -5,23 +5,32 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio.abc import TaskGroup
 
-from caliban_commands.answer import CommandEffect, ShownText, SwitchSession
+from caliban_commands.answer import (
+    AnswerPart,
+    CommandEffect,
+    OpenView,
+    ShownChoice,
+    ShownText,
+    SwitchSession,
+)
 from caliban_common.errors import CalibanError
 from caliban_drive.notice import Notice
 from caliban_drive.result import PromptResult
-from caliban_tui.blocks import AnswerBlock, NoticeBlock
+from caliban_tui.blocks import AnswerBlock, NoticeBlock, TranscriptBlock
 from caliban_tui.desk import ApprovalDesk
 from caliban_tui.editor import EditorOptions, LineEditor
 from caliban_tui.errors import TerminalError, TerminalGone
 from caliban_tui.notify import call
 from caliban_tui.options import TerminalOptions
 from caliban_tui.paint.inline import InlinePainter
+from caliban_tui.screen import ScreenSize
 from caliban_tui.stage import Stage
 from caliban_tui.status import StatusLine
 from caliban_tui.talk import Talk
@@ -29,6 +38,7 @@ from caliban_tui.theme import DARK
 from caliban_tui.tty import Tty
 from caliban_tui.ui import UiState
 from caliban_tui.waiting import WaitingLine, WaitingLines
+from caliban_tui.window import OverlayWindow
 
 if TYPE_CHECKING:
     from caliban_tui.host import NotePlace, TerminalHost
@@ -47,6 +57,7 @@ class TerminalDriver:
 
     def __init__(self, tty: Tty) -> None:
         self.desk: ApprovalDesk = ApprovalDesk(self._question_changed)
+        self.window: OverlayWindow = OverlayWindow(self)
         self.is_shown = anyio.Event()
         self.is_gone = anyio.Event()
         self.status: StatusLine = StatusLine(state="starting")
@@ -74,6 +85,10 @@ class TerminalDriver:
                 "redraw": self._stage.redraw,
                 "cycle_mode": self._cycle_mode,
                 "suspend": self._suspend,
+                "viewer": lambda: self.window.open(OpenView(view="transcript")),
+                "background": lambda: self.window.open(OpenView(view="tasks")),
+                "todos": self.window.open_todos,
+                "help": lambda: self.window.open(OpenView(view="help")),
             },
             draw=self._stage.paint,
             intercept=self._intercepts,
@@ -123,6 +138,7 @@ class TerminalDriver:
             return await self._talk.run()
         finally:
             self._talk = self.desk.host = None
+            self.window.close()
 
     def report(self, notice: Notice) -> None:
         """A notice from below: into the transcript."""
@@ -155,6 +171,64 @@ class TerminalDriver:
         if self._talk is not None:
             self._talk.stop()
         self._editor.exit()
+
+    @property
+    def host(self) -> TerminalHost | None:
+        """See `WindowScreen`."""
+        return None if self._talk is None else self._talk.host
+
+    @property
+    def is_at_work(self) -> bool:
+        """See `WindowScreen`."""
+        return self._talk is not None and self._talk.is_at_work
+
+    def room(self) -> ScreenSize:
+        """See `WindowScreen`."""
+        size = self._stage.tty.size()
+        return ScreenSize(size.columns, max(size.rows - 1, 1))
+
+    def changed(self) -> None:
+        """See `WindowScreen`."""
+        self._stage.changed()
+
+    def show(self, *blocks: TranscriptBlock) -> None:
+        """See `WindowScreen`."""
+        self._stage.show(*blocks)
+
+    def start(self, work: Callable[[], Awaitable[None]]) -> None:
+        """See `WindowScreen`."""
+        if self._tasks is not None:
+            self._tasks.start_soon(self._guarded, work)
+
+    def run_line(self, line: str) -> None:
+        """See `WindowScreen`."""
+        self._send(line, steers=False)
+
+    async def perform(self, effect: CommandEffect) -> None:
+        """See `WindowScreen`."""
+        if self._talk is None:
+            return
+        if isinstance(effect, SwitchSession) and self._talk.is_at_work:
+            raise TerminalError("a prompt is at work: interrupt it before you go to another session")
+        await self._talk.perform(effect)
+
+    async def edit_text(self, text: str, suffix: str) -> None:
+        """See `WindowScreen`."""
+        raise TerminalError("no editor can be opened here yet")
+
+    def open_view(self, effect: OpenView, parts: tuple[AnswerPart, ...]) -> None:
+        """See `TalkScreen`."""
+        self.window.open(effect, parts)
+
+    def choose(self, choice: ShownChoice) -> None:
+        """See `TalkScreen`."""
+        self.window.choose(choice)
+
+    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except CalibanError as error:
+            self.complain(error)
 
     async def show_effect(self, effect: CommandEffect) -> None:
         """See `TalkScreen`."""
@@ -195,6 +269,7 @@ class TerminalDriver:
             draft=self._editor.draft(),
             queued=(*(self._talk.steered if self._talk is not None else ()), *self.lines.texts),
             question=self.desk.open,
+            overlay=self.window.overlay,
             status=host.status() if host is not None else self.status,
             hint=self._hint,
             tick=0 if self._options.reduces_motion else int((time.monotonic() - self._began_s) / 0.25),
@@ -215,7 +290,7 @@ class TerminalDriver:
         """Whether a key is the open question's; any other holds it off for a while."""
         if name != "escape":
             self._hint = ""
-        return self.desk.key(name)
+        return self.desk.key(name) or self.window.key(name)
 
     def _answered(self, data: bytes) -> None:
         """The terminal says something of itself."""
@@ -239,7 +314,8 @@ class TerminalDriver:
             and not self._editor.text
             and self._twice("rewind", "esc again: go back to a prompt")
         ):
-            self._open_view("rewind")
+            self._hint = ""
+            self.window.open(OpenView(view="rewind"))
 
     def _clear_or_quit(self) -> None:
         if self._editor.text:
@@ -253,9 +329,6 @@ class TerminalDriver:
         if self._talk is not None:
             step = self._talk.host.cycle_mode()
             self._hint = step.warning
-
-    def _open_view(self, view: str) -> None:
-        self._hint = f"there is no view of {view} yet"
 
     def _suspend(self) -> None:
         """Stop, with all that belong to us, as a shell's job."""

@@ -15,7 +15,11 @@ def help_overlay(commands: CommandRegistry, rows: Iterable[KeyRow] = KEYS) -> Te
     keys = [f"{' '.join(row.keys):16} {row.help}" for row in rows if row.context in ("draft", "empty")]
     lines = ["Keys", *keys, "", "At the start of a line: / command, ! shell, # note; @ names a file"]
     for group in GROUPS:
-        shown = [row for row in commands.rows if row.group == group and not row.hidden and not row.later]
+        shown = [row for row in commands if row.group == group and not row.hidden and not row.later]
         if shown:
-            lines += ["", group, *(f"{'/' + row.name + ' ' + row.arguments:28} {row.summary}" for row in shown)]
+            lines += [
+                "",
+                group,
+                *(f"{'/' + row.name + ' ' + row.arguments:28} {row.summary}" for row in shown),
+            ]
     return TextOverlay(title="Help", text="\n".join(lines))

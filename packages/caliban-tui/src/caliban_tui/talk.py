@@ -12,10 +12,13 @@ from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from caliban_commands.answer import (
+    AnswerPart,
     CommandAnswer,
     CommandEffect,
+    OpenView,
     Quit,
     RepeatPrompt,
+    ShownChoice,
     SubmitPrompt,
     SwitchSession,
 )
@@ -42,6 +45,14 @@ class TalkScreen(Protocol):
     """What a conversation asks of the screen around it. `shows_faults` lets a fault of ours end it."""
 
     shows_faults: bool
+
+    def open_view(self, effect: OpenView, parts: tuple[AnswerPart, ...]) -> None:
+        """Open a view; `parts` are what else the command has to show."""
+        ...
+
+    def choose(self, choice: ShownChoice) -> None:
+        """Let the person choose; the line of the row is run."""
+        ...
 
     def show_effect(self, effect: CommandEffect) -> Awaitable[None]:
         """Do what a command wants of the screen. Raises `CalibanError` where that is not to be had."""
@@ -207,12 +218,21 @@ class Talk:
         return None
 
     async def _answered(self, line: str, answer: CommandAnswer) -> None:
-        if answer.parts:
-            self._show(AnswerBlock(line=line, parts=answer.parts))
-        effect = answer.effect
+        parts = answer.parts
+        if isinstance(answer.effect, OpenView):
+            self._screen.open_view(answer.effect, parts)
+            return
+        if answer.effect is None and len(parts) == 1 and isinstance(parts[0], ShownChoice):
+            self._screen.choose(parts[0])
+            return
+        if parts:
+            self._show(AnswerBlock(line=line, parts=parts))
+        if answer.effect is not None:
+            await self.perform(answer.effect)
+
+    async def perform(self, effect: CommandEffect) -> None:
+        """Do what a command wants. Raises `CalibanError` where that is not to be had."""
         match effect:
-            case None:
-                return
             case Quit():
                 self._screen.leave()
             case SwitchSession():

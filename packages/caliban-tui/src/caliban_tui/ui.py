@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from caliban_tui.look import NORMAL, TranscriptLook
 from caliban_tui.openquestion import OpenQuestion
+from caliban_tui.overlay import Overlay
 from caliban_tui.status import StatusLine
 
 
@@ -21,7 +22,7 @@ class UiState(Struct, frozen=True, kw_only=True):
     """Everything below the transcript: the draft, prompts that wait, the open question, the status.
 
     `hint` is one line for a moment, such as "again to quit"; `tick` counts quarters of a second while
-    something moves.
+    something moves. An `overlay` stands in the place of everything but a question.
     """
 
     draft: DraftView = DraftView()
@@ -31,4 +32,4 @@ class UiState(Struct, frozen=True, kw_only=True):
     hint: str = ""
     tick: int = 0
     look: TranscriptLook = NORMAL
-    extra: tuple[str, ...] = field(default_factory=tuple)
+    overlay: Overlay | None = None

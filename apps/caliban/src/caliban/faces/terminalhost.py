@@ -13,6 +13,7 @@ from caliban.compose.permissions import roots_of
 from caliban.faces.asking import AppDesk
 from caliban.faces.prompt import PromptInputs, typed_prompt
 from caliban.faces.terminalstatus import StatusKeeper
+from caliban.faces.terminalviews import AppViews
 from caliban.slash.registry import app_commands
 from caliban_commands.registry import CommandRegistry
 from caliban_common.event import AgentEvent
@@ -27,6 +28,7 @@ from caliban_tui.desk import DeskHost
 from caliban_tui.host import ModeStep, NotePlace
 from caliban_tui.options import TerminalOptions
 from caliban_tui.status import StatusLine
+from caliban_tui.views import ViewHost
 
 MODES: Final[tuple[PermissionMode, ...]] = (
     "default",
@@ -49,6 +51,7 @@ class AppHost:
         self.report: Report = app.reporter
         self.commands: CommandRegistry = app_commands(app, session)
         self.desk: DeskHost = AppDesk(app, session)
+        self.views: ViewHost = AppViews(app, session, self.cycle_mode)
         self._status = StatusKeeper(app, session, tasks, changed)
 
     @property
