@@ -130,7 +130,8 @@ def test_a_note_goes_into_the_file_of_the_project(cli: Cli) -> None:
         screen.wait("anthropic/")
         screen.type("# tabs are evil")
         screen.press("enter")
-        screen.wait("noted in")
+        screen.wait("Where does this note go?")
+        wait_until(lambda: (screen.press("p"), "noted in" in screen.text)[1])
         assert (cli.work / "AGENTS.md").read_text() == "# Rules\n- tabs are evil\n"
         screen.press("ctrl+d")
         assert screen.ended() == 0

@@ -117,8 +117,9 @@ class FakeApp:
         self.done.append("mode")
         return ""
 
-    async def delete_rule(self, rule: RuleRow) -> None:
+    async def delete_rule(self, rule: RuleRow) -> str:
         self.rules.remove(rule)
+        return ""
 
     def background(self) -> tuple[BackgroundRow, ...]:
         return (BackgroundRow(id="b1", title="make -j\x07", state="runs", runs=True),)

@@ -95,9 +95,9 @@ class TerminalDriver:
                 "viewer": partial(self._open_view, "transcript"),
                 "page_up": partial(self._open_view, "transcript"),
                 "background": partial(self._open_view, "tasks"),
-                "todos": self._open_todos,
+                "todos": lambda: self._window.open_todos(),
                 "help": partial(self._open_view, "help"),
-                "detail": self._next_detail,
+                "detail": lambda: self._appearance.next_detail(),
             },
             DraftScreen(
                 draw=self._stage.paint,
@@ -156,6 +156,7 @@ class TerminalDriver:
         finally:
             self._talk = self.desk.host = None
             self._drafting.use(None)
+            self._window.close()
 
     def report(self, notice: Notice) -> None:
         """A notice from below: into the transcript."""
@@ -213,7 +214,8 @@ class TerminalDriver:
 
     def start(self, work: Callable[[], Awaitable[None]]) -> None:
         """See `WindowScreen`."""
-        self._editor.spawn(work)
+        if self._talk is not None:
+            self._talk.start(work)
 
     def run_line(self, line: str) -> None:
         """See `WindowScreen`."""
@@ -221,8 +223,11 @@ class TerminalDriver:
 
     async def perform(self, effect: CommandEffect) -> None:
         """See `WindowScreen`."""
-        if self._talk is not None:
-            await self._talk.perform(effect)
+        if self._talk is None:
+            return
+        if isinstance(effect, SwitchSession) and self._talk.is_at_work:
+            raise TerminalError("a prompt is at work: interrupt it before you go to another session")
+        await self._talk.perform(effect)
 
     async def edit_text(self, text: str, suffix: str) -> None:
         """See `WindowScreen`."""
@@ -323,9 +328,7 @@ class TerminalDriver:
         """Whether a key is the open question's; any other holds it off for a while."""
         if name != "escape":
             self._hint = ""
-        if self.desk.key(name):
-            return True
-        return self._window.key(name) if self.desk.open is None else self._window.overlay is not None
+        return self.desk.key(name) or self._window.key(name)
 
     def _answered(self, data: bytes) -> None:
         """The terminal says something of itself."""
@@ -370,12 +373,6 @@ class TerminalDriver:
             self._say("nothing is open yet")
         else:
             self._window.open(OpenView(view=view))
-
-    def _next_detail(self) -> None:
-        self._appearance.next_detail()
-
-    def _open_todos(self) -> None:
-        self._window.open_todos()
 
     def _take_back(self) -> None:
         """Put what was queued last back into the draft."""

@@ -15,7 +15,7 @@ def help_overlay(commands: CommandRegistry, rows: Iterable[KeyRow] = KEYS) -> Te
     keys = [f"{' '.join(row.keys):16} {row.help}" for row in rows if row.context in ("draft", "empty")]
     lines = ["Keys", *keys, "", "At the start of a line: / command, ! shell, # note; @ names a file"]
     for group in GROUPS:
-        shown = [row for row in commands.rows if row.group == group and not row.hidden and not row.later]
+        shown = [row for row in commands if row.group == group and not row.hidden and not row.later]
         if shown:
             lines += [
                 "",

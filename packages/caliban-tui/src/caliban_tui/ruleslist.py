@@ -57,8 +57,8 @@ def _delete(
         return Stay(rules_list(host, selected=overlay.selected, note=rule.fixed))
 
     async def run() -> OverlayStep:
-        await host.delete_rule(rule)
-        return Stay(rules_list(host, selected=overlay.selected))
+        note = await host.delete_rule(rule)
+        return Stay(rules_list(host, selected=overlay.selected, note=note))
 
     where = f" from {rule.file}" if rule.file else ""
     words = f"Delete {rule.action} {visible(rule.pattern)}{visible(where)}?"

@@ -173,6 +173,10 @@ class Talk:
         self.host.session.steer(message)
         self._stage.changed()
 
+    def start(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something beside what is at work; what goes wrong is told."""
+        self._tasks.start_soon(self._guarded, work)
+
     async def _take(self, line: WaitingLine) -> None:
         self._interrupted = False
         await self._guarded(partial(self._do, line))

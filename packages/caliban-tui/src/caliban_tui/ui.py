@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from caliban_tui.look import NORMAL, TranscriptLook
 from caliban_tui.menu import MenuView
@@ -35,4 +35,3 @@ class UiState(Struct, frozen=True, kw_only=True):
     tick: int = 0
     look: TranscriptLook = NORMAL
     overlay: Overlay | None = None
-    extra: tuple[str, ...] = field(default_factory=tuple)

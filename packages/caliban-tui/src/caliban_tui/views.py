@@ -141,8 +141,8 @@ class ViewHost(Protocol):
         """Go to the next mode that is open; why none is, in words."""
         ...
 
-    async def delete_rule(self, rule: RuleRow) -> None:
-        """Take a rule away: from its file, from this run where it was made in it."""
+    async def delete_rule(self, rule: RuleRow) -> str:
+        """Take a rule away: from its file, from this run. Where it holds on for now, why, in words."""
         ...
 
     def background(self) -> tuple[BackgroundRow, ...]:
