@@ -122,6 +122,7 @@ HEAVY = (
 
 HEAVY_AT_IMPORT: Mapping[str, tuple[str, ...]] = {
     "caliban_tui.keys.draftbuffer": ("asyncio", "prompt_toolkit"),
+    "caliban_tui.keys.vim": ("asyncio", "prompt_toolkit"),
     "caliban_tui.keys.source": ("asyncio", "prompt_toolkit"),
     "caliban_tui.live": ("asyncio", "prompt_toolkit"),
 }

@@ -22,6 +22,7 @@ from caliban_tui.view import ConversationView
 FRAME_S: Final = 1 / 30
 TICK_S: Final = 0.25
 STILL_TICK_S: Final = 1.0
+CLEARED: Final = b"\x1b[H\x1b[J"
 MAX_BLOCKS: Final = 5_000
 MAX_BLOCK_CHARS: Final = 8_000_000
 """What is kept of a transcript beside the history; what is older stands in the terminal's scrollback."""
@@ -103,6 +104,14 @@ class Stage:
             self._chars -= _size(self.blocks.popleft())
         self._unpainted += blocks
         self.changed()
+
+    def clear(self) -> None:
+        """Take what was said off the screen, as far as a terminal lets us: its scrollback keeps it."""
+        self.blocks.clear()
+        self._chars = 0
+        self._unpainted.clear()
+        self.send(self.painter.redraw(self.tty.size()) + CLEARED)
+        self.paint()
 
     def changed(self) -> None:
         """A frame is due soon."""
