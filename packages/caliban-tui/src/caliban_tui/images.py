@@ -15,9 +15,9 @@ from typing import Final
 from msgspec import Struct
 
 from caliban_common.message import ImageBlock
-from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, StyledText, plain
 from caliban_tui.look import ImageProtocol, TranscriptLook
+from caliban_tui.markdown.words import flat
 
 MAX_COLUMNS: Final = 60
 MAX_ROWS: Final = 16
@@ -82,7 +82,7 @@ def image_lines(image: ImageBlock, columns: int, look: TranscriptLook) -> Iterat
         facts.append(image.url)
     if look.images and size is not None and look.detail != "brief":
         yield from drawn(image.data or "", size, columns, look.images)
-    yield plain(neutral(f"  [image: {', '.join(facts)}]").replace("\n", " "), "dim")
+    yield plain(flat(f"  [image: {', '.join(facts)}]"), "dim")
 
 
 def drawn(data: str, size: PictureSize, columns: int, protocol: ImageProtocol) -> Iterator[ScreenLine]:
