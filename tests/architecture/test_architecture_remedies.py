@@ -12,9 +12,10 @@ import house
 import plan
 
 from caliban.cli.commands import COMMANDS, every_command
+from caliban.cli.environment import variables
 from caliban.cli.groups import GROUPS, LATER_FLAGS
-from caliban.cli.help import variables
 from caliban.cli.variables import IDLE_VARIABLES, INNER_VARIABLES, LATER_VARIABLES
+from caliban.slash.table import BUILT_IN
 from caliban_common.remedy import RemedyKind
 from caliban_drive.remedies import REMEDIES
 from caliban_settings import SCHEMA
@@ -104,7 +105,7 @@ def settings() -> frozenset[str]:
 
 
 def test_every_flag_that_is_named_exists() -> None:
-    known = flags()
+    known = flags() | {name for row in BUILT_IN for name in FLAG.findall(f" {row.arguments}")}
     house.expect_none(
         f"{house.where(module, line)}: {name}"
         for module, line, text in literals()

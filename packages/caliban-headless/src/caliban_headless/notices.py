@@ -54,6 +54,9 @@ RESPONSE = "control_response"
 QUESTIONS = (REQUEST, WITHDRAWN)
 """Notices that are questions to a program: frames of their own, and no line."""
 
+LOCAL_OUTPUT = "local_command_output"
+"""What a command of ours shows: the answer itself, and no line beside it."""
+
 ANNOUNCED = ("auto_mode",)
 """Warnings that say no more than what goes on: where that is not told, neither are they."""
 
@@ -208,7 +211,7 @@ def _cost(result: PromptResult) -> str:
 
 
 def _warning(event: Warned) -> str:
-    if event.subtype in UNSPOKEN or (event.subtype == "status" and not _is_watched()):
+    if event.subtype in (*UNSPOKEN, LOCAL_OUTPUT) or (event.subtype == "status" and not _is_watched()):
         return ""
     return line(one_line(event.message))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from caliban_tui.line import ScreenLine, plain
 from caliban_tui.openlines import open_lines
-from caliban_tui.question import question_lines
+from caliban_tui.questionlines import question_view
 from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
 from caliban_tui.status import status_line
 from caliban_tui.ui import DraftView, UiState
@@ -20,8 +20,12 @@ def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float)
     if view.is_working:
         mark = SPINNER[ui.tick % len(SPINNER)]
         lines.append(cut(plain(f"{mark} {now_s - view.began_s:.0f} s · esc interrupts", "dim"), size.columns))
+    asked = None
     if ui.question is not None:
-        lines += question_lines(ui.question, size.columns)
+        room = ScreenSize(size.columns, max(size.rows - len(lines) - 5, 3))
+        asked = question_view(ui.question, room, now_s)
+        asked_top = len(lines)
+        lines += asked.lines
     lines += [cut(plain(f"… {text}", "dim"), size.columns) for text in ui.queued]
     drawn, caret = draft_lines(ui.draft, size.columns)
     lines.append(())
@@ -31,6 +35,8 @@ def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float)
         lines.append(cut(plain(ui.hint, "dim"), size.columns))
     lines.append(status_line(ui.status, size.columns))
     caret = Caret(top + caret.row, caret.column)
+    if asked is not None and asked.caret is not None:
+        caret = Caret(asked_top + asked.caret.row, asked.caret.column)
     return ScreenFrame(lines=tuple(lines), caret=caret, look=ui.look)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from caliban_tui.look import NORMAL, TranscriptLook
-from caliban_tui.question import OpenQuestion
+from caliban_tui.openquestion import OpenQuestion
 from caliban_tui.status import StatusLine
 
 

@@ -11,7 +11,9 @@ from caliban_drive.session import Session
 
 if TYPE_CHECKING:
     from caliban.compose.recorder import RunCheckpoints
+    from caliban.compose.resolved import ResolvedModel
     from caliban_mcp import ServerFleet
+    from caliban_sessions import SessionWriter
 
 
 class Board:
@@ -19,6 +21,9 @@ class Board:
 
     `tools` are those of the run, once they are made, and `transcript` the file of its mirror, if it has one;
     `checkpoints` keep what its calls change, once one of them does. `servers` are those of its tools.
+    `writer` is the file of the session, where it is kept; `chosen` are the options of its agent that a person
+    has set in this run, `models` the names that the provider listed last, `opened` the providers that a
+    switch has opened, by name.
     """
 
     def __init__(self, permissions: Permissions) -> None:
@@ -28,6 +33,11 @@ class Board:
         self.transcript = ""
         self.servers: ServerFleet | None = None
         self.checkpoints: RunCheckpoints | None = None
+        self.writer: SessionWriter | None = None
+        self.chosen: dict[str, Any] = {}
+        self.models: tuple[str, ...] = ()
+        self.opened: list[ResolvedModel] = []
+        self._todos: tuple[Mapping[str, Any], ...] | None = None
         self._sources: list[Callable[[], tuple[str, ...]]] = []
 
     def announce(self, source: Callable[[], tuple[str, ...]]) -> None:
@@ -43,6 +53,13 @@ class Board:
         """See `SessionBoard`."""
         return self._permissions.plan_mode
 
+    @property
+    def todos(self) -> tuple[Mapping[str, Any], ...]:
+        """The list of tasks: `id`, `content`, `status`."""
+        if self._todos is not None or self.writer is None:
+            return self._todos or ()
+        return self.writer.state.todos
+
     def set_plan_mode(self, on: bool) -> None:
         """See `SessionBoard`."""
         self._permissions.set_plan_mode(on)
@@ -51,5 +68,6 @@ class Board:
 
     def set_todos(self, todos: tuple[Mapping[str, Any], ...]) -> None:
         """See `SessionBoard`."""
+        self._todos = todos
         if self.session is not None:
             self.session.note(todos=todos)

@@ -97,6 +97,10 @@ class Permissions:
         self._engine = self.engine.in_mode(mode)
         self._own = self.mode = self._engine.mode
 
+    def after_plan(self, mode: PermissionMode) -> None:
+        """Let the plan mode end in `mode`, which a person asks for and nothing bars."""
+        self._own = mode
+
     def add_answers(self, rules: tuple[Rule, ...]) -> None:
         """From now on `rules`, which a person made in this run, stand before all others."""
         self._engine = self.engine.with_answers(rules)
@@ -149,6 +153,13 @@ class Permissions:
     def denies(self, tool: ToolSpec, args: Mapping[str, Any]) -> bool:
         """Whether a rule denies a call, whoever is asked."""
         return self._ruled and self.decide(tool, args).action == "deny"
+
+    def forbids(self, tool: ToolSpec, args: Mapping[str, Any]) -> bool:
+        """Whether a rule itself denies a call: not that nobody is there to be asked about it."""
+        if not self._ruled:
+            return False
+        decision = self.engine.asking().decide(tool, args)
+        return decision.action == "deny" and decision.by == "rule"
 
     def offers(self, tool: ToolSpec) -> bool:
         """Whether the model should be told of the tool."""

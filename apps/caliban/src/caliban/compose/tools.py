@@ -97,6 +97,7 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             strict_environment=settings.get("shell_environment") == "strict",
             masker=host.masker,
             board=inputs.board,
+            asker=host.asker,
             tasks=inputs.tasks,
             announce=inputs.board.announce,
             web=lambda: _page_client(inputs.live.now),

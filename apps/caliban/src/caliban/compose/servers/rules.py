@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from caliban_agent_core.ports import Rules
 from caliban_common.permission import Decision
 from caliban_common.tool import ToolSpec
-from caliban_mcp.fleet import ServerFleet
 from caliban_mcp.names import full_name
 from caliban_settings import Settings
 
@@ -57,12 +56,20 @@ def _may_mean(pattern: object) -> bool:
     return str(pattern).startswith(("mcp__", "*"))
 
 
-class NewToolRules:
-    """`rules`, for which a rule about several tools does not mean those of `fleet` that are new."""
+class KnownTools(Protocol):
+    """Whoever knows which tools of servers are new."""
 
-    def __init__(self, rules: Rules, fleet: ServerFleet) -> None:
+    def is_new(self, name: str) -> bool:
+        """Whether the tool of this name is one that nobody has looked at yet."""
+        ...
+
+
+class NewToolRules:
+    """`rules`, for which a rule about several tools does not mean those of servers that are new."""
+
+    def __init__(self, rules: Rules, known: KnownTools) -> None:
         self._rules = rules
-        self._fleet = fleet
+        self._known = known
 
     def decide(self, tool: ToolSpec, args: Mapping[str, Any]) -> Decision | Awaitable[Decision]:
         """The verdict on a call; see `Rules`."""
@@ -75,7 +82,7 @@ class NewToolRules:
     def _bound(self, decision: Decision, tool: ToolSpec) -> Decision:
         if decision.action != "allow" or decision.by != "rule":
             return decision
-        if decision.rule is None or _is_exact(decision.rule, tool.name) or not self._fleet.is_new(tool.name):
+        if decision.rule is None or _is_exact(decision.rule, tool.name) or not self._known.is_new(tool.name):
             return decision
         return Decision(action="ask", reason=NEW, rule=decision.rule, match=decision.match, by="rule")
 
