@@ -47,7 +47,7 @@ def test_a_conversation_with_tools_stands_in_the_scrollback_as_it_happened(cli: 
         shown = "\n".join(screen.scrollback)
     for part in (
         "thought", "Found it", "the file (https://example.com/x)", "has one fault:", "1. first\n2. second",
-        "name  value\n────  ─────\na     1", "● Read a.py", "● Edit a.py  +1 -1", "1 - x = 1\n  1 + x = 3",
+        "name  value\n────  ─────\na     1", "● Read a.py", "● Edit a.py:1  +1 -1", "1 - x = 1\n  1 + x = 3",
         "● 1 of 2 tasks done\n  ☑ change x\n  ▶ run it", "✗ Bash printf", "exit code 3", "more lines\n  26\n",
         "That is all.", "4 turns",
     ):  # fmt: skip

@@ -142,6 +142,7 @@ def test_pictures_are_drawn_where_the_terminal_can_and_named_elsewhere():
         sent = [encode_line(line, DARK) for line in lines]
         assert any(begins in line and PIXEL in line for line in sent)
     assert lines_of(shot)[1:] == ["  [image: image/png, 1×1, 0 KB]"]
+    assert "sixel is not drawn here" in lines_of(shot, look=TranscriptLook(images="sixel"))[1]
     for data in ("AAAA", PIXEL[:40] + "\x1b]0;x\x07", "", "é" * 50):
         lines = block_lines(
             call("s", images=(ImageBlock.of("image/png", data),)), 80, TranscriptLook(images="kitty")
@@ -150,21 +151,22 @@ def test_pictures_are_drawn_where_the_terminal_can_and_named_elsewhere():
 
 
 def test_which_protocol_a_terminal_has():
-    assert image_protocol({"TERM": "xterm-kitty"}) == "kitty"
-    assert image_protocol({"TERM_PROGRAM": "iTerm.app"}) == "iterm2"
-    assert image_protocol({"TERM": "xterm-kitty", "TMUX": "/tmp/x"}) == ""
-    assert image_protocol({"TERM": "tmux-256color"}, "kitty") == ""
-    assert image_protocol({"TERM": "xterm-256color"}, "kitty") == "kitty"
-    assert image_protocol({"TERM": "xterm-kitty", "CALIBAN_GRAPHICS": "none"}) == ""
-    assert image_protocol({"TERM": "tmux-256color", "CALIBAN_GRAPHICS": "iterm2"}) == "iterm2"
-    assert image_protocol({}) == ""
+    assert image_protocol("", {"TERM": "xterm-kitty"}) == "kitty"
+    assert image_protocol("", {"TERM_PROGRAM": "iTerm.app"}) == "iterm2"
+    assert image_protocol("", {"TERM": "xterm-kitty", "TMUX": "/tmp/x"}) == ""
+    assert image_protocol("", {"TERM": "tmux-256color"}, "kitty") == ""
+    assert image_protocol("", {"TERM": "xterm-256color"}, "kitty") == "kitty"
+    assert image_protocol("none", {"TERM": "xterm-kitty"}) == ""
+    assert image_protocol("iterm", {"TERM": "tmux-256color"}) == "iterm2"
+    assert image_protocol("sixel", {}) == "sixel"
+    assert image_protocol("", {}) == ""
 
 
 def test_a_diff_has_numbers_and_marks_the_words_that_differ():
     edit = next(block for block in SAMPLES if block.type == "call" and "Edit" in block.summary)  # type: ignore[union-attr]
     lines: list[ScreenLine] = [*block_lines(edit, 80)]
     shown = [text_of(line) for line in lines]
-    assert shown[0] == "● Edit core.py  +2 -2"
+    assert shown[0] == "● Edit core.py:5  +2 -2"
     assert "   5 - line 5" in shown
     assert "   5 + line five" in shown
     marked = {segment.text: segment.style for line in lines for segment in line if "-word" in segment.style}

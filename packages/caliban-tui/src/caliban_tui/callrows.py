@@ -116,7 +116,10 @@ def _headline(block: CallBlock, change: TextChange | None) -> ScreenLine:
         line.append(StyledText(f"{flat(block.agent)} ", "dim"))
     line.append(StyledText(name, "tool"))
     if rest:
-        line += (StyledText(" "), StyledText(rest, "", place_link(block)))
+        link = place_link(block)
+        line += (StyledText(" "), StyledText(rest, "", link))
+        if link and change is not None and change.hunks:
+            line.append(StyledText(f":{_first_line(change)}", "", link))
     facts = []
     if change is not None and good:
         facts.append(counts(change))
@@ -132,6 +135,12 @@ def _headline(block: CallBlock, change: TextChange | None) -> ScreenLine:
     if facts:
         line.append(StyledText("  " + ", ".join(facts), "dim" if good else "error"))
     return tuple(line)
+
+
+def _first_line(change: TextChange) -> int:
+    """The first line that a change made: editors go there."""
+    hunk = change.hunks[0]
+    return hunk.new_start + next((n for n, line in enumerate(hunk.lines) if line[:1] != " "), 0)
 
 
 def _command(block: CallBlock, columns: int, look: TranscriptLook) -> Iterator[ScreenLine]:

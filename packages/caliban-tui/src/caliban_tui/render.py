@@ -20,7 +20,7 @@ from caliban_tui.blocks import (
     TodoBlock,
     TranscriptBlock,
 )
-from caliban_tui.callrows import call_lines, task_lines
+from caliban_tui.callrows import FULL_CHARS, call_lines, task_lines
 from caliban_tui.clean import neutral
 from caliban_tui.ends import end_lines
 from caliban_tui.line import ScreenLine, StyledText, plain
@@ -98,8 +98,11 @@ def _told(
         case ShellBlock():
             for number, line in enumerate(neutral(block.command).split("\n")):
                 yield plain(f"{'  ' if number else '! '}{line}", "code")
-            for line in neutral(block.output).rstrip("\n").split("\n") if block.output else ():
+            output = block.output.rstrip("\n")
+            for line in neutral(output[:FULL_CHARS]).split("\n") if output else ():
                 yield plain(line)
+            if len(output) > FULL_CHARS:
+                yield plain(f"… {len(output) - FULL_CHARS:,} more characters", "dim")
             if block.code:
                 yield plain(f"exit code {block.code}", "error")
         case SummaryBlock():
