@@ -129,6 +129,18 @@ def test_hostile_markdown_is_drawn(piece: str):
     assert lines_of(*reply_blocks(piece * (8_000 // len(piece))))
 
 
+@pytest.mark.parametrize("depth", [3, 20, 49, 51, 200])
+def test_no_word_is_too_deep_to_be_drawn(depth: int):
+    nested = "".join(f"{'  ' * level}- level\n" for level in range(depth))
+    for text in ("> " * depth + "deepest", "- " * depth + "deepest", f"{nested}{'  ' * depth}deepest"):
+        assert "deepest" in " ".join(markdown(text))
+
+
+def test_plain_words_are_drawn_like_those_between_signs():
+    for text in ("plain words.\nand more, on two lines", "café 日本語 (really)", "1.5 times 3 - 2"):
+        assert [*markdown(f"**a**\n{text}")[2:]] == markdown(text)[1:]
+
+
 def test_what_the_terminal_breaks_is_not_broken():
     prose = "word " * 100
     look = TranscriptLook(wraps_prose=False)
