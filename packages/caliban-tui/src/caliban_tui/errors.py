@@ -2,6 +2,7 @@
 
 TerminalError            the terminal is none that can be worked with
 └── TerminalGone         it was closed, or takes nothing any more
+ThemeError               a theme that there is not, or whose file says something else
 """
 
 from __future__ import annotations
@@ -15,3 +16,7 @@ class TerminalError(CalibanError):
 
 class TerminalGone(TerminalError):
     """The terminal was closed, or takes nothing any more."""
+
+
+class ThemeError(CalibanError):
+    """There is no such theme, or its file is none."""
