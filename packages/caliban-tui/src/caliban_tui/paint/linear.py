@@ -13,7 +13,7 @@ from caliban_tui.paint.ascii import ascii_text
 from caliban_tui.render import block_lines
 from caliban_tui.screen import ScreenFrame, ScreenSize
 from caliban_tui.theme import Theme
-from caliban_tui.width import cells, fit
+from caliban_tui.width import cells, fit, is_certain
 
 WHO: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -90,30 +90,25 @@ class LinearPainter:
             # The last column stays free: a cursor behind it is on a row of its own for some terminals.
             wanted = self._plain(text_of(fit(frame.lines[row], max(size.columns - 1, 1)))).rstrip()
             column = min(max(frame.caret.column, 0), max(size.columns - 1, 0))
+        wanted += " " * (column - cells(wanted))
         out = ""
         if wanted != self._draft:
-            if cells(wanted) < cells(self._draft) or not wanted.startswith(self._draft):
-                same = self._shared(wanted)
-                out += self._to(same)
-                rest = wanted[same:]
-                blank = max(cells(self._draft) - cells(wanted), 0)
-                out += rest + " " * blank + "\b" * blank
-            else:
-                out += self._to(cells(self._draft)) + wanted[len(self._draft) :]
+            same = self._shared(wanted)
+            blank = max(cells(self._draft) - cells(wanted), 0)
+            out = self._to(cells(self._draft[:same])) + wanted[same:] + " " * blank + "\b" * blank
             self._draft, self._column = wanted, cells(wanted)
-        if column > cells(wanted):
-            out += self._to(cells(wanted)) + " " * (column - cells(wanted))
-            self._draft, self._column = wanted + " " * (column - cells(wanted)), column
         return out + self._to(column)
 
     def _shared(self, wanted: str) -> int:
-        """How many characters from the beginning may stay; none where one of them is not a cell wide."""
-        size = 0
-        for one, other in zip(self._draft, wanted, strict=False):
-            if one != other:
-                break
-            size += 1
-        return size if self._draft.isascii() and wanted.isascii() else 0
+        """How many characters from the beginning may stay; what may be joined to the next one may not."""
+        if wanted.startswith(self._draft) and is_certain(wanted):
+            return len(self._draft)
+        if not (self._draft.isascii() and wanted.isascii()):
+            return 0
+        pairs = enumerate(zip(self._draft, wanted, strict=False))
+        return next(
+            (place for place, (one, other) in pairs if one != other), min(len(wanted), len(self._draft))
+        )
 
     def _to(self, column: int) -> str:
         """Move within the draft: back by backspaces, on by what stands there."""
