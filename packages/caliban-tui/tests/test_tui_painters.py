@@ -96,7 +96,7 @@ def blocks_of(texts: Sequence[str]) -> list[TranscriptBlock]:
     return [ShellBlock(command="c", output=text) for text in texts]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=1500, deadline=None)
 @given(steps(), SIZES, st.booleans())
 def test_any_way_to_a_frame_ends_as_the_frame_painted_afresh(
     painted: list[tuple[ScreenFrame, list[str]]], size: ScreenSize, synchronised: bool

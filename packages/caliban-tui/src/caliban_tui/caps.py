@@ -17,7 +17,6 @@ ANSWERS_S: Final = 0.15
 PUSH_KEYS: Final = b"\x1b[>1u"
 """Kitty's keyboard protocol, to tell keys apart; sent only where it was answered for."""
 
-MAX_HELD: Final = 4096
 _ATTRIBUTES: Final = b"\x1b[c"
 _COLOURS: Final = b"\x1b]10;?\x1b\\\x1b]11;?\x1b\\"
 _SYNCHRONISED: Final = b"\x1b[?2026$p"
@@ -32,9 +31,6 @@ _ANSWER: Final = lazy_pattern(
     r"|\x1b\](?P<which>1[01]);(?P<colour>[^\x07\x1b]{1,60})(?:\x07|\x1b\\|\x9c)"
     r"|\x1b_Gi=31(?:,[^;\x1b]{0,60})?;(?P<graphics>[^\x1b]{0,200})(?:\x1b\\|\x9c)"
     r"|\x1b\[(?P<report>[0-9]{1,4};[0-9]{1,4})R"
-)
-_BEGINNING: Final = lazy_pattern(
-    r"\x1b(?:\[(?:\?[0-9;]*\$?)?|\](?:1(?:[01](?:;[^\x07\x1b]*\x1b?)?)?)?|_(?:G(?:[^\x1b]*\x1b?)?)?)?$"
 )
 _RGB: Final = lazy_pattern(
     r"rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})(?:/[0-9a-fA-F]{1,4})?"
@@ -60,6 +56,10 @@ class TerminalCaps(Struct, frozen=True, kw_only=True):
     def sixel(self) -> bool:
         """Whether it draws sixel images."""
         return 4 in self.attributes
+
+
+UNKNOWN: Final = TerminalCaps()
+"""Nothing was answered yet."""
 
 
 def queries(env: Mapping[str, str]) -> bytes:
@@ -101,44 +101,6 @@ def answered(caps: TerminalCaps, sequence: bytes) -> TerminalCaps | None:
         rgb = _rgb(groups["colour"])
         return replace(caps, foreground=rgb) if groups["which"] == "10" else replace(caps, background=rgb)
     return caps  # a mode or a place that nobody asked for any more
-
-
-class CapsReader:
-    """Takes answers out of what comes from the keyboard, cut anywhere; `caps` are what they said.
-
-    What may be the beginning of an answer is held until the next bytes, or until `flush`: an Escape key among
-    them. Pasted text is not fed.
-    """
-
-    def __init__(self) -> None:
-        self.caps: TerminalCaps = TerminalCaps()
-        self._held = b""
-
-    def feed(self, data: bytes) -> bytes:
-        """`data` without the answers in it."""
-        text = (self._held + data).decode("latin-1")
-        self._held = b""
-        out: list[str] = []
-        place = 0
-        while (start := text.find("\x1b", place)) >= 0:
-            out.append(text[place:start])
-            match = _ANSWER.match(text, start)
-            caps = answered(self.caps, match[0].encode("latin-1")) if match is not None else None
-            if match is not None and caps is not None:
-                self.caps = caps
-                place = match.end()
-            elif len(text) - start < MAX_HELD and _BEGINNING.match(text, start):
-                self._held = text[start:].encode("latin-1")
-                return "".join(out).encode("latin-1")
-            else:
-                out.append("\x1b")
-                place = start + 1
-        return ("".join(out) + text[place:]).encode("latin-1")
-
-    def flush(self) -> bytes:
-        """What was held: it is no answer."""
-        held, self._held = self._held, b""
-        return held
 
 
 def _rgb(text: str) -> Rgb | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias, assert_never
 
 from caliban_tui.blocks import TranscriptBlock
+from caliban_tui.caps import UNKNOWN, TerminalCaps
 from caliban_tui.paint.full import FullPainter
 from caliban_tui.paint.inline import InlinePainter
 from caliban_tui.paint.linear import LinearPainter
@@ -19,15 +20,18 @@ def painter_for(
     theme: Theme,
     blocks: Sequence[TranscriptBlock] = (),
     *,
+    caps: TerminalCaps = UNKNOWN,
     reflows: bool = True,
-    is_synchronised: bool = False,
 ) -> InlinePainter | FullPainter | LinearPainter:
-    """The painter of `mode`; `blocks` were painted before, by another one, and stand on the main screen."""
+    """The painter of `mode`; `blocks` were painted before, by another one, and stand on the main screen.
+
+    `caps` are what the terminal answered, `reflows` is whether it wraps its lines anew.
+    """
     match mode:
         case "inline":
-            return InlinePainter(theme, reflows=reflows, is_synchronised=is_synchronised)
+            return InlinePainter(theme, reflows=reflows, is_synchronised=caps.synchronised)
         case "full":
-            return FullPainter(theme, blocks, is_synchronised=is_synchronised)
+            return FullPainter(theme, blocks, pushes_keys=caps.kitty_keys, is_synchronised=caps.synchronised)
         case "linear":
             return LinearPainter(theme)
         case _:

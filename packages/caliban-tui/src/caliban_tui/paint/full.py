@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from caliban_tui.blocks import TranscriptBlock
+from caliban_tui.caps import PUSH_KEYS
 from caliban_tui.line import ScreenLine
 from caliban_tui.paint.delta import rewrite
 from caliban_tui.paint.inline import BEGIN, END, HIDE, SHOW, shown_part
@@ -18,6 +19,7 @@ from caliban_tui.width import fold_line
 
 ENTER: Final = "\x1b[?1049h\x1b[?7l\x1b[H\x1b[J"
 LEAVE: Final = "\x1b[?7h\x1b[?1049l"
+POP_KEYS: Final = "\x1b[<u"
 MAX_WRAPPED: Final = 2_000
 """So many blocks are kept wrapped; beyond them all are forgotten, and those that are seen wrapped again."""
 
@@ -33,14 +35,21 @@ class FullPainter:
     """See `Painter`. `blocks` were printed on the main screen before.
 
     It follows the end of the transcript until `scroll` or `page` goes up, and again once they come to the
-    end. Only what is seen is wrapped, and that once for a width.
+    end. Only what is seen is wrapped, and that once for a width. `pushes_keys` is for
+    terminals that have a keyboard protocol for each of their screens.
     """
 
     def __init__(
-        self, theme: Theme, blocks: Sequence[TranscriptBlock] = (), *, is_synchronised: bool = False
+        self,
+        theme: Theme,
+        blocks: Sequence[TranscriptBlock] = (),
+        *,
+        is_synchronised: bool = False,
+        pushes_keys: bool = False,
     ) -> None:
         self.theme: Theme = theme
         self.is_synchronised: bool = is_synchronised
+        self._pushes_keys = pushes_keys
         self._blocks = list(blocks)
         self._printed = len(self._blocks)
         self._anchor: TranscriptAnchor | None = None
@@ -58,7 +67,7 @@ class FullPainter:
     def enter(self) -> bytes:
         """See `Painter`."""
         self._rows = None
-        return ENTER.encode()
+        return ENTER.encode() + (PUSH_KEYS if self._pushes_keys else b"")
 
     def paint(self, frame: ScreenFrame, finished: Sequence[TranscriptBlock], size: ScreenSize) -> bytes:
         """See `Painter`."""
@@ -95,7 +104,7 @@ class FullPainter:
     def leave(self) -> bytes:
         """See `Painter`."""
         pen = Pen(0, self._size.columns, self.theme)
-        pen.send(f"{LEAVE}{SHOW}\r\x1b[J")
+        pen.send(f"{POP_KEYS if self._pushes_keys else ''}{LEAVE}{SHOW}\r\x1b[J")
         for block in self._blocks[self._printed :]:
             for line in block_lines(block, self._size.columns):
                 pen.pour(line)
