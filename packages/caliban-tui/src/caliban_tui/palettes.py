@@ -63,7 +63,7 @@ _DARK: Final = MappingProxyType(
         "code": "#8fd3c8",
         "link": "underline #8ab8ff",
         "quote": "italic #b0b0b0",
-        "rule": "#8a8a8a",
+        "rule": "#949494",
         "added": "#8fd18f",
         "removed": "#f29b9b",
         "added_part": "bold #0b2b0b on #8fd18f",
