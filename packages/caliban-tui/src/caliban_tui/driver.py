@@ -95,9 +95,9 @@ class TerminalDriver:
                 "viewer": partial(self._open_view, "transcript"),
                 "page_up": partial(self._open_view, "transcript"),
                 "background": partial(self._open_view, "tasks"),
-                "todos": lambda: self._window.open_todos(),
+                "todos": self._open_todos,
                 "help": partial(self._open_view, "help"),
-                "detail": lambda: self._appearance.next_detail(),
+                "detail": self._next_detail,
             },
             DraftScreen(
                 draw=self._stage.paint,
@@ -367,6 +367,12 @@ class TerminalDriver:
             self._hint = self._talk.host.cycle_mode().warning
         else:
             self._hint = "nothing is open yet whose mode could change"
+
+    def _open_todos(self) -> None:
+        self._window.open_todos()
+
+    def _next_detail(self) -> None:
+        self._appearance.next_detail()
 
     def _open_view(self, view: Literal["transcript", "tasks", "help", "rewind"]) -> None:
         if self._talk is None:
