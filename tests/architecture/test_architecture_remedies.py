@@ -12,8 +12,8 @@ import house
 import plan
 
 from caliban.cli.commands import COMMANDS, every_command
+from caliban.cli.environment import variables
 from caliban.cli.groups import GROUPS, LATER_FLAGS
-from caliban.cli.help import variables
 from caliban.cli.variables import IDLE_VARIABLES, INNER_VARIABLES, LATER_VARIABLES
 from caliban.slash.table import BUILT_IN
 from caliban_common.remedy import RemedyKind

@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from caliban.cli.commands import COMMANDS, Subcommand, find_command
+from caliban.cli.commands import COMMANDS, find_command
 from caliban.cli.formats import output_format
-from caliban.cli.help import command_parser
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import Options
 from caliban.cli.parser import parse, parse_command
@@ -19,6 +19,9 @@ from caliban.errors import UsageError
 from caliban.last_words import OutputState, cancelled_words, wanted_format
 from caliban.stdio import can_be_written, complain, keep_stdout, write_out
 from caliban_common.errors import CalibanError
+
+if TYPE_CHECKING:
+    from caliban.cli.subcommand import Subcommand
 
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
 
@@ -134,6 +137,8 @@ def _dispatch(arguments: Sequence[str], signals: EarlySignals, commands: Sequenc
 def _run_command(command: Subcommand, arguments: Sequence[str], signals: EarlySignals) -> int:
     asks_help = arguments == ["help"] or not {"-h", "--help"}.isdisjoint(arguments)
     if asks_help or (command.needs_words and not arguments):
+        from caliban.cli.help import command_parser
+
         return write_out(command_parser(command).format_help().encode())
     options, values = parse_command(command, arguments, os.environ)
     keep_stdout()

@@ -21,6 +21,8 @@ _PROC = Path("/proc")
 _LOAD = _PROC / "loadavg"
 _FEW = 256
 """So many numbers are asked for one by one; for more, the whole process table is listed."""
+_STAT_BYTES = 1024
+"""More than what `/proc/PID/stat` holds: 52 numbers, and a name of 64 bytes at most."""
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -95,7 +97,8 @@ def _younger_than(leader: int) -> Iterator[Entry]:
     last = _last_pid()
     pids: Iterable[int]
     if leader <= last < leader + _FEW:
-        pids = range(leader + 1, last + 1)  # 0.02 ms, where the listing costs 1 ms on a busy machine
+        # Most are nobody's: to ask that costs 0.001 ms for each, a look into the table ten times as much.
+        pids = filter(_is_given, range(leader + 1, last + 1))
     else:
         pids = sorted(int(entry.name) for entry in os.scandir(_PROC) if entry.name.isdigit())
         if last >= leader:
@@ -118,12 +121,34 @@ def _load() -> list[bytes]:
     return _LOAD.read_bytes().split()
 
 
+def _is_given(pid: int) -> bool:
+    """Whether a process or a thread has that number, one that nobody has collected yet included."""
+    try:
+        os.getsid(pid)
+    except ProcessLookupError:
+        return False
+    except OSError:  # whoever keeps us from asking knows it
+        return True
+    return True
+
+
+def _stat(pid: int) -> list[bytes]:
+    """What the process table says behind the name of a process; nothing where there is none."""
+    try:
+        file = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return []
+    try:
+        return os.read(file, _STAT_BYTES).rpartition(b")")[2].split()
+    except OSError:  # it has ended since
+        return []
+    finally:
+        os.close(file)
+
+
 def entry_of(pid: int) -> Entry | None:
     """The process, or `None` where there is none, or only what is left of it."""
-    try:
-        fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return None
+    fields = _stat(pid)
     if not fields or fields[0] in (b"Z", b"X"):
         return None
     return Entry(pid=pid, parent=int(fields[1]), group=int(fields[2]), session=int(fields[3]))
@@ -131,10 +156,7 @@ def entry_of(pid: int) -> Entry | None:
 
 def remains_of(pid: int) -> Entry | None:
     """What is left of a process that has ended and that nobody has collected; else `None`."""
-    try:
-        fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return None
+    fields = _stat(pid)
     if not fields or fields[0] != b"Z":
         return None
     return Entry(pid=pid, parent=int(fields[1]), group=int(fields[2]), session=int(fields[3]))

@@ -23,7 +23,7 @@ def lookalike(word: str) -> str | None:
     plain = word.lower()
     if plain in FOREIGN:
         return FOREIGN[plain]
-    names = (*(row.name for row in COMMANDS), *LATER_COMMANDS)
+    names = (*COMMANDS.names, *LATER_COMMANDS)
     letters = MAX_LETTERS if len(plain) > MAX_LETTERS else len(plain) - 1
     near = [(distance(plain, name), name) for name in names if abs(len(plain) - len(name)) <= letters]
     within = [pair for pair in near if pair[0] <= letters]

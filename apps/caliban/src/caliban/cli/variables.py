@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from caliban.cli.help import variables
+from caliban.cli.environment import variables
 from caliban_common.near import nearest
 
 PREFIX: Final = "CALIBAN_"

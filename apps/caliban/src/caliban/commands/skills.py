@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from caliban.cli.invocation import Invocation
 from caliban.commands.scope import report
 from caliban.compose.host import this_host
-from caliban.compose.plugins import with_plugins
+from caliban.compose.plugins.run import with_plugins
 from caliban.compose.project import Project, open_project
 from caliban.compose.skills import find_skills
 from caliban.compose.slash import CalledCommand, command_list

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from caliban.cli.invocation import Invocation
 from caliban.cli.options import SettingsOptions
-from caliban.cli.trust import MIN_DIGITS
+from caliban.cli.tables.trust import MIN_DIGITS
 from caliban.commands.asked import has_person, says_yes
 from caliban.compose.consents import refused_root, store_path, trust_store
 from caliban.compose.project import STATE_WORDS, ProjectTrust, judge_trust

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from caliban.cli.options import Options, SettingsOptions
 from caliban.compose.agent import Judges, agent_options
 from caliban.compose.masked import MaskedProvider
-from caliban.compose.memory import RunMemory
+from caliban.compose.memory.run import RunMemory
 from caliban.compose.permissions import Permissions
 from caliban.compose.project import ALLOWED, Project
 from caliban.compose.resolved import ResolvedModel
@@ -69,7 +69,7 @@ def agent_kinds(options: Options, project: Project, report: Report) -> tuple[Age
                 report(Notice(subtype="agent_file", message=problem))
             kinds |= {kind.name: kind for kind in read.definitions}
         if project.plugins:
-            from caliban.compose.pluginparts import plugin_agents
+            from caliban.compose.plugins.parts import plugin_agents
 
             kinds |= {kind.name: kind for kind in plugin_agents(project.plugins, report)}
     return _led(tuple(kinds.values()), project.settings.get("agent"), report)

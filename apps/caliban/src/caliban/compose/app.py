@@ -26,7 +26,7 @@ from caliban.compose.hooks import make_hooks, tracked
 from caliban.compose.host import Host, this_host
 from caliban.compose.live import LiveHooks, LiveSettings
 from caliban.compose.masked import MaskedProvider, MaskedStore, mask_error
-from caliban.compose.memory import NoteRules, RunMemory
+from caliban.compose.memory.run import NoteRules, RunMemory
 from caliban.compose.opening import Opening, expire_old, open_run
 from caliban.compose.parts import agent_inputs, limits_of, tool_inputs, wired
 from caliban.compose.permissions import Permissions

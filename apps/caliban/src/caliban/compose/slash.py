@@ -155,7 +155,7 @@ def _files(
     if not project.trust.counts:
         yield from ((file, "project", False) for file in theirs)
     if project.plugins:
-        from caliban.compose.pluginparts import plugin_commands
+        from caliban.compose.plugins.parts import plugin_commands
 
         yield from ((file, "plugin", True) for file in plugin_commands(project.plugins, problems))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from caliban.compose.memory import WatchedTools
+from caliban.compose.memory.run import WatchedTools
 from caliban.compose.opening import Opening
 from caliban.compose.remarks import say_all
 from caliban.compose.resolved import ResolvedModel

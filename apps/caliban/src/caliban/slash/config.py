@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from caliban.commands.config import describe, setting_line
-from caliban.commands.configset import effects_of, setting_address, write_setting
+from caliban.commands.config.change import effects_of, setting_address, write_setting
+from caliban.commands.config.list import describe, setting_line
 from caliban.compose.app import App
 from caliban.compose.settings import scope_file
 from caliban.compose.shown import shown_value

@@ -41,7 +41,7 @@ async def doctor(app: App, context: SlashContext, arguments: str) -> CommandAnsw
     if arguments not in ("", "--deep"):
         shown = one_line(arguments, max_chars=60)
         raise BadArguments(f"/doctor does not know {shown!r}", hint="/doctor [--deep]")
-    from caliban.commands.doctor import MARKS, run_checks
+    from caliban.commands.doctor.checks import MARKS, run_checks
 
     assert app.live.inputs is not None, "the app is open"
     checks = await run_checks(app.options, bool(arguments), app.live.inputs.host)

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final
 
-from caliban.cli.sessions import EXPORT_FORMATS
-from caliban.commands.sessionexport import export_masker, exported, form_of, write_export
+from caliban.cli.tables.sessions import EXPORT_FORMATS
+from caliban.commands.sessions.export import export_masker, exported, form_of, write_export
 from caliban.compose.app import App
 from caliban.compose.sessionstore import session_store
 from caliban_commands.answer import CommandAnswer

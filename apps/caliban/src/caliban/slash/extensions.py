@@ -25,7 +25,7 @@ GLYPHS: Final[Mapping[str, str]] = MappingProxyType({"connected": "●", "disabl
 
 async def mcp(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
     """The servers and how they are, or all that is known of one."""
-    from caliban.commands.mcp import ListedServers, described, whole_row
+    from caliban.commands.mcp.list import ListedServers, described, whole_row
 
     listed = ListedServers(app.options)
     if arguments:
@@ -81,8 +81,8 @@ async def plugins(app: App, context: SlashContext, arguments: str) -> CommandAns
     """Plugins, those that do not count among them."""
     no_arguments("plugins", arguments)
     from caliban.cli.invocation import Invocation
-    from caliban.commands.plugin import plugin_rows
-    from caliban.commands.plugindesk import open_desk
+    from caliban.commands.plugins.desk import open_desk
+    from caliban.commands.plugins.kept import plugin_rows
     from caliban.early_signals import EarlySignals
 
     desk = open_desk(Invocation(options=app.options, values={}, signals=EarlySignals(None)))

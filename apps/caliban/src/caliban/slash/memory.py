@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from caliban.commands.memory import memory_text, note_text
+from caliban.commands.memory.list import memory_text, note_text
 from caliban.compose.app import App
-from caliban.compose.memory import RunMemory
+from caliban.compose.memory.run import RunMemory
 from caliban_commands.answer import CommandAnswer, EditFile
 from caliban_commands.command import SlashContext
 from caliban_commands.errors import BadArguments, CommandError

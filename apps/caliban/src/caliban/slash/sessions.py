@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from caliban.commands.sessions import is_of, walk
+from caliban.commands.sessions.list import is_of, walk
 from caliban.compose.app import App
 from caliban.compose.sessionstore import session_store
 from caliban_commands.answer import (
