@@ -121,12 +121,16 @@ HEAVY = (
 """What costs milliseconds: importing a module of ours loads none, unless `HEAVY_AT_IMPORT` says so."""
 
 HEAVY_AT_IMPORT: Mapping[str, tuple[str, ...]] = {
+    "caliban_tui.keys.draftbuffer": ("asyncio", "prompt_toolkit"),
+    "caliban_tui.keys.vim": ("asyncio", "prompt_toolkit"),
+    "caliban_tui.keys.source": ("asyncio", "prompt_toolkit"),
     "caliban_tui.live": ("asyncio", "prompt_toolkit"),
 }
 """Module -> the heavy libraries that importing it may load."""
 
 LAZY_DOORS: Mapping[str, str] = {
     "caliban.__main__": "imports are made quick before there are any",
+    "caliban.import_cache": "patterns are served once something imports `re`",
     "caliban.entry": "looks at the arguments before it imports anything more",
     "caliban.about": "the version is told without the flags",
     "caliban.cli.help": "errors need more than help does",
@@ -150,6 +154,9 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.app": "what holds tools back, where there are any to be held back",
     "caliban.compose.parts": "what a model takes of images, where there are any",
     "caliban.commands.doctor.checks": "styles are looked at where one was chosen",
+    "caliban.compose.servers.handler": "how questions are answered, with the first of them",
+    "caliban_mcp.fleet": "the tools that wait and read, where a server is slow or has something to be read",
+    "caliban_mcp.tool": "how results are read, with the first of them",
     "caliban.compose.hooking.chosen": "plugins are loaded where there are some",
     "caliban.compose.plugins.run": "the same",
     "caliban.compose.slash": "the same",
@@ -184,6 +191,8 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.compose.supplied": "routes of a project are looked for where there is such a file",
     "caliban.compose.surface": "what a person is shown takes more than a digest",
     "caliban.compose.tools": "what reaches the network is loaded with the first call that does",
+    "caliban.faces.asking": "what keeps rules is loaded with the first answer that lasts",
+    "caliban.faces.change": "edits are looked for where a question shows one",
     "caliban.faces.attachments": "files are opened where there are some to attach",
     "caliban.faces.commandfile": "rules are read where a command has some of its own",
     "caliban.faces.prompt": "files are attached for prompts with an @ only",
@@ -203,7 +212,9 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_mcp_client.keeper": "what speaks HTTP is loaded where a server is at an address",
     "caliban_permissions.rules.url": "addresses are looked at with the first page that is fetched",
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
-    "caliban_tui.driver": "prompt-toolkit is loaded behind the first frame",
+    "caliban.faces.terminal": "the app is loaded beside the screen that it stands behind",
+    "caliban.faces.terminalhost": "what a person rarely types is loaded when it is typed",
+    "caliban_tui.editor": "prompt-toolkit is loaded behind the first frame",
     "caliban_tools_builtin.fs.file": "other names are looked for where a file has some",
     "caliban_provider.registry": "the words of an error are cleaned once there is one",
     "caliban_provider_anthropic.factory": "the facts of a provider are read without making one",
@@ -227,6 +238,7 @@ LAZY_DOORS: Mapping[str, str] = {
 """Modules that import ours inside functions -> why. Heavy third-party libraries need no row."""
 
 OUTSIDE_ENVIRONMENT: Mapping[str, str] = {
+    "caliban_tui.boot": "the first frame is drawn before there is anybody who could say what TERM is",
     "caliban_common.paths": "XDG_* and HOME say where a person's files are",
     "caliban_provider.plain_request": "HTTP_PROXY and the like, as every HTTP client reads them",
     "caliban_provider.registry": "`connect` spares embedders the look-up of keys and addresses",
@@ -252,6 +264,7 @@ PROGRAMS: Mapping[str, str] = {
 """Modules below the faces that are programs of their own: they read arguments and write output -> why."""
 
 WALLS: Mapping[str, str] = {
+    "caliban_tui.talk:Talk._guarded": "a fault of ours costs a person a prompt, not the conversation",
     "caliban.main:run": "the end of the program: a fault of ours is told in the format asked for",
     "caliban_provider.guarded:GuardedProvider._walled": "a provider of others: its fault is an error",
     "caliban.compose.provider:_make": "the making of a provider: its fault is an error that names it",
@@ -264,6 +277,7 @@ WALLS: Mapping[str, str] = {
     "caliban_agent_core.hooks:ask_hooks": "the call of hooks: those that fail object",
     "caliban_mcp_client.inbound:Inbound._tell": "a listener of the host: its fault is noted",
     "caliban_mcp_client.questions:QuestionDesk.answer": "the call of a handler: its fault is told",
+    "caliban.compose.servers.asked:AskedQuestion._by_person": "the call of a face: its fault is no answer",
     "caliban_hooks.configured:ConfiguredHooks._tell_only": "a hook beside the run: its fault is only told",
     "caliban_agent_core.reply:ModelCaller._stream": "the call of a provider: its fault ends the run in words",
     "caliban_agent_core.walled:walled": "the work of a tool: its fault is a result that the model reads",

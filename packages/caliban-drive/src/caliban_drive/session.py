@@ -66,7 +66,7 @@ class Session:
         options = agent.options
         messages = cap_history(
             messages,
-            cap_chars=options.tool_result_cap_chars,
+            cap_chars=options.longest_result_chars,
             directory=options.overflow_dir,
             session_id=options.session_id,
         )

@@ -21,8 +21,8 @@ from caliban_common.event import (
 )
 from caliban_common.message import Block, DocumentBlock, ImageBlock, Message, ThinkingBlock
 from caliban_common.usage import Usage
+from caliban_drive.remedies import result_advice
 from caliban_drive.result import ModelUsage, PromptResult
-from caliban_headless.remedies import result_advice
 
 ERROR_CATEGORIES = frozenset({"overloaded", "rate_limit", "timeout", "network", "server_error"})
 

@@ -35,8 +35,8 @@ from caliban_common.text import one_line, plural
 from caliban_common.tool import FixedTools, ToolSource
 from caliban_drive.calls import MAX_NAME_CHARS, describe_call
 from caliban_drive.notice import Notice
+from caliban_drive.remedies import advice, result_advice
 from caliban_drive.result import PromptResult
-from caliban_headless.remedies import advice, result_advice
 
 UNSPOKEN = ("cache_miss",)
 """Warnings for frames only: a person can do nothing about them."""

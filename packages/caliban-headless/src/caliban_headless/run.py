@@ -25,7 +25,7 @@ from caliban_headless.output import Output
 
 if TYPE_CHECKING:
     from caliban_drive.structured import AnswerSchema
-    from caliban_headless.requests import HostRequest
+    from caliban_headless.requests import Answered, HostRequest
 
 GRACE_S = 3.0
 
@@ -143,14 +143,14 @@ class Driver:
                 if self._cancelled or (last and result.subtype != "cancelled"):
                     return code
 
-    async def _serve(self, request: HostRequest) -> None:
+    async def _serve(self, request: HostRequest | Answered) -> None:
         """Do what the other end asks for, and answer it; no result belongs to that."""
         self._output.write(self._masked(self._encoder.event(await request.answer())))
         await self._output.flush()
 
     async def _next(
         self, source: PromptSource
-    ) -> Message | Operation | Resumption | LocalCommand | HostRequest | None:
+    ) -> Message | Operation | Resumption | LocalCommand | HostRequest | Answered | None:
         with anyio.CancelScope() as self._waiting:
             if self._cancelled:
                 return None

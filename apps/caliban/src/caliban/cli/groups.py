@@ -243,7 +243,7 @@ GROUPS: Final = (
                 "--permission-prompt-tool",
                 type=words,
                 metavar="NAME",
-                help="who is asked: stdio, the program that reads and writes stream-json",
+                help="who is asked: stdio, the other end of stream-json, or mcp__SERVER__TOOL",
             ),
             switch("--defer-approvals", help="leave calls that would be asked about in the session"),
             flag(

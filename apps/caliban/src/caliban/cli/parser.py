@@ -23,7 +23,7 @@ from caliban.cli.options import (
     WorkspaceOptions,
 )
 from caliban.cli.plain import plain_values
-from caliban.errors import ConfigError, UsageError
+from caliban.errors import UsageError
 from caliban_common.near import did_you_mean
 from caliban_common.text import one_line
 
@@ -214,21 +214,21 @@ def _check_later(options: Options) -> None:
 
 def _check_asked(name: str, options: Options) -> None:
     """Refuse whoever cannot be asked."""
+    if options.session.record is not None:
+        raise UsageError("--record cannot keep what --permission-prompt-tool answers: leave one of them out")
     if name.startswith("mcp__"):
-        raise ConfigError(
-            f"--permission-prompt-tool {name}: to ask a tool of a server is not part of this version",
-            hint="stdio asks the program that reads and writes stream-json",
-        )
+        return
     if name != "stdio":
-        raise UsageError(f"--permission-prompt-tool {name!r} is nobody to be asked", hint="it can be stdio")
+        raise UsageError(
+            f"--permission-prompt-tool {name!r} is nobody to be asked",
+            hint="it can be stdio, or mcp__SERVER__TOOL",
+        )
     framed = input_format(options.output.input_format).is_framed
     if not framed or not output_format(options.output.output_format).holds_notices:
         raise UsageError(
             "--permission-prompt-tool stdio asks in frames",
             hint="add --input-format stream-json --output-format stream-json",
         )
-    if options.session.record is not None:
-        raise UsageError("--record cannot keep what --permission-prompt-tool answers: leave one of them out")
 
 
 def _check_output(options: OutputOptions) -> None:

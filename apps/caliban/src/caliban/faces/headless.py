@@ -8,7 +8,8 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
@@ -24,12 +25,14 @@ from caliban.faces.cancel_target import CancelTarget, alone
 from caliban.faces.prompt import PromptInputs, read_prompt
 from caliban.faces.watched import WatchedEncoder
 from caliban.last_words import OutputState
+from caliban_common.event import Warned
 from caliban_common.message import Message
+from caliban_drive.notice import as_notice
 from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import Cancelled
 from caliban_headless.frames import Init
-from caliban_headless.input import FrameSource, OnePrompt, Resumption
+from caliban_headless.input import FrameServices, FrameSource, OnePrompt, PromptServices, Resumption
 from caliban_headless.local import LocalCommand
 from caliban_headless.notices import Notices, show_notice
 from caliban_headless.output import Output
@@ -41,13 +44,26 @@ from caliban_telemetry.as_of import prices_as_of
 if TYPE_CHECKING:
     from caliban.compose.asking.later import LaterAnswers
     from caliban.compose.slash import CalledCommand
+    from caliban.faces.hostservers import HostServers
     from caliban.faces.local import LocalCall
     from caliban.faces.recorded import RunRecorder
+    from caliban.faces.servertool import ServerToolApprover
     from caliban_drive.structured import AnswerSchema
     from caliban_headless.desk import HostDesk
     from caliban_headless.requests import Serve
 
 T = TypeVar("T")
+SERVER_REQUESTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "mcp_status": "status",
+        "mcp_reconnect": "reconnect",
+        "mcp_toggle": "toggle",
+        "mcp_set_servers": "set_servers",
+        "mcp_read_resource": "read_resource",
+        "mcp_call": "call",
+    }
+)
+"""A request about servers -> the method of `HostServers` that serves it."""
 
 
 def answer(options: Options, signals: EarlySignals) -> int:
@@ -95,9 +111,12 @@ async def _drive(options: Options, target: CancelTarget, state: OutputState, tas
             from caliban.compose.asking.later import check_answers
 
             check_answers(options.permissions, app.sessions.saved)
-        session = app.session(schema=schema, approver=desk or _later(app))
+        asked = await _unless_cancelled(target, lambda: _asked_tool(app), "its servers")
+        session = app.session(schema=schema, approver=desk or asked or _later(app))
         if desk is not None:
             desk.session = session
+        if asked is not None:
+            asked.interrupt = session.interrupt
         if call is not None:
             prompt = call.source(app, session)
         row = output_format(options.output.output_format)
@@ -171,8 +190,11 @@ async def _answer_frames(
             run,
             app.media,
             desk=desk,
-            served={"rewind_files": _rewinds(app, session)},
-            called=None if recorder is not None else _called(app, session),
+            services=FrameServices(
+                served={"rewind_files": _rewinds(app, session)},
+                at_once=PromptServices(served=_servers_served(app), tell=partial(_told, app)),
+                called=None if recorder is not None else _called(app, session),
+            ),
         )
         group.start_soon(frames.pump)
         if recorder is None:
@@ -226,9 +248,32 @@ def _rewinds(app: App, session: Session) -> Serve:
     return serve
 
 
+def _servers_served(app: App) -> Mapping[str, Serve]:
+    """What the host may do with MCP servers: loaded with the first request."""
+    made: list[HostServers] = []
+
+    def serving(name: str) -> Serve:
+        async def serve(body: Mapping[str, Any]) -> Mapping[str, Any]:
+            from caliban.faces.hostservers import HostServers
+
+            if not made:
+                made.append(HostServers(app))
+            method: Serve = getattr(made[0], name)
+            return await method(body)
+
+        return serve
+
+    return {subtype: serving(name) for subtype, name in SERVER_REQUESTS.items()}
+
+
+def _told(app: App, answer: Warned) -> bool:
+    """Put the answer to a request into the frames of the prompt that runs; false where none runs."""
+    return app.reporter.tell(as_notice(answer))
+
+
 def _desk(app: App) -> HostDesk | None:
     """Where the other end is asked, if it may be."""
-    if app.options.permissions.permission_prompt_tool is None:
+    if app.options.permissions.permission_prompt_tool != "stdio":
         return None
     from caliban.compose.asking.updates import LastingAnswers
     from caliban_common.masked import masked_data
@@ -236,6 +281,18 @@ def _desk(app: App) -> HostDesk | None:
 
     updates = LastingAnswers(app.permissions, app.workspace, app.reporter)
     return HostDesk(app.reporter, updates, lambda value: masked_data(value, app.masker))
+
+
+async def _asked_tool(app: App) -> ServerToolApprover | None:
+    """The tool of a server that is asked, if one is. Raises `ConfigError` for one that cannot be."""
+    name = app.options.permissions.permission_prompt_tool
+    if name is None or name == "stdio":
+        return None
+    from caliban.faces.servertool import ServerToolApprover, checked_servers
+    from caliban_common.masked import masked_data
+
+    servers = await checked_servers(name, app.servers, app.permissions)
+    return ServerToolApprover(name, servers, lambda value: masked_data(value, app.masker), app.reporter)
 
 
 def _later(app: App) -> LaterAnswers | None:
