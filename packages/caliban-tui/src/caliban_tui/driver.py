@@ -81,6 +81,7 @@ class TerminalDriver:
         self._hint = ""
         self._pressed: tuple[str, float] = ("", 0.0)
         self._began_s = time.monotonic()
+        self._window = OverlayWindow(self)
         self._drafting = Drafting(
             {
                 "send": self._submit,
@@ -95,9 +96,9 @@ class TerminalDriver:
                 "viewer": partial(self._open_view, "transcript"),
                 "page_up": partial(self._open_view, "transcript"),
                 "background": partial(self._open_view, "tasks"),
-                "todos": lambda: self._window.open_todos(),
+                "todos": self._window.open_todos,
                 "help": partial(self._open_view, "help"),
-                "detail": lambda: self._appearance.next_detail(),
+                "detail": self._next_detail,
             },
             DraftScreen(
                 draw=self._stage.paint,
@@ -109,7 +110,6 @@ class TerminalDriver:
             EditorOptions(read_fd=tty.read_fd),
         )
         self._editor = self._drafting.editor
-        self._window = OverlayWindow(self)
         self._appearance = Appearance(self._stage, self._editor, say=self._say, complain=self.complain)
 
     @property
@@ -168,7 +168,7 @@ class TerminalDriver:
 
     def welcome(self, markdown: str) -> None:
         """Words for a person who cannot begin yet."""
-        self._stage.show(AnswerBlock(line="", parts=(ShownText(markdown=markdown),)))
+        self.show(AnswerBlock(line="", parts=(ShownText(markdown=markdown),)))
 
     async def wait_for_line(self) -> None:
         """Until something is typed and sent, or the person leaves; an empty line counts, and is taken."""
@@ -273,8 +273,8 @@ class TerminalDriver:
 
     def ended(self, result: PromptResult | None) -> None:
         """See `TalkScreen`."""
-        words = "the prompt is answered" if result is None or not result.is_error else "the prompt has failed"
-        self._call(words)
+        has_failed = result is not None and result.is_error
+        self._call("the prompt has failed" if has_failed else "the prompt is answered")
 
     def give_back(self, lines: tuple[WaitingLine, ...]) -> None:
         """See `TalkScreen`."""
@@ -307,13 +307,10 @@ class TerminalDriver:
             hint=self._hint,
             look=self._appearance.look,
             overlay=self._window.overlay,
-            tick=0
-            if self._appearance.options.reduces_motion
-            else int((time.monotonic() - self._began_s) / 0.25),
+            tick=0 if self._stage.is_still else int((time.monotonic() - self._began_s) / 0.25),
         )
 
     def _say(self, words: str) -> None:
-        """Words for a moment."""
         self._hint = words
         self._stage.changed()
 
@@ -373,6 +370,9 @@ class TerminalDriver:
             self._say("nothing is open yet")
         else:
             self._window.open(OpenView(view=view))
+
+    def _next_detail(self) -> None:
+        self._appearance.next_detail()
 
     def _take_back(self) -> None:
         """Put what was queued last back into the draft."""
