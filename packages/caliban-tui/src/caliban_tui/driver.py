@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
@@ -63,7 +63,7 @@ class TerminalDriver:
     line while there is no conversation. With `shows_faults` a fault of ours ends the program.
     """
 
-    def __init__(self, tty: Tty) -> None:
+    def __init__(self, tty: Tty, env: Mapping[str, str] | None = None) -> None:
         self.desk: ApprovalDesk = ApprovalDesk(self._question_changed)
         self.is_shown = anyio.Event()
         self.is_gone = anyio.Event()
@@ -94,7 +94,8 @@ class TerminalDriver:
                 "suspend": suspend,
                 "take_back": self._take_back,
                 "viewer": partial(self._open_view, "transcript"),
-                "page_up": partial(self._open_view, "transcript"),
+                "page_up": self._page_up,
+                "page_down": self._page_down,
                 "background": partial(self._open_view, "tasks"),
                 "todos": self._window.open_todos,
                 "help": partial(self._open_view, "help"),
@@ -110,7 +111,9 @@ class TerminalDriver:
             EditorOptions(read_fd=tty.read_fd),
         )
         self._editor = self._drafting.editor
-        self._appearance = Appearance(self._stage, self._editor, say=self._say, complain=self.complain)
+        self._appearance = Appearance(
+            self._stage, self._editor, env or {}, say=self._say, complain=self.complain
+        )
 
     @property
     def has_left(self) -> bool:
@@ -125,7 +128,7 @@ class TerminalDriver:
     async def run(self) -> None:
         """Show the screen and read keys until `leave`. Raises `TerminalGone`."""
         self._stage.open()
-        self._stage.paint()
+        self._appearance.begin()
         try:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
@@ -331,6 +334,8 @@ class TerminalDriver:
         """The terminal says something of itself."""
         if data in (b"\x1b[I", b"\x1b[O"):
             self.focus(data == b"\x1b[I")
+        else:
+            self._appearance.answered(data)
 
     def _submit(self) -> None:
         self._send(self._editor.take(), steers=True)
@@ -370,6 +375,13 @@ class TerminalDriver:
             self._say("nothing is open yet")
         else:
             self._window.open(OpenView(view=view))
+
+    def _page_up(self) -> None:
+        if not self._appearance.scroll(-1):
+            self._open_view("transcript")
+
+    def _page_down(self) -> None:
+        self._appearance.scroll(1)
 
     def _next_detail(self) -> None:
         self._appearance.next_detail()

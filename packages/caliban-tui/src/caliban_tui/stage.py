@@ -15,7 +15,7 @@ from caliban_tui.compose import compose
 from caliban_tui.errors import TerminalGone
 from caliban_tui.paint.painter import Painter
 from caliban_tui.screen import ScreenSize
-from caliban_tui.tty import Tty
+from caliban_tui.tty import LEAVE_S, Tty
 from caliban_tui.ui import UiState
 from caliban_tui.view import ConversationView
 
@@ -50,17 +50,39 @@ class Stage:
         self._due = anyio.Event()
         self._size: ScreenSize | None = None
         self._is_open = False
+        self._modes: list[bytes] = []
 
     def open(self) -> None:
         """Begin to paint. Raises `TerminalGone`."""
         self.tty.enter()
-        self.tty.write(self.painter.enter())
+        self.tty.write(self.painter.enter() + b"".join(self._modes))
         self._is_open = True
+
+    def use_painter(self, painter: Painter) -> None:
+        """Let another painter go on; what was printed stays, and is not printed again."""
+        if self._is_open:
+            self.paint()
+            self.send(self.painter.leave())
+        self.painter = painter
+        if self._is_open:
+            self.send(painter.enter())
+            self.paint()
+
+    def set_modes(self, on: bytes, off: bytes) -> None:
+        """Send `on` now and whenever the terminal is ours again, or `off` once."""
+        self._modes = [mode for mode in self._modes if mode != on] + ([on] if on else [])
+        if off:
+            self._modes.clear()
+        self.send(off or on)
 
     def close(self, farewell: str = "") -> None:
         """Stop painting and give the terminal back; what was said stays, `farewell` is the last line."""
         if not self._is_open:
             return
+        try:
+            self.tty.outlet.finish(LEAVE_S)
+        except TerminalGone:
+            pass
         self.paint()
         self._is_open = False
         try:
@@ -119,7 +141,7 @@ class Stage:
 
     def paint(self) -> None:
         """Paint now."""
-        if not self._is_open:
+        if not self._is_open or not self._is_taken():
             return
         size = self.tty.size()
         data = b""
@@ -153,7 +175,24 @@ class Stage:
                 await self._due.wait()
             self._due = anyio.Event()
             self.paint()
+            try:
+                await self.tty.outlet.cleared()
+            except TerminalGone:
+                self._is_open = False
+                self._gone()
             await anyio.sleep(FRAME_S)
+
+    def _is_taken(self) -> bool:
+        """Whether the terminal has taken the frame before; if not, the next one is due when it has."""
+        try:
+            self.tty.outlet.push()
+        except TerminalGone:
+            self._is_open = False
+            self._gone()
+            return False
+        if not self.tty.outlet.is_clear:
+            self.changed()
+        return self.tty.outlet.is_clear
 
 
 def _size(block: TranscriptBlock) -> int:
