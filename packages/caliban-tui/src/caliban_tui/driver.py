@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -15,8 +15,6 @@ from caliban_commands.answer import (
     AnswerPart,
     ClearTranscript,
     CommandEffect,
-    CopyText,
-    EditFile,
     OpenView,
     ShownChoice,
     ShownText,
@@ -31,7 +29,7 @@ from caliban_tui.blocks import AnswerBlock, NoticeBlock, TranscriptBlock
 from caliban_tui.compose import overlay_room
 from caliban_tui.desk import ApprovalDesk
 from caliban_tui.drafting import Drafting, DraftScreen
-from caliban_tui.effects import OutsideWork, copy_text, edit_file, show_in_editor
+from caliban_tui.effects import OutsideWork, do_outside, show_in_editor
 from caliban_tui.errors import TerminalError, TerminalGone
 from caliban_tui.noteplace import ask_place
 from caliban_tui.notify import call
@@ -245,30 +243,23 @@ class TerminalDriver:
         match effect:
             case OpenView():
                 self._window.open(effect, parts)
-            case CopyText():
-                self._say(await copy_text(effect.text, self._outside()))
-            case EditFile():
-                await edit_file(effect.path, self._outside())
             case ClearTranscript():
                 self._stage.clear()
             case UseScreen():
                 self._appearance.change(effect)
             case _:
-                raise TerminalError(f"the terminal interface has no {effect.type}")
+                self._say(await do_outside(effect, self._outside()))
 
     def _outside(self) -> OutsideWork:
         """Programs beside the conversation. Raises `TerminalError` where there is none."""
-        host = self.host
-        if host is None:
+        if self.host is None:
             raise TerminalError("nothing is open yet that could run programs")
         return OutsideWork(
-            programs=host.draft_help.programs, given_over=self._given_over, send=self._stage.send
+            programs=self.host.draft_help.programs,
+            stop_reading=self._editor.stop_reading,
+            pause=self._stage.paused,
+            send=self._stage.send,
         )
-
-    @contextmanager
-    def _given_over(self) -> Iterator[None]:
-        with self._editor.stop_reading(), self._stage.paused():
-            yield
 
     async def choose_note_place(self, places: tuple[NotePlace, ...], note: str) -> NotePlace | None:
         """See `TalkScreen`."""
@@ -291,10 +282,6 @@ class TerminalDriver:
         """Let a person who looks elsewhere know."""
         if not self._has_focus:
             self._stage.send(call(words, self._appearance.options.notify))
-
-    def focus(self, has_focus: bool) -> None:
-        """The terminal says whether a person looks at it."""
-        self._has_focus = has_focus
 
     def _ui(self) -> UiState:
         """The state of the keyboard, for a frame."""
@@ -333,7 +320,7 @@ class TerminalDriver:
     def _answered(self, data: bytes) -> None:
         """The terminal says something of itself."""
         if data in (b"\x1b[I", b"\x1b[O"):
-            self.focus(data == b"\x1b[I")
+            self._has_focus = data == b"\x1b[I"
         else:
             self._appearance.answered(data)
 
@@ -370,6 +357,9 @@ class TerminalDriver:
         else:
             self._hint = "nothing is open yet whose mode could change"
 
+    def _next_detail(self) -> None:
+        self._appearance.next_detail()
+
     def _open_view(self, view: Literal["transcript", "tasks", "help", "rewind"]) -> None:
         if self._talk is None:
             self._say("nothing is open yet")
@@ -382,9 +372,6 @@ class TerminalDriver:
 
     def _page_down(self) -> None:
         self._appearance.scroll(1)
-
-    def _next_detail(self) -> None:
-        self._appearance.next_detail()
 
     def _take_back(self) -> None:
         """Put what was queued last back into the draft."""
