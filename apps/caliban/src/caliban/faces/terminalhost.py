@@ -52,6 +52,7 @@ class AppHost:
         self.commands: CommandRegistry = app_commands(app, session)
         self.desk: DeskHost = AppDesk(app, session)
         self.views: ViewHost = AppViews(app, session, self.cycle_mode)
+        self._servers_are_ready = False
         self._status = StatusKeeper(app, session, tasks, changed)
 
     @property
@@ -100,6 +101,9 @@ class AppHost:
     async def message(self, text: str) -> Message:
         """See `TerminalHost`."""
         app = self._app
+        if app.servers is not None and not self._servers_are_ready:
+            await app.servers.ready()
+            self._servers_are_ready = True
         return await typed_prompt(
             text,
             PromptInputs(
