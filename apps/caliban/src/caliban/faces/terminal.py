@@ -61,7 +61,7 @@ class TerminalFace:
     async def run(self, first: FirstFrame | None) -> int:
         """Show the screen, open what is asked for, and go on until the person leaves."""
         aside = OutputAside(self._printed)
-        driver = self._driver = TerminalDriver(Tty(write_fd=aside.begin(), first=first))
+        driver = self._driver = TerminalDriver(Tty(write_fd=aside.begin(), first=first), os.environ)
         driver.status = StatusLine(cwd=_here(), state="starting")
         driver.shows_faults = bool(os.environ.get("CALIBAN_DEBUG"))
         prompt = self._options.prompt.prompt or self._options.prompt.prompt_flag
