@@ -124,11 +124,16 @@ class TerminalFace:
         from caliban.compose.app import open_app
         from caliban.compose.host import this_host
         from caliban.faces.asking import PersonAsker
+        from caliban.faces.elicited import PersonElicitor
         from caliban.faces.terminalhost import AppHost
+        from caliban.faces.trusting import with_trust
 
         driver = self._driver
+        if self._before is None:
+            options = await with_trust(options, driver.desk)
         host = replace(this_host(), asker=PersonAsker(driver.desk))
-        async with open_app(options, driver.report, host, tasks=tasks) as app:
+        elicitor = PersonElicitor(driver.desk, host.environ, driver.report)
+        async with open_app(options, driver.report, host, tasks=tasks, elicitor=elicitor) as app:
             session = app.session(approver=driver.desk)
             gc.freeze()  # what is there now stays to the end
             gc.enable()
