@@ -19,6 +19,7 @@ from caliban_tui.blocks import AnswerBlock, NoticeBlock
 from caliban_tui.desk import ApprovalDesk
 from caliban_tui.drafting import Drafting, DraftScreen
 from caliban_tui.errors import TerminalError, TerminalGone
+from caliban_tui.keys.custom import own_rows
 from caliban_tui.notify import call
 from caliban_tui.options import TerminalOptions
 from caliban_tui.paint.inline import InlinePainter
@@ -218,8 +219,6 @@ class TerminalDriver:
 
     def _use_keys(self, options: TerminalOptions) -> None:
         """Bind a person's own keys; where they are none, the usual ones stay, and it is told."""
-        from caliban_tui.keys.custom import own_rows
-
         try:
             self._editor.use_keys(own_rows(options.keys))
         except CalibanError as error:
