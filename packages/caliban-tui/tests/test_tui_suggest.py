@@ -273,12 +273,8 @@ async def test_files_are_offered_behind_an_at_sign() -> None:
         tasks.start_soon(files.run)
         assert await offered(files, "see @main") == (["@src/main.py "], 4, 9)
         assert await offered(files, 'see (@"a b') == (['@"src/a b.py" '], 5, 10)
-        assert (await offered(files, "x\n@sr"))[0] == [
-            "@src/",
-            "@src/main.py ",
-            '@"src/a b.py" ',
-            "@docs:file:///readme ",
-        ]
+        sr = ["@src/", '@"src/a b.py" ', "@src/main.py ", "@docs:file:///readme "]
+        assert (await offered(files, "x\n@sr"))[0] == sr
         assert (await offered(files, "@docs:"))[0] == ["@docs:file:///readme "]
         assert source.asked == 1
         for text in ("mail@main", "see @main ", "see main", '@"main" x', "a@", "@" + "x" * 500):
