@@ -103,10 +103,11 @@ class Stage:
         try:
             self.tty.write(self.painter.leave())
             self.tty.leave()
-            yield
         except TerminalGone:
             self._gone()
-        else:
+        try:
+            yield
+        finally:
             self._come_back()
 
     def _come_back(self) -> None:
