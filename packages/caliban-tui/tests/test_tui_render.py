@@ -62,7 +62,7 @@ def test_code_is_printed_unindented_and_unbroken_and_in_colours():
     (block,) = reply_blocks(f"```python\n{long}\n```")
     (_, line) = block_lines(block, 40)
     assert text_of(line) == long
-    assert "code-number" in {segment.style for segment in line}
+    assert "syntax_number" in {segment.style for segment in line}
     (plain_block,) = reply_blocks(f"```nosuchlanguage\n{long}\n```")
     assert {segment.style for line in block_lines(plain_block, 40) for segment in line} == {"code"}
     assert markdown("- a\n  ```sh\n  echo hi\n  ```")[-1] == "echo hi"
@@ -97,7 +97,7 @@ def test_links_lead_only_where_a_person_may_be_led_and_say_where():
 def test_emphasis_and_headings_have_their_roles():
     styles = {segment.text: segment.style for segment in segments("# T\n\n**b** *e* ~~s~~ `c` **`bc`**")}
     assert styles == {
-        "T": "heading", "b": "bold", "e": "emphasis", "s": "struck", "c": "code", "bc": "code", " ": "",
+        "T": "heading", "b": "bold", "e": "emphasis", "s": "dim", "c": "code", "bc": "bold code", " ": "",
     }  # fmt: skip
 
 
@@ -181,6 +181,6 @@ def test_a_diff_has_numbers_and_marks_the_words_that_differ():
     assert shown[0] == "● Edit core.py:5  +2 -2"
     assert "   5 - line 5" in shown
     assert "   5 + line five" in shown
-    marked = {segment.text: segment.style for line in lines for segment in line if "-word" in segment.style}
-    assert marked == {"5": "removed-word", "five": "added-word"}
+    marked = {segment.text: segment.style for line in lines for segment in line if "_part" in segment.style}
+    assert marked == {"5": "removed_part", "five": "added_part"}
     assert lines[0][3].link == "file:///w/core.py"

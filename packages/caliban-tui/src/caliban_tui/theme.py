@@ -42,15 +42,6 @@ DARK: Final = Theme(
             "success": "32",
             "tool": "1;34",
             "selected": "7",
-            "struck": "9",
-            "added-word": "32;7",
-            "removed-word": "31;7",
-            "code-comment": "2;3",
-            "code-string": "32",
-            "code-number": "35",
-            "code-type": "36",
-            "code-keyword": "1;34",
-            "code-name": "33",
         }
     ),
 )

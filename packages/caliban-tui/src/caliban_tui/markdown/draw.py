@@ -147,11 +147,11 @@ class MarkdownDrawing:
             case "bullet_list" | "ordered_list":
                 return list(self._list(node, columns, ordinal))
             case "blockquote":
-                bar = StyledText("│ ", "dim")
+                bar = StyledText("│ ", "rule")
                 inner = self.children(node, max(columns - 2, 1))
                 return [row if row.is_flush else MarkdownRow((bar, *row.line)) for row in inner]
             case "hr":
-                return [MarkdownRow((StyledText("─" * min(columns, 8), "dim"),))]
+                return [MarkdownRow((StyledText("─" * min(columns, 8), "rule"),))]
             case "table":
                 cells = [
                     [tuple(_spans(cell)) for cell in row.children]
