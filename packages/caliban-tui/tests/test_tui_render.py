@@ -136,6 +136,12 @@ def test_no_word_is_too_deep_to_be_drawn(depth: int):
         assert "deepest" in " ".join(markdown(text))
 
 
+def test_no_cell_is_left_out_and_no_definition_swallowed():
+    assert "three" in " ".join(markdown("| a | b |\n|---|---|\n| one | two | three |"))
+    assert markdown("[x]: http://e.org\nafter") == ["", "[x]: http://e.org", "after"]
+    assert markdown("see [this][x]") == ["", "see [this][x]"]
+
+
 def test_plain_words_are_drawn_like_those_between_signs():
     for text in ("plain words.\nand more, on two lines", "café 日本語 (really)", "1.5 times 3 - 2"):
         assert [*markdown(f"**a**\n{text}")[2:]] == markdown(text)[1:]

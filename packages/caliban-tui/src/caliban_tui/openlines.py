@@ -59,7 +59,7 @@ def _reply_rows(reply: OpenReply, columns: int, room: int) -> tuple[ScreenLine, 
         tail = text[-max(room, 1) * columns * 2 :]
         lines = plain_lines(neutral(tail), columns, hard=True)
     else:
-        fence = block.opening if block.is_rest else ""
+        fence = block.opening if block.is_rest and block.kind == "fence" else ""
         ordinal = block.ordinal if block.kind == "item" else 0
         lines = markdown_lines(text, columns, ordinal=ordinal, fence=fence, hard=True)
     rows = [row for line in lines[-max(room, 1) :] for row in broken(line, columns)]
