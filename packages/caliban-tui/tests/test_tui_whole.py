@@ -13,7 +13,8 @@ from caliban_tui.render import block_lines
 
 PIECES = st.sampled_from(
     """W ;**W** ;`W` ;~~W~~ ;_W_ ;*W;_W;`W;[W;](;\\W;&amp; ;# W;- W;1. ;2) ;> W;> ;===N;---N;* * *N;N;NN;  ;
-        ;```N;~~~N;```pythonN;| W | W |N;| W | W | W |N;|---|---|N;[W]: http://W.orgN;[W](http://W.org/W);![W](x) ;
+        ;```N;~~~N;```pythonN;| W | W |N;| W | W | W |N;|---|---|N;[W]: http://W.orgN;[W](http://W.org/W)
+    ;![W](x) ;
     [W][W] ;<http://W.org> ;<div W>N""".replace(";\n    ", ";")
     .replace("N", "\n")
     .split(";")
