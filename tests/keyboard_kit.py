@@ -9,9 +9,10 @@ from contextlib import asynccontextmanager
 import anyio
 from msgspec.structs import replace
 
-from caliban_tui.editor import EditorOptions, LineEditor
+from caliban_tui.editor import LineEditor
 from caliban_tui.errors import TerminalGone
 from caliban_tui.keys.table import Action
+from caliban_tui.ports import EditorOptions, EditorPorts
 
 LOOK_S = 0.005
 HANG_S = 8
@@ -21,7 +22,7 @@ class Keyboard:
     """The editor, and what it was told to do. `done` are its actions in order, `names` the keys it was asked
     about, `answers` what the terminal said; `taken` are keys that an overlay takes."""
 
-    def __init__(self, options: EditorOptions) -> None:
+    def __init__(self, options: EditorOptions, ports: EditorPorts) -> None:
         self._ours, self._keys = os.pipe()
         self.done: list[str] = []
         self.names: list[str] = []
@@ -51,7 +52,7 @@ class Keyboard:
             actions,
             draw=lambda: None,
             intercept=self._asked,
-            answer=self.answers.append,
+            ports=replace(ports, answer=self.answers.append),
             options=replace(options, read_fd=self._ours),
         )
 
@@ -99,9 +100,11 @@ class Keyboard:
 
 
 @asynccontextmanager
-async def keyboard(options: EditorOptions | None = None) -> AsyncIterator[Keyboard]:
+async def keyboard(
+    options: EditorOptions | None = None, ports: EditorPorts | None = None
+) -> AsyncIterator[Keyboard]:
     """An editor at work."""
-    board = Keyboard(EditorOptions() if options is None else options)
+    board = Keyboard(options or EditorOptions(), ports or EditorPorts())
 
     async def run() -> None:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from caliban_settings.key import FLAG, TEXT, TEXTS, Key
+from caliban_settings.key import FLAG, PERSON, TEXT, TEXTS, Key
 
 TERMINAL_KEYS: Final[tuple[Key, ...]] = (
     Key(
@@ -26,6 +26,12 @@ TERMINAL_KEYS: Final[tuple[Key, ...]] = (
         path="tui.keys.*",
         form={"anyOf": [TEXT, TEXTS]},
         doc="The keys of an action, in the place of its usual ones; an empty list takes them away.",
+    ),
+    Key(
+        path="tui.files_command",
+        form=TEXTS,
+        scopes=PERSON,
+        doc="A program, with its arguments, that prints the names for @, one a line; else git's, or a walk.",
     ),
     Key(path="tui.mouse", form=FLAG, default=False, doc="Scroll by the wheel, on the whole screen."),
     Key(

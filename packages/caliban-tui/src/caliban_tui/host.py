@@ -15,7 +15,9 @@ from caliban_common.permission import PermissionMode
 from caliban_tui.blocks import ShellBlock
 from caliban_tui.desk import DeskHost
 from caliban_tui.options import TerminalOptions
+from caliban_tui.ports import DraftHelp
 from caliban_tui.status import StatusLine
+from caliban_tui.views import ViewHost
 
 
 class ModeStep(Struct, frozen=True, kw_only=True):
@@ -46,8 +48,18 @@ class TerminalHost(SlashContext, Protocol):
         ...
 
     @property
+    def views(self) -> ViewHost:
+        """What the views of the terminal show."""
+        ...
+
+    @property
     def desk(self) -> DeskHost:
         """What questions to the person need of the app."""
+        ...
+
+    @property
+    def draft_help(self) -> DraftHelp:
+        """What helps to write a prompt; the same value as long as the conversation is the same."""
         ...
 
     def status(self) -> StatusLine:

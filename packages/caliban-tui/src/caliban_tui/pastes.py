@@ -17,10 +17,10 @@ class PastedTexts:
         self._texts: dict[str, str] = {}
         self._count = 0
 
-    def shown(self, text: str) -> str:
-        """What stands in the draft for a paste: the text, or a placeholder."""
+    def shown(self, text: str, *, most: int | None = None) -> str:
+        """What stands in the draft for a paste: the text, or a placeholder; `most` characters, if given."""
         lines = text.count("\n") + 1
-        if len(text) <= PASTE_CHARS and lines <= PASTE_LINES:
+        if len(text) <= (most or PASTE_CHARS) and (most or lines <= PASTE_LINES):
             return text
         self._count += 1
         size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"

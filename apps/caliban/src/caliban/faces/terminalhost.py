@@ -11,8 +11,10 @@ from anyio.abc import TaskGroup
 from caliban.compose.app import App
 from caliban.compose.permissions import roots_of
 from caliban.faces.asking import AppDesk
+from caliban.faces.drafthelp import draft_help
 from caliban.faces.prompt import PromptInputs, typed_prompt
 from caliban.faces.terminalstatus import StatusKeeper
+from caliban.faces.terminalviews import AppViews
 from caliban.slash.registry import app_commands
 from caliban_commands.registry import CommandRegistry
 from caliban_common.event import AgentEvent
@@ -26,7 +28,9 @@ from caliban_tui.blocks import ShellBlock
 from caliban_tui.desk import DeskHost
 from caliban_tui.host import ModeStep, NotePlace
 from caliban_tui.options import TerminalOptions
+from caliban_tui.ports import DraftHelp
 from caliban_tui.status import StatusLine
+from caliban_tui.views import ViewHost
 
 MODES: Final[tuple[PermissionMode, ...]] = (
     "default",
@@ -49,6 +53,8 @@ class AppHost:
         self.report: Report = app.reporter
         self.commands: CommandRegistry = app_commands(app, session)
         self.desk: DeskHost = AppDesk(app, session)
+        self.draft_help: DraftHelp = draft_help(app, session.id)
+        self.views: ViewHost = AppViews(app, session, self.cycle_mode)
         self._status = StatusKeeper(app, session, tasks, changed)
 
     @property

@@ -112,9 +112,18 @@ class TerminalInput(Input):
 
 
 class StrokeProcessor(KeyProcessor):
-    """Offers each stroke to `take` first; what that leaves goes to prompt-toolkit's own bindings."""
+    """Offers each stroke to `take` first; what that leaves goes to prompt-toolkit's own bindings.
 
-    def __init__(self, bindings: KeyBindingsBase, take: Callable[[KeyStroke], bool]) -> None:
+    `taken` hears of each stroke once all is done that it does.
+    """
+
+    def __init__(
+        self,
+        bindings: KeyBindingsBase,
+        take: Callable[[KeyStroke], bool],
+        taken: Callable[[KeyStroke], None],
+    ) -> None:
+        self._taken = taken
         self._strokes: deque[KeyPress] = deque()
         self._take = take
         self._is_at_work = False
@@ -147,8 +156,9 @@ class StrokeProcessor(KeyProcessor):
         """One key, with all that it does."""
         if self._take(stroke):
             get_app().invalidate()
-            return
-        self.press(stroke)
+        else:
+            self.press(stroke)
+        self._taken(stroke)
 
     def press(self, stroke: KeyStroke) -> None:
         """Give a key to prompt-toolkit's bindings; one that nothing is bound to does nothing."""
