@@ -52,7 +52,7 @@ def _hunk_lines(hunk: TextHunk, columns: int, digits: int, *, is_whole: bool) ->
         marked = _marked(text, flat(hunk.lines[pairs[place]][1:]), style) if place in pairs else None
         body = marked or (StyledText(text, style),)
         room = max(columns - len(gutter), 8)
-        head = StyledText(gutter, style or "dim")
+        head = StyledText(gutter, style or "hunk")
         if is_whole:
             for count, row in enumerate(broken(body, room)):
                 yield (head if not count else StyledText(" " * len(gutter)), *row)
