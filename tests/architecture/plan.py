@@ -215,7 +215,6 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban_permissions.engine": "the shell grammar and its tables are loaded with the first command",
     "caliban.faces.terminal": "the app is loaded beside the screen that it stands behind",
     "caliban.faces.terminalhost": "what a person rarely types is loaded when it is typed",
-    "caliban.faces.terminalviews": "what a person rarely asks for is loaded then",
     "caliban_tui.editor": "prompt-toolkit is loaded behind the first frame",
     "caliban_tools_builtin.fs.file": "other names are looked for where a file has some",
     "caliban_provider.registry": "the words of an error are cleaned once there is one",

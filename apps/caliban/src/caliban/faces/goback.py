@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from types import MappingProxyType
 from typing import Final
 
 import anyio.to_thread
