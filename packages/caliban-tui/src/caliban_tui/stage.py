@@ -50,12 +50,30 @@ class Stage:
         self._due = anyio.Event()
         self._size: ScreenSize | None = None
         self._is_open = False
+        self._modes: list[bytes] = []
 
     def open(self) -> None:
         """Begin to paint. Raises `TerminalGone`."""
         self.tty.enter()
-        self.tty.write(self.painter.enter())
+        self.tty.write(self.painter.enter() + b"".join(self._modes))
         self._is_open = True
+
+    def use_painter(self, painter: Painter) -> None:
+        """Let another painter go on; what was printed stays, and is not printed again."""
+        if self._is_open:
+            self.paint()
+            self.send(self.painter.leave())
+        self.painter = painter
+        if self._is_open:
+            self.send(painter.enter())
+            self.paint()
+
+    def set_modes(self, on: bytes, off: bytes) -> None:
+        """Send `on` now and whenever the terminal is ours again, or `off` once."""
+        self._modes = [mode for mode in self._modes if mode != on] + ([on] if on else [])
+        if off:
+            self._modes.clear()
+        self.send(off or on)
 
     def close(self, farewell: str = "") -> None:
         """Stop painting and give the terminal back; what was said stays, `farewell` is the last line."""
@@ -85,10 +103,11 @@ class Stage:
         try:
             self.tty.write(self.painter.leave())
             self.tty.leave()
-            yield
         except TerminalGone:
             self._gone()
-        else:
+        try:
+            yield
+        finally:
             self._come_back()
 
     def _come_back(self) -> None:

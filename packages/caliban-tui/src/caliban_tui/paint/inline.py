@@ -64,6 +64,9 @@ class InlinePainter:
             pen.row -= len(done)
         else:
             same = _same(self._lines, target, size) if is_kept else 0
+            if not is_kept:
+                pen.to(0, 0)
+                pen.send("\x1b[J")  # rows that the terminal has wrapped would stay joined to the next ones
             self._pour(pen, done, lines, same)
         pen.to(caret.row if caret is not None else len(lines) - 1, caret.column if caret is not None else 0)
         self._lines, self._caret, self._size, self._is_whole = lines, caret, size, True

@@ -40,6 +40,7 @@ class LinearPainter:
 
     def __init__(self, theme: Theme) -> None:
         self.theme: Theme = theme
+        self.is_synchronised: bool = False
         self._draft = ""
         self._column = 0
         self._spoken: frozenset[str] = frozenset()
