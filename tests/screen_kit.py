@@ -37,6 +37,22 @@ KEYS = {
 }
 
 
+class _WholeScreen(pyte.HistoryScreen):
+    """pyte leaves a row as it was where an empty one comes in its place; here none is missing."""
+
+    def insert_lines(self, count: int | None = None) -> None:
+        self._touch()
+        super().insert_lines(count)
+
+    def delete_lines(self, count: int | None = None) -> None:
+        self._touch()
+        super().delete_lines(count)
+
+    def _touch(self) -> None:
+        for row in range(self.lines):
+            self.buffer[row]
+
+
 class Screen:
     """A terminal of `columns` by `rows` with the command on it. `sent` are all bytes that it wrote."""
 
@@ -44,7 +60,7 @@ class Screen:
         self, cli: Cli, *args: str, columns: int, rows: int, env: Mapping[str, str] | None = None
     ) -> None:
         self.columns, self.rows = columns, rows
-        self._emulator = pyte.HistoryScreen(columns, rows, history=100_000, ratio=0.5)
+        self._emulator = _WholeScreen(columns, rows, history=100_000, ratio=0.5)
         self._stream = pyte.ByteStream(self._emulator)
         self._lock = threading.Lock()
         self.sent = bytearray()

@@ -130,6 +130,7 @@ HEAVY_AT_IMPORT: Mapping[str, tuple[str, ...]] = {
 
 LAZY_DOORS: Mapping[str, str] = {
     "caliban.__main__": "imports are made quick before there are any",
+    "caliban.import_cache": "patterns are served once something imports `re`",
     "caliban.entry": "looks at the arguments before it imports anything more",
     "caliban.about": "the version is told without the flags",
     "caliban.cli.help": "errors need more than help does",
@@ -163,6 +164,7 @@ LAZY_DOORS: Mapping[str, str] = {
     "caliban.slash.diagnostics": "checks are loaded with /doctor",
     "caliban.slash.extensions": "what each of them lists is loaded with it",
     "caliban.slash.further": "what runs lines of a command is loaded with the first that has some",
+    "caliban.slash.listed": "files of commands are read where there are some",
     "caliban.slash.models": "stored keys are looked at by /logout",
     "caliban.slash.permissions": "consents are looked at by /trust",
     "caliban.slash.prompts": "a draft is written by /init",

@@ -64,7 +64,7 @@ def test_what_is_no_call_stays_text(cli, prompt):
     assert sent(cli, prompt)[0] == prompt.strip()
 
 
-@pytest.mark.parametrize("prompt", ["/fixi", "/FIXE x", "/fix.md"])
+@pytest.mark.parametrize("prompt", ["/fixi", "/FIXE x", "/fix-1"])
 def test_a_call_of_nothing_that_is_known_is_refused_with_what_is_near(cli, prompt):
     command(own(cli), "fix", "Fix it.")
     done = cli.run("-p", prompt)

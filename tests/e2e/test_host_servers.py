@@ -189,3 +189,42 @@ def test_a_recording_refuses_what_would_change_its_tools(cli, tmp_path):
     ):
         assert "--record keeps the tools" in host.refused(subtype, **members)
     assert host.end()[0] == 0
+
+
+def test_rules_lists_and_what_nobody_has_seen_hold_for_the_host_as_well(cli, tmp_path):
+    log = tmp_path / "log"
+    tools = {
+        "grow": {"adds": {"extra": {"text": "there"}}},
+        "barred": {"logs": str(log)},
+        "picky": {"schema": TEXT},
+    }
+    cli.configure(
+        'mcp_wait = 30\ndenied_mcp_servers = ["evil"]\n'
+        + table("desk", {"tools": tools, "resources": {"mem://a": "the text"}})
+    )
+    cli.script(DONE)
+    denied = ("ReadMcpResource", "mcp__desk__barred", "mcp__desk__picky:text=secret*")
+    host = FrameHost(cli, *(word for rule in denied for word in ("--deny", rule)))
+    host.prompt("one")
+    assert host.done("mcp_set_servers", servers={"evil": entry(ECHO)}) == {
+        "added": [],
+        "removed": [],
+        "errors": {"evil": "settings deny it (denied_mcp_servers)"},
+    }
+    assert host.refused("mcp_read_resource", serverName="desk", uri="mem://a") == "a rule denies it"
+    assert "offers a tool" in host.refused("mcp_call", tool="mcp__desk__barred")
+    picky = {"tool": "mcp__desk__picky"}
+    assert host.refused("mcp_call", **picky, arguments={"text": "secret 1"}) == "a rule denies it"
+    assert host.done("mcp_call", **picky, arguments={"text": "x"})["isError"] is False
+    assert host.done("mcp_call", tool="mcp__desk__grow")["isError"] is False
+    assert "new on its server" in host.refused("mcp_call", tool="mcp__desk__extra")
+    assert host.end()[0] == 0 and not log.exists()
+
+
+def test_a_run_over_frames_that_may_be_brought_servers_loads_nothing_of_them(cli):
+    cli.script(DONE)
+    host = FrameHost(cli, env={"PYTHONPROFILEIMPORTTIME": "1"})
+    host.prompt("one")
+    code, err = host.end()
+    assert code == 0 and "caliban_common" in err
+    assert "caliban_mcp" not in err and "caliban_headless.requests" not in err

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from mcp_kit import given, table
+from mcp_kit import SCRIPT, given, table
 from terminal_kit import on_terminal
 
 from caliban_provider_anthropic.testing import wire
@@ -121,6 +121,20 @@ def test_a_tool_that_cannot_be_asked_ends_the_run_before_anything_is_sent(cli):
     done = cli.run("-p", "go", "--permission-prompt-tool", name, *flags)
     assert (done.code, "a rule denies it" in done.err) == (78, True), done.err
     assert cli.bodies() == []
+
+
+def test_a_tool_that_nobody_has_looked_at_answers_for_nobody(cli, tmp_path: Path):
+    what = tmp_path / "what.json"
+    server = {"command": sys.executable, "args": ["-S", "-E", str(SCRIPT), f"@{what}"]}
+    config = ("--mcp-config", json.dumps({"mcpServers": {"judge": server}}))
+    what.write_text(json.dumps({"tools": {"other": {}}}))
+    cli.configure("mcp_wait = 30\n")
+    cli.script(DONE)
+    assert cli.run("-p", "go", *config).code == 0
+    what.write_text(json.dumps({"tools": {"other": {}, "decide": {"text": '{"behavior": "allow"}'}}}))
+    done = cli.run(*ASK, *config)
+    assert (done.code, "nobody has looked at it" in done.err + done.out) == (78, True), done.err
+    assert len(cli.bodies()) == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")

@@ -155,6 +155,8 @@ def test_calls_are_written_made_and_ended_in_any_order():
     view, done = folded([ended_call("1", "no", is_error=True, duration_ms=1500)], view)
     assert isinstance(done[0], CallBlock)
     assert (done[0].outcome, done[0].duration_s, view.calls) == ("failed", 1.5, ())
+    _, done = folded([text("words"), ready("1"), ready("2"), ended_call("1"), ended_call("2")])
+    assert [block.is_apart for block in done if isinstance(block, CallBlock)] == [True, False]
 
 
 def test_a_call_waits_for_an_answer_and_speaks_while_it_runs():

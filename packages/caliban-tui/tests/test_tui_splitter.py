@@ -106,6 +106,14 @@ def test_a_long_fence_gives_up_its_older_lines_and_never_in_the_middle_of_a_long
     assert end.markdown.startswith('"""') and end.fence == "```py"
 
 
+def test_a_long_paragraph_gives_up_its_older_lines():
+    lines = [f"line {number}" for number in range(40)]
+    for sign in ("", "> "):
+        blocks = blocks_of("\n".join(sign + line for line in lines))
+        assert [block.markdown.count("\n") + 1 for block in blocks] == [8] * 5
+        assert [block.is_joined for block in blocks] == [False, True, True, True, True]
+
+
 def test_what_is_open_is_bounded_whatever_comes():
     for text in ("x" * 100_000, "- " + "  a\n" * 100_000, "> a\n" * 50_000, "```\n" + "y" * 100_000):
         reply, _ = fed(OpenReply(), text)

@@ -173,7 +173,7 @@ def _at_terminal(options: Options) -> bool:
         )
     if here and options.permissions.permission_prompt_tool is not None:
         raise UsageError(
-            "--permission-prompt-tool says who is asked where nobody is: at a terminal you are asked",
+            "--permission-prompt-tool is for runs without a person: at a terminal you are asked yourself",
             hint='leave it out, or give a prompt: caliban -p "…"',
         )
     return here

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from caliban_commands.answer import CommandAnswer
@@ -22,12 +23,17 @@ class CommandRegistry:
     """Commands by their names and aliases. One that comes with a taken name is left out: `add` says so.
 
     `further` are those of files and servers, which may change during a session: they stand behind the others.
-    `taken` are those of them that were left out.
+    `taken` are those of them that were left out. `ask` finds out which of them are elsewhere.
     """
 
     def __init__(
-        self, commands: Iterable[SlashCommand] = (), *, further: FurtherCommands | None = None
+        self,
+        commands: Iterable[SlashCommand] = (),
+        *,
+        further: FurtherCommands | None = None,
+        ask: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        self._ask = ask
         self._own: dict[str, SlashCommand] = {}
         self._rows: dict[str, SlashCommand] = {}
         self._names: dict[str, SlashCommand] = {}
@@ -53,15 +59,23 @@ class CommandRegistry:
         self._look(now=True)
         return self._names.get(name.lower())
 
+    async def refresh(self) -> None:
+        """Find out what commands there are elsewhere, such as with servers."""
+        if self._ask is not None:
+            await self._ask()
+
     def called(self, line: str) -> tuple[SlashCommand, str] | None:
         """The command that `line` calls, with what is said to it; `None` where the line is no call.
 
-        A path such as `/usr/bin` is none. Raises `UnknownCommand` for a call of nothing that is known.
+        A path such as `/usr/bin` is none, and neither is what lies at the root of the file system. Raises
+        `UnknownCommand` for a call of nothing that is known.
         """
         match = CALLED.fullmatch(line.strip())
         if match is None:
             return None
         command = self.find(match[1])
+        if command is None and os.path.lexists(f"/{match[1]}"):
+            return None
         if command is None:
             shown = one_line(match[1], max_chars=80)
             near = did_you_mean(match[1].lower(), tuple(self._names))

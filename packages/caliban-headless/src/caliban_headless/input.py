@@ -34,8 +34,9 @@ from caliban_headless.local import LocalCommand
 from caliban_headless.stdin import Stdin
 
 if TYPE_CHECKING:
+    from caliban_common.event import Warned
     from caliban_headless.desk import HostDesk
-    from caliban_headless.requests import Answered, FrameServices, HostRequest, Serve
+    from caliban_headless.requests import Answered, HostRequest, Serve
     from caliban_images import MediaLimits
 
 MAX_FRAME_BYTES = 10 * 1024 * 1024
@@ -76,6 +77,16 @@ class RunAtWork(Protocol):
         ...
 
 
+class PromptServices(Struct, frozen=True, kw_only=True):
+    """What is done for the other end while a prompt runs as well, by subtype.
+
+    `tell` puts an answer among the frames of the prompt that runs; false where none runs.
+    """
+
+    served: Mapping[str, Serve]
+    tell: Callable[[Warned], bool]
+
+
 class OnePrompt:
     """A source of a single prompt, or of what goes on without one."""
 
@@ -90,6 +101,17 @@ class OnePrompt:
     async def last(self) -> bool:
         """Always."""
         return True
+
+
+class FrameServices(Struct, frozen=True, kw_only=True):
+    """What is done for the other end: `served` in its turn, by subtype, `at_once` while a prompt runs, too.
+
+    A text of a prompt that is `called` as a command is that command.
+    """
+
+    served: Mapping[str, Serve] = MappingProxyType({})
+    at_once: PromptServices | None = None
+    called: Callable[[str], LocalCommand | None] | None = None
 
 
 class FrameSource:

@@ -18,7 +18,6 @@ from caliban_common.errors import CalibanError
 from caliban_common.event import Warned
 from caliban_common.text import one_line
 from caliban_headless.errors import BadInput
-from caliban_headless.local import LocalCommand
 from caliban_headless.notices import RESPONSE
 
 Serve: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
@@ -60,27 +59,6 @@ class Answered(Struct, frozen=True, kw_only=True):
     async def answer(self) -> Warned:
         """The event that becomes the answer's frame."""
         return self.event
-
-
-class PromptServices(Struct, frozen=True, kw_only=True):
-    """What is done for the other end while a prompt runs as well, by subtype.
-
-    `tell` puts an answer among the frames of the prompt that runs; false where none runs.
-    """
-
-    served: Mapping[str, Serve]
-    tell: Callable[[Warned], bool]
-
-
-class FrameServices(Struct, frozen=True, kw_only=True):
-    """What is done for the other end: `served` in its turn, by subtype, `at_once` while a prompt runs, too.
-
-    A text of a prompt that is `called` as a command is that command.
-    """
-
-    served: Mapping[str, Serve] = MappingProxyType({})
-    at_once: PromptServices | None = None
-    called: Callable[[str], LocalCommand | None] | None = None
 
 
 def read_request(

@@ -132,6 +132,9 @@ class Driver:
             else:
                 await self._serve(prompt)
                 continue
+            if isinstance(prompt, LocalCommand) and result.is_error and not self._cancelled:
+                shared, code = None, await self._finish(result, code_of(result))
+                continue  # what it did not do says nothing of what comes next
             # One result answers all prompts of an input that had ended before they were.
             last = await source.last()
             shared = result if last and not result.is_error and not self._cancelled else None

@@ -49,7 +49,7 @@ class CallBlock(Tagged, frozen=True, kw_only=True, tag="call"):
     """A tool call and what came of it. `summary` is its one line; `details` are the tool's for a screen.
 
     `outcome` is that of `ToolCallEnd`; `agent` is whose call it is, empty for the main one. `inner` is what a
-    sub-agent of it did, as far as it was kept; `left_out` counts the rest.
+    sub-agent of it did, as far as it was kept; `left_out` counts the rest. One that `is_apart` follows words.
     """
 
     tool_use_id: str
@@ -63,6 +63,7 @@ class CallBlock(Tagged, frozen=True, kw_only=True, tag="call"):
     duration_s: float = 0.0
     agent: str = ""
     images: tuple[ImageBlock, ...] = ()
+    is_apart: bool = False
     inner: tuple[TranscriptBlock, ...] = ()
     left_out: int = 0
 

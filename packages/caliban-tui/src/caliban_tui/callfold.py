@@ -122,6 +122,7 @@ def ended_call(
         images=tuple(part for part in content if isinstance(part, ImageBlock)),
         inner=inner,
         left_out=call.inner_count - len(inner) if call is not None else 0,
+        is_apart=view.above == "reply",
     )
     return view, (block,)
 

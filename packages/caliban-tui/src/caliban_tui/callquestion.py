@@ -72,4 +72,4 @@ def change_lines(brief: CallBrief) -> tuple[ScreenLine, ...]:
         return (plain("nothing changes", "dim"),)
     styles = {"+": "added", "-": "removed", "@": "dim"}
     lines = list(unified_diff(before, after, lineterm="", n=3))[2:]
-    return tuple(plain(visible(line), styles.get(line[:1], "")) for line in lines)
+    return tuple(plain(visible(line, tab="    "), styles.get(line[:1], "")) for line in lines)

@@ -11,10 +11,11 @@ from caliban_common.hunks import TextChange
 from caliban_tui.blocks import CallBlock, TaskBlock, TranscriptBlock
 from caliban_tui.clean import neutral
 from caliban_tui.diff import change_lines, counts
+from caliban_tui.ends import seconds
 from caliban_tui.images import image_lines
 from caliban_tui.line import ScreenLine, StyledText, plain
 from caliban_tui.look import TranscriptLook
-from caliban_tui.markdown.words import broken
+from caliban_tui.markdown.words import broken, flat
 from caliban_tui.width import cut
 
 MARKS: Final[Mapping[str, str]] = MappingProxyType(
@@ -33,6 +34,8 @@ INDENT: Final = "  "
 def call_lines(block: CallBlock, columns: int, look: TranscriptLook) -> Iterator[ScreenLine]:
     """The lines of a call that has ended."""
     change = TextChange.of_details(block.details)
+    if block.is_apart:
+        yield ()
     yield _headline(block, change)
     yield from inner_lines(block.inner, block.left_out, columns, look)
     if block.outcome in ("denied", "invalid") and block.reason:
@@ -43,7 +46,8 @@ def call_lines(block: CallBlock, columns: int, look: TranscriptLook) -> Iterator
             yield from change_lines(change, columns, limit=limit)
     elif look.detail != "brief" or block.outcome == "failed":
         yield from _command(block, columns, look)
-        yield from _bounded(_said(block, look), columns, look, "dim")
+        # Of what failed the last lines say why.
+        yield from _bounded(_said(block, look), columns, look, "dim", at_end=block.outcome == "failed")
     for image in block.images:
         yield from image_lines(image, columns, look)
 
@@ -53,8 +57,8 @@ def task_lines(block: TaskBlock, columns: int, look: TranscriptLook) -> Iterator
     good = block.status == "completed"
     yield (
         StyledText(f"{'●' if good else '✗'} ", "tool" if good else "error"),
-        StyledText(neutral(block.title).replace("\n", " ")),
-        StyledText(f"  {block.status} in the background, {block.duration_s:.0f} s", "dim"),
+        StyledText(flat(block.title)),
+        StyledText(f"  {flat(block.status)} in the background, {seconds(block.duration_s)}", "dim"),
     )
     yield from inner_lines(block.inner, block.left_out, columns, look)
 
@@ -76,7 +80,7 @@ def inner_lines(
         style = "dim" if call.outcome == "ran" else "error"
         line = (
             StyledText(f"{INDENT * depth}{branch} ", "dim"),
-            StyledText(neutral(call.summary).replace("\n", " "), style),
+            StyledText(flat(call.summary), style),
         )
         yield cut(line, columns)
         if depth < 8:
@@ -106,13 +110,16 @@ def place_link(block: CallBlock) -> str:
 
 def _headline(block: CallBlock, change: TextChange | None) -> ScreenLine:
     good = block.outcome == "ran"
-    name, _, rest = neutral(block.summary).replace("\n", " ").partition(" ")
+    name, _, rest = flat(block.summary).partition(" ")
     line = [StyledText(f"{MARKS.get(block.outcome, '●')} ", "tool" if good else "error")]
     if block.agent:
-        line.append(StyledText(f"{neutral(block.agent)} ", "dim"))
+        line.append(StyledText(f"{flat(block.agent)} ", "dim"))
     line.append(StyledText(name, "tool"))
     if rest:
-        line += (StyledText(" "), StyledText(rest, "", place_link(block)))
+        link = place_link(block)
+        line += (StyledText(" "), StyledText(rest, "", link))
+        if link and change is not None and change.hunks:
+            line.append(StyledText(f":{_first_line(change)}", "", link))
     facts = []
     if change is not None and good:
         facts.append(counts(change))
@@ -122,12 +129,18 @@ def _headline(block: CallBlock, change: TextChange | None) -> ScreenLine:
     elif block.details.get("timed_out"):
         facts.append("timed out")
     elif block.outcome not in ("ran", "failed"):
-        facts.append(block.outcome)
+        facts.append(flat(block.outcome))
     if block.duration_s >= 1:
-        facts.append(f"{block.duration_s:.0f} s")
+        facts.append(seconds(block.duration_s))
     if facts:
         line.append(StyledText("  " + ", ".join(facts), "dim" if good else "error"))
     return tuple(line)
+
+
+def _first_line(change: TextChange) -> int:
+    """The first line that a change made: editors go there."""
+    hunk = change.hunks[0]
+    return hunk.new_start + next((n for n, line in enumerate(hunk.lines) if line[:1] != " "), 0)
 
 
 def _command(block: CallBlock, columns: int, look: TranscriptLook) -> Iterator[ScreenLine]:
@@ -140,31 +153,48 @@ def _command(block: CallBlock, columns: int, look: TranscriptLook) -> Iterator[S
 def _said(block: CallBlock, look: TranscriptLook) -> str:
     text = output_of(block)
     sums_up = text.startswith(OWN) and block.outcome == "ran"
-    if look.detail == "brief" or (look.detail == "normal" and sums_up):
+    if look.detail == "brief":
+        text = text.rstrip("\n").rsplit("\n", 1)[-1] if block.outcome == "failed" else text.split("\n", 1)[0]
+    elif look.detail == "normal" and sums_up:
         text = text.split("\n", 1)[0]
     return text.removeprefix(OWN)
 
 
-def _bounded(text: str, columns: int, look: TranscriptLook, style: str) -> Iterator[ScreenLine]:
-    """The first lines of a text, indented, and how many more there are. No row is wider than the screen.
+def _bounded(
+    text: str, columns: int, look: TranscriptLook, style: str, *, at_end: bool = False
+) -> Iterator[ScreenLine]:
+    """The first lines of a text, or its last, indented, and how many more there are; none is too wide.
 
     What a tool writes stands behind an indentation on every row: it cannot draw what looks like ours.
     """
+    text = text.rstrip("\n")
+    if not text.strip():
+        return
+    total = text.count("\n") + 1
+    is_full = look.detail == "full"
+    limit = total if is_full else min(total, OUTPUT_LINES)
+    chars = FULL_CHARS if is_full else limit * columns * 8
+    part = text[-chars:] if at_end else text[:chars]
+    lines = neutral(part).split("\n")
+    shown = lines[-limit:] if at_end else lines[:limit]
+    more = _more(total - len(shown), len(text) - len(part) if is_full else 0)
+    if more and at_end:
+        yield more
+    for line in shown:
+        yield from _indented(line, columns, style, is_full=is_full)
+    if more and not at_end:
+        yield more
+
+
+def _more(lines: int, characters: int) -> ScreenLine:
+    """What is not shown."""
+    if lines > 0:
+        return plain(f"{INDENT}… {lines:,} more line{'s' * (lines != 1)}", "dim")
+    return plain(f"{INDENT}… {characters:,} more characters", "dim") if characters else ()
+
+
+def _indented(line: str, columns: int, style: str, *, is_full: bool) -> Iterator[ScreenLine]:
     room = max(columns - len(INDENT), 1)
-    total = text.rstrip("\n").count("\n") + 1 if text.strip() else 0
-    limit = total if look.detail == "full" else min(total, OUTPUT_LINES)
-    head = text[: FULL_CHARS if look.detail == "full" else limit * columns * 8]
-    shown = 0
-    for line in neutral(head).split("\n")[:limit]:
-        shown += 1
-        rows = (
-            broken((StyledText(line, style),), room)
-            if look.detail == "full"
-            else [cut(plain(line, style), room)]
-        )
-        for row in rows:
-            yield (StyledText(INDENT), *row)
-    if shown < total:
-        yield plain(f"{INDENT}… {total - shown:,} more line{'s' * (total - shown != 1)}", "dim")
-    elif len(head) < len(text.rstrip("\n")) and look.detail == "full":
-        yield plain(f"{INDENT}… {len(text) - len(head):,} more characters", "dim")
+    whole = plain(line, style)
+    for row in broken(whole, room) if is_full else (cut(whole, room),):
+        yield (StyledText(INDENT), *row)

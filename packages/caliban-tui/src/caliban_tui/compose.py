@@ -6,6 +6,7 @@ from caliban_tui.draft import draft_lines
 from caliban_tui.line import ScreenLine, plain
 from caliban_tui.menu import menu_lines
 from caliban_tui.openlines import open_lines
+from caliban_tui.overlay import Overlay
 from caliban_tui.questionlines import question_view
 from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
 from caliban_tui.status import status_line
@@ -18,6 +19,8 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float) -> ScreenFrame:
     """The frame: at most half the screen of what is open, then what a person writes, then the status."""
+    if ui.overlay is not None:
+        return _overlaid(ui.overlay, ui, size, now_s)
     lines: list[ScreenLine] = open_lines(view, size, now_s)
     if view.is_working:
         mark = SPINNER[ui.tick % len(SPINNER)]
@@ -42,3 +45,22 @@ def compose(view: ConversationView, ui: UiState, size: ScreenSize, now_s: float)
     if asked is not None and asked.caret is not None:
         caret = Caret(asked_top + asked.caret.row, asked.caret.column)
     return ScreenFrame(lines=tuple(lines), caret=caret, look=ui.look)
+
+
+def _overlaid(overlay: Overlay, ui: UiState, size: ScreenSize, now_s: float) -> ScreenFrame:
+    """An overlay, and below it the question that has come meanwhile."""
+    asked: tuple[ScreenLine, ...] = ()
+    caret = None
+    room = overlay_room(size)
+    if ui.question is not None:
+        view = question_view(ui.question, ScreenSize(size.columns, max(room.rows // 2, 3)), now_s)
+        asked, caret = view.lines, view.caret
+    shown = overlay.lines(ScreenSize(size.columns, max(room.rows - len(asked), 1)))
+    if caret is not None:
+        caret = Caret(len(shown) + caret.row, caret.column)
+    return ScreenFrame(lines=(*shown, *asked), caret=caret, look=ui.look)
+
+
+def overlay_room(size: ScreenSize) -> ScreenSize:
+    """The cells that an overlay has: a row less than the screen, whose last one would push the first away."""
+    return ScreenSize(size.columns, max(size.rows - 1, 1))

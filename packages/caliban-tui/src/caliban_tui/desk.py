@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Final, Protocol
 
 import anyio
@@ -72,6 +72,7 @@ class ApprovalDesk:
         self._changed = changed
         self._clock = clock
         self._queue: deque[_Pending] = deque()
+        self._turn = anyio.Lock()
 
     @property
     def open(self) -> OpenQuestion | None:
@@ -104,10 +105,12 @@ class ApprovalDesk:
     async def approve(self, request: ApprovalRequest) -> Decision:
         """See `Approver`."""
         host = self.host
-        brief = CallBrief(text="") if host is None else await host.brief(request)
         if request.tool.ends_plan:
             return await self._plan(request)
-        with self._queued(call_question(request, brief)) as pending:
+        with ExitStack() as stack:
+            async with self._turn:  # calls are asked about in the order in which they came
+                brief = CallBrief(text="") if host is None else await host.brief(request)
+                pending = stack.enter_context(self._queued(call_question(request, brief)))
             while True:
                 answer = await self._answer(pending)
                 if not isinstance(answer, CallAnswer):

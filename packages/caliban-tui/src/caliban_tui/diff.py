@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from caliban_common.hunks import TextChange, TextHunk
-from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, StyledText, plain
-from caliban_tui.markdown.words import broken
+from caliban_tui.markdown.words import broken, flat
 from caliban_tui.width import cut
 
 WORD_CHARS: Final = 240
@@ -46,11 +45,11 @@ def _hunk_lines(hunk: TextHunk, columns: int, digits: int, *, is_whole: bool) ->
     old, new = hunk.old_start, hunk.new_start
     pairs = _pairs(hunk.lines)
     for place, line in enumerate(hunk.lines):
-        mark, text = line[:1], neutral(line[1:])
+        mark, text = line[:1], flat(line[1:])
         style = {"-": "removed", "+": "added"}.get(mark, "")
         number = old if mark == "-" else new
         gutter = f"{INDENT}{number:>{digits}} {mark or ' '} "
-        marked = _marked(text, neutral(hunk.lines[pairs[place]][1:]), style) if place in pairs else None
+        marked = _marked(text, flat(hunk.lines[pairs[place]][1:]), style) if place in pairs else None
         body = marked or (StyledText(text, style),)
         room = max(columns - len(gutter), 8)
         head = StyledText(gutter, style or "dim")

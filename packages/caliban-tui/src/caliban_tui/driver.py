@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
-from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal
 
 import anyio
 from anyio.abc import TaskGroup
 
-from caliban_commands.answer import CommandEffect, ShownText, SwitchSession
+from caliban_commands.answer import (
+    AnswerPart,
+    ClearTranscript,
+    CommandEffect,
+    CopyText,
+    EditFile,
+    OpenView,
+    ShownChoice,
+    ShownText,
+    SwitchSession,
+    UseScreen,
+)
 from caliban_common.errors import CalibanError
 from caliban_drive.notice import Notice
 from caliban_drive.result import PromptResult
-from caliban_tui.blocks import AnswerBlock, NoticeBlock
+from caliban_tui.appearance import Appearance
+from caliban_tui.blocks import AnswerBlock, NoticeBlock, TranscriptBlock
+from caliban_tui.compose import overlay_room
 from caliban_tui.desk import ApprovalDesk
 from caliban_tui.drafting import Drafting, DraftScreen
+from caliban_tui.effects import OutsideWork, copy_text, edit_file, show_in_editor
 from caliban_tui.errors import TerminalError, TerminalGone
-from caliban_tui.keys.custom import own_rows
+from caliban_tui.noteplace import ask_place
 from caliban_tui.notify import call
-from caliban_tui.options import TerminalOptions
 from caliban_tui.paint.inline import InlinePainter
 from caliban_tui.ports import EditorOptions
+from caliban_tui.screen import ScreenSize
 from caliban_tui.stage import Stage
 from caliban_tui.status import StatusLine
+from caliban_tui.suspend import suspend, watch_stops
 from caliban_tui.talk import Talk
 from caliban_tui.theme import DARK
 from caliban_tui.tty import Tty
 from caliban_tui.ui import UiState
 from caliban_tui.waiting import WaitingLine, WaitingLines
+from caliban_tui.window import OverlayWindow
 
 if TYPE_CHECKING:
     from caliban_tui.host import NotePlace, TerminalHost
@@ -58,7 +74,6 @@ class TerminalDriver:
         self._stage = Stage(tty, InlinePainter(DARK), self._ui, self.leave)
         self._talk: Talk | None = None
         self._tasks: TaskGroup | None = None
-        self._options = TerminalOptions()
         self._left = False
         self._waits: anyio.Event | None = None
         self._has_focus = True
@@ -75,7 +90,14 @@ class TerminalDriver:
                 "end_of_file": self.leave,
                 "redraw": self._stage.redraw,
                 "cycle_mode": self._cycle_mode,
-                "suspend": self._suspend,
+                "suspend": suspend,
+                "take_back": self._take_back,
+                "viewer": partial(self._open_view, "transcript"),
+                "page_up": partial(self._open_view, "transcript"),
+                "background": partial(self._open_view, "tasks"),
+                "todos": self._open_todos,
+                "help": partial(self._open_view, "help"),
+                "detail": self._next_detail,
             },
             DraftScreen(
                 draw=self._stage.paint,
@@ -87,6 +109,8 @@ class TerminalDriver:
             EditorOptions(read_fd=tty.read_fd),
         )
         self._editor = self._drafting.editor
+        self._window = OverlayWindow(self)
+        self._appearance = Appearance(self._stage, self._editor, say=self._say, complain=self.complain)
 
     @property
     def has_left(self) -> bool:
@@ -106,7 +130,7 @@ class TerminalDriver:
             async with anyio.create_task_group() as tasks:
                 self._tasks = tasks
                 tasks.start_soon(self._stage.run)
-                tasks.start_soon(self._watch_stops)
+                tasks.start_soon(watch_stops, self._stage)
                 self.is_shown.set()
                 with suppress(TerminalGone):
                     await self._editor.run()
@@ -132,6 +156,7 @@ class TerminalDriver:
         finally:
             self._talk = self.desk.host = None
             self._drafting.use(None)
+            self._window.close()
 
     def report(self, notice: Notice) -> None:
         """A notice from below: into the transcript."""
@@ -165,13 +190,86 @@ class TerminalDriver:
             self._talk.stop()
         self._editor.exit()
 
-    async def show_effect(self, effect: CommandEffect) -> None:
+    @property
+    def host(self) -> TerminalHost | None:
+        """See `WindowScreen`."""
+        return None if self._talk is None else self._talk.host
+
+    @property
+    def is_at_work(self) -> bool:
+        """See `WindowScreen`."""
+        return self._talk is not None and self._talk.is_at_work
+
+    def room(self) -> ScreenSize:
+        """See `WindowScreen`."""
+        return overlay_room(self._stage.tty.size())
+
+    def changed(self) -> None:
+        """See `WindowScreen`."""
+        self._stage.changed()
+
+    def show(self, *blocks: TranscriptBlock) -> None:
+        """See `WindowScreen`."""
+        self._stage.show(*blocks)
+
+    def start(self, work: Callable[[], Awaitable[None]]) -> None:
+        """See `WindowScreen`."""
+        if self._talk is not None:
+            self._talk.start(work)
+
+    def run_line(self, line: str) -> None:
+        """See `WindowScreen`."""
+        self._send(line, steers=False)
+
+    async def perform(self, effect: CommandEffect) -> None:
+        """See `WindowScreen`."""
+        if self._talk is None:
+            return
+        if isinstance(effect, SwitchSession) and self._talk.is_at_work:
+            raise TerminalError("a prompt is at work: interrupt it before you go to another session")
+        await self._talk.perform(effect)
+
+    async def edit_text(self, text: str, suffix: str) -> None:
+        """See `WindowScreen`."""
+        await show_in_editor(text, self._outside())
+
+    def choose(self, choice: ShownChoice) -> None:
         """See `TalkScreen`."""
-        raise TerminalError(f"the terminal interface has no {effect.type} yet")
+        self._window.choose(choice)
+
+    async def show_effect(self, effect: CommandEffect, parts: tuple[AnswerPart, ...]) -> None:
+        """See `TalkScreen`."""
+        match effect:
+            case OpenView():
+                self._window.open(effect, parts)
+            case CopyText():
+                self._say(await copy_text(effect.text, self._outside()))
+            case EditFile():
+                await edit_file(effect.path, self._outside())
+            case ClearTranscript():
+                self._stage.clear()
+            case UseScreen():
+                self._appearance.change(effect)
+            case _:
+                raise TerminalError(f"the terminal interface has no {effect.type}")
+
+    def _outside(self) -> OutsideWork:
+        """Programs beside the conversation. Raises `TerminalError` where there is none."""
+        host = self.host
+        if host is None:
+            raise TerminalError("nothing is open yet that could run programs")
+        return OutsideWork(
+            programs=host.draft_help.programs, given_over=self._given_over, send=self._stage.send
+        )
+
+    @contextmanager
+    def _given_over(self) -> Iterator[None]:
+        with self._editor.stop_reading(), self._stage.paused():
+            yield
 
     async def choose_note_place(self, places: tuple[NotePlace, ...], note: str) -> NotePlace | None:
         """See `TalkScreen`."""
-        return places[0] if places else None
+        return await ask_place(self.desk, places, note)
 
     def ended(self, result: PromptResult | None) -> None:
         """See `TalkScreen`."""
@@ -189,7 +287,7 @@ class TerminalDriver:
     def _call(self, words: str) -> None:
         """Let a person who looks elsewhere know."""
         if not self._has_focus:
-            self._stage.send(call(words, self._options.notify))
+            self._stage.send(call(words, self._appearance.options.notify))
 
     def focus(self, has_focus: bool) -> None:
         """The terminal says whether a person looks at it."""
@@ -198,8 +296,8 @@ class TerminalDriver:
     def _ui(self) -> UiState:
         """The state of the keyboard, for a frame."""
         host = None if self._talk is None else self._talk.host
-        if host is not None and host.options is not self._options:
-            self._use(host.options)
+        if host is not None and host.options is not self._appearance.options:
+            self._appearance.use(host.options)
         return UiState(
             draft=self._editor.draft(),
             menu=self._editor.menu(),
@@ -207,22 +305,12 @@ class TerminalDriver:
             question=self.desk.open,
             status=host.status() if host is not None else self.status,
             hint=self._hint,
-            tick=0 if self._options.reduces_motion else int((time.monotonic() - self._began_s) / 0.25),
+            look=self._appearance.look,
+            overlay=self._window.overlay,
+            tick=0
+            if self._appearance.options.reduces_motion
+            else int((time.monotonic() - self._began_s) / 0.25),
         )
-
-    def _use(self, options: TerminalOptions) -> None:
-        """Let the screen be as the settings say from now on."""
-        if options.keys != self._options.keys:
-            self._use_keys(options)
-        self._editor.use_vim(options.editor == "vim")
-        self._options = options
-
-    def _use_keys(self, options: TerminalOptions) -> None:
-        """Bind a person's own keys; where they are none, the usual ones stay, and it is told."""
-        try:
-            self._editor.use_keys(own_rows(options.keys))
-        except CalibanError as error:
-            self.complain(error)
 
     def _say(self, words: str) -> None:
         """Words for a moment."""
@@ -240,7 +328,7 @@ class TerminalDriver:
         """Whether a key is the open question's; any other holds it off for a while."""
         if name != "escape":
             self._hint = ""
-        return self.desk.key(name)
+        return self.desk.key(name) or self._window.key(name)
 
     def _answered(self, data: bytes) -> None:
         """The terminal says something of itself."""
@@ -276,29 +364,27 @@ class TerminalDriver:
 
     def _cycle_mode(self) -> None:
         if self._talk is not None:
-            step = self._talk.host.cycle_mode()
-            self._hint = step.warning
+            self._hint = self._talk.host.cycle_mode().warning
+        else:
+            self._hint = "nothing is open yet whose mode could change"
 
-    def _open_view(self, view: str) -> None:
-        self._hint = f"there is no view of {view} yet"
+    def _open_todos(self) -> None:
+        self._window.open_todos()
 
-    def _suspend(self) -> None:
-        """Stop, with all that belong to us, as a shell's job."""
-        os.killpg(os.getpgrp(), signal.SIGTSTP)
+    def _next_detail(self) -> None:
+        self._appearance.next_detail()
 
-    async def _watch_stops(self) -> None:
-        """A stop, by key or from outside, gives the terminal back until somebody lets us go on.
+    def _open_view(self, view: Literal["transcript", "tasks", "help", "rewind"]) -> None:
+        if self._talk is None:
+            self._say("nothing is open yet")
+        else:
+            self._window.open(OpenView(view=view))
 
-        Where nobody could (the program is no job of a shell) the system passes over it.
-        """
-        if not hasattr(signal, "SIGTSTP"):
-            return
-        with anyio.open_signal_receiver(signal.SIGTSTP) as received:
-            async for number in received:
-                with self._stage.paused():
-                    ours = signal.signal(number, signal.SIG_DFL)
-                    signal.raise_signal(number)
-                    signal.signal(number, ours)
+    def _take_back(self) -> None:
+        """Put what was queued last back into the draft."""
+        line = self.lines.take_back()
+        if line is not None:
+            self.give_back((line,))
 
     def _send(self, text: str, *, steers: bool) -> None:
         if self._waits is not None:

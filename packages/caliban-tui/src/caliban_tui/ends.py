@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from caliban_drive.result import PromptResult
 from caliban_tui.blocks import EndBlock
 from caliban_tui.clean import neutral
-from caliban_tui.line import ScreenLine, plain
+from caliban_tui.line import ScreenLine
 from caliban_tui.markdown.draw import plain_lines
 
 
@@ -45,7 +45,7 @@ def end_lines(block: EndBlock, columns: int) -> Iterator[ScreenLine]:
         facts.append("price unknown")
     elif block.cost_usd:
         facts.append(f"${block.cost_usd:.4f}" if block.cost_usd < 0.1 else f"${block.cost_usd:.2f}")
-    yield plain(" · ".join(facts), "dim")
+    yield from plain_lines(" · ".join(facts), columns, "dim", hard=True)
 
 
 def seconds(duration_s: float) -> str:

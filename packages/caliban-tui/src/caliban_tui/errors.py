@@ -6,6 +6,7 @@ TerminalError            the terminal is none that can be worked with
 ├── FilesNotListed       the files of the workspace cannot be listed
 ├── EditorFailed         no editor, or one that failed: the draft stays as it was
 └── ClipboardFailed      nothing can be read from the clipboard, or written to it
+ThemeError               a theme that there is not, or whose file says something else
 """
 
 from __future__ import annotations
@@ -35,3 +36,7 @@ class EditorFailed(TerminalError):
 
 class ClipboardFailed(TerminalError):
     """Nothing can be read from the clipboard, or written to it."""
+
+
+class ThemeError(CalibanError):
+    """There is no such theme, or its file is none."""

@@ -56,6 +56,11 @@ THINKING_PART_CHARS = 4_096
 
 def fold(view: ConversationView, event: AgentEvent, now_s: float, summarise: Summarise) -> Folded:
     """The view after `event`, and the blocks that are finished with it."""
+    view, blocks = _fold(view, event, now_s, summarise)
+    return (replace(view, above=blocks[-1].type) if blocks else view), blocks
+
+
+def _fold(view: ConversationView, event: AgentEvent, now_s: float, summarise: Summarise) -> Folded:
     match event:
         case AssistantTextDelta():
             return _text(view, event.text, now_s)

@@ -17,6 +17,7 @@ from caliban_tui.desk import DeskHost
 from caliban_tui.options import TerminalOptions
 from caliban_tui.ports import DraftHelp
 from caliban_tui.status import StatusLine
+from caliban_tui.views import ViewHost
 
 
 class ModeStep(Struct, frozen=True, kw_only=True):
@@ -44,6 +45,11 @@ class TerminalHost(SlashContext, Protocol):
     @property
     def options(self) -> TerminalOptions:
         """How the screen is wanted now; the same value as long as nothing has changed."""
+        ...
+
+    @property
+    def views(self) -> ViewHost:
+        """What the views of the terminal show."""
         ...
 
     @property

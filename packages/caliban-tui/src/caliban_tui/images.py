@@ -15,9 +15,9 @@ from typing import Final
 from msgspec import Struct
 
 from caliban_common.message import ImageBlock
-from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, StyledText, plain
 from caliban_tui.look import ImageProtocol, TranscriptLook
+from caliban_tui.markdown.words import flat
 
 MAX_COLUMNS: Final = 60
 MAX_ROWS: Final = 16
@@ -36,18 +36,16 @@ class PictureSize(Struct, frozen=True, kw_only=True):
     height: int
 
 
-def image_protocol(env: Mapping[str, str], answered: ImageProtocol = "") -> ImageProtocol:
-    """How this terminal shows pictures: as `CALIBAN_GRAPHICS` says, as it answered, or as its name says.
+def image_protocol(asked: str, env: Mapping[str, str], answered: ImageProtocol = "") -> ImageProtocol:
+    """How this terminal shows pictures: as a person has `asked`, as it answered, or as its name says.
 
-    `CALIBAN_GRAPHICS` is `kitty`, `iterm2`, or `none`.
+    `asked` is `kitty`, `iterm`, `sixel` (nothing is drawn for it: the line of a picture says so), `none`, or
+    empty, where the terminal is to say it.
     """
-    asked = env.get("CALIBAN_GRAPHICS", "").lower()
-    if asked in ("none", "off", "0"):
-        return ""
-    if asked == "kitty":
-        return "kitty"
-    if asked in ("iterm2", "iterm"):
-        return "iterm2"
+    if asked in ("kitty", "sixel"):
+        return asked  # type: ignore[return-value]  # two of its members
+    if asked:
+        return "iterm2" if asked.startswith("iterm") else ""
     term, program = env.get("TERM", ""), env.get("TERM_PROGRAM", "")
     if env.get("TMUX") or term.startswith(("tmux", "screen", "dumb")):
         return ""
@@ -80,14 +78,16 @@ def image_lines(image: ImageBlock, columns: int, look: TranscriptLook) -> Iterat
         facts.append(f"{len(image.data) * 3 // 4 / 1000:,.0f} KB")
     elif image.url is not None:
         facts.append(image.url)
-    if look.images and size is not None and look.detail != "brief":
+    if look.images == "sixel":
+        facts.append("sixel is not drawn here")
+    elif look.images and size is not None and look.detail != "brief":
         yield from drawn(image.data or "", size, columns, look.images)
-    yield plain(neutral(f"  [image: {', '.join(facts)}]").replace("\n", " "), "dim")
+    yield plain(flat(f"  [image: {', '.join(facts)}]"), "dim")
 
 
 def drawn(data: str, size: PictureSize, columns: int, protocol: ImageProtocol) -> Iterator[ScreenLine]:
     """Rows for a picture, and on the last of them what draws it over all of them."""
-    if not protocol or len(data) > MAX_DATA_CHARS or not _is_base64(data):
+    if protocol not in ("kitty", "iterm2") or len(data) > MAX_DATA_CHARS or not _is_base64(data):
         return
     across, down = cells_of(size, columns)
     for _ in range(down - 1):

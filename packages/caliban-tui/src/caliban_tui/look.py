@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 DetailLevel: TypeAlias = Literal["brief", "normal", "full"]
-ImageProtocol: TypeAlias = Literal["", "kitty", "iterm2"]
+ImageProtocol: TypeAlias = Literal["", "kitty", "iterm2", "sixel"]
 
 
 class TranscriptLook(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from caliban_tui.ends import compact, seconds
 from caliban_tui.line import ScreenLine, StyledText, plain
 from caliban_tui.markdown.draw import OPEN_CHARS, markdown_lines, plain_lines
 from caliban_tui.markdown.splitter import OpenReply
-from caliban_tui.markdown.words import broken
+from caliban_tui.markdown.words import broken, flat
 from caliban_tui.screen import ScreenSize
 from caliban_tui.todorows import todo_line
 from caliban_tui.view import ConversationView, RunningCall
@@ -81,7 +81,7 @@ def _call(
 ) -> Iterator[ScreenLine]:
     """A call with what it last said, and below it what an agent of it does."""
     indent = "  " * depth
-    name, _, rest = neutral(call.summary).replace("\n", " ").partition(" ")
+    name, _, rest = flat(call.summary).partition(" ")
     line = [
         StyledText(f"{indent}{mark} ", "tool"),
         StyledText(name, "tool"),

@@ -9,11 +9,14 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from caliban_commands.answer import AnswerPart, CommandEffect
+from caliban_tui.blocks import AnswerBlock
 from caliban_tui.clean import neutral
-from caliban_tui.line import ScreenLine, plain
-from caliban_tui.render import prose_lines
+from caliban_tui.line import ScreenLine, plain, text_of
+from caliban_tui.render import block_lines, prose_lines
 from caliban_tui.screen import ScreenSize
-from caliban_tui.width import cells, cut
+from caliban_tui.visible import broken
+from caliban_tui.width import cells, cut, line_cells
 
 
 class Overlay(Protocol):
@@ -68,17 +71,27 @@ class EditText(NamedTuple):
     suffix: str = ".md"
 
 
-class Work(NamedTuple):
-    """Go on with `overlay` until `run` gives the one that takes its place, or `None`: then it is taken away.
+class Do(NamedTuple):
+    """Take it away and do what a slash command could want, too."""
 
-    What `run` raises is a `CalibanError` to be shown; `overlay` stays.
-    """
+    effect: CommandEffect
+
+
+class Tell(NamedTuple):
+    """Take it away and say `words`; with `reopens` the session was changed beneath, and is opened again."""
+
+    words: str
+    reopens: bool = False
+
+
+class Work(NamedTuple):
+    """Go on with `overlay` until `run` gives the next step; a `CalibanError` that it raises is shown."""
 
     overlay: Overlay
-    run: Callable[[], Awaitable[Overlay | None]]
+    run: Callable[[], Awaitable[OverlayStep]]
 
 
-OverlayStep: TypeAlias = Stay | Close | Choose | Dump | EditText | Work
+OverlayStep: TypeAlias = "Stay | Close | Choose | Do | Tell | Dump | EditText | Work"
 
 CLOSING: Final = frozenset(["escape", "c-c", "c-g"])
 """What closes every overlay, whatever else its letters mean."""
@@ -143,6 +156,33 @@ class TextOverlay(Struct, frozen=True, kw_only=True):
         return Stay(self if top is None else replace(self, top=top))
 
 
+class PartsOverlay(Struct, frozen=True, kw_only=True):
+    """What a command answered, to scroll in. See `Overlay`."""
+
+    title: str
+    parts: tuple[AnswerPart, ...]
+    top: int = 0
+
+    def lines(self, size: ScreenSize) -> tuple[ScreenLine, ...]:
+        """See `Overlay`."""
+        rows, page = self._body(size.columns), page_of(size)
+        top = min(self.top, max(len(rows) - page, 0))
+        footer = f"↑↓ PgUp PgDn · q closes{place_of(top, page, len(rows))}"
+        return framed(self.title, rows[top : top + page], footer, size)
+
+    def key(self, name: str, size: ScreenSize) -> OverlayStep:
+        """See `Overlay`."""
+        name = key_name(name)
+        if name in CLOSING or name in ("q", "enter"):
+            return Close()
+        top = scrolled(self.top, name, page_of(size), len(self._body(size.columns)))
+        return Stay(self if top is None else replace(self, top=top))
+
+    def _body(self, columns: int) -> tuple[ScreenLine, ...]:
+        lines = block_lines(AnswerBlock(line="", parts=self.parts), columns)
+        return tuple(row for line in lines for row in _folded(line, columns))
+
+
 class TableOverlay(Struct, frozen=True, kw_only=True):
     """Rows of as many cells as there are `columns`; notes stand below. See `Overlay`."""
 
@@ -172,6 +212,14 @@ class TableOverlay(Struct, frozen=True, kw_only=True):
 
     def _notes(self, columns: int) -> tuple[ScreenLine, ...]:
         return tuple(line for note in self.notes for line in prose_lines(note, columns, "dim"))
+
+
+def _folded(line: ScreenLine, columns: int) -> tuple[ScreenLine, ...]:
+    """A line that is wider than the screen, broken where that ends."""
+    if line_cells(line) <= columns:
+        return (line,)
+    style = line[0].style
+    return tuple(plain(piece, style) for piece in broken(text_of(line), columns))
 
 
 def table_lines(

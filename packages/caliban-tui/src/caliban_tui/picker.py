@@ -11,12 +11,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from caliban_commands.answer import ShownChoice
-from caliban_tui.clean import neutral
 from caliban_tui.fuzzy import ranked
 from caliban_tui.line import ScreenLine, StyledText, plain
 from caliban_tui.overlay import CLOSING, Choose, Close, OverlayStep, Stay, framed, key_name, page_of
 from caliban_tui.screen import ScreenSize
-from caliban_tui.textfield import TextField
+from caliban_tui.textfield import TextField, field_segments, one_row
 from caliban_tui.width import cells, cut, line_cells, wrap
 
 WIDE: Final = 100
@@ -208,20 +207,29 @@ def choice_picker(choice: ShownChoice) -> PickerOverlay:
     return picker(choice.title, rows)
 
 
-def field_segments(field: TextField, style: str = "") -> ScreenLine:
-    """A field with a cell for its cursor."""
-    before, after = field.text[: field.cursor], field.text[field.cursor :]
-    return (
-        StyledText(one_row(before, strip=False), style),
-        StyledText(one_row(after[:1], strip=False) or " ", "selected"),
-        StyledText(one_row(after[1:], strip=False), style),
-    )
+class InputOverlay(Struct, frozen=True, kw_only=True):
+    """One line to be typed; `done` says what becomes of it. See `Overlay`."""
 
+    title: str
+    done: Callable[[str], OverlayStep]
+    before: PickerOverlay
+    text: TextField = TextField()
 
-def one_row(text: str, *, strip: bool = True) -> str:
-    """`text` in one row, without anything that a terminal would obey."""
-    line = neutral(text).replace("\n", " ")
-    return line.strip() if strip else line
+    def lines(self, size: ScreenSize) -> tuple[ScreenLine, ...]:
+        """See `Overlay`."""
+        row = (StyledText("> ", "prompt"), *field_segments(self.text))
+        return framed(self.title, (row,), "enter · esc back", size)
+
+    def key(self, name: str, size: ScreenSize) -> OverlayStep:
+        """See `Overlay`."""
+        name = key_name(name)
+        if name in CLOSING:
+            return Stay(self.before)
+        if name == "enter":
+            text = self.text.text.strip()
+            return self.done(text) if text else Stay(self)
+        typed = self.text.key(name)
+        return Stay(self if typed is None else replace(self, text=typed))
 
 
 def confirmed(question: str, yes: Callable[[], OverlayStep], before: PickerOverlay) -> PickerOverlay:

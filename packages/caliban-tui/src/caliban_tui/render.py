@@ -20,7 +20,7 @@ from caliban_tui.blocks import (
     TodoBlock,
     TranscriptBlock,
 )
-from caliban_tui.callrows import call_lines, task_lines
+from caliban_tui.callrows import FULL_CHARS, call_lines, task_lines
 from caliban_tui.clean import neutral
 from caliban_tui.ends import end_lines
 from caliban_tui.line import ScreenLine, StyledText, plain
@@ -28,7 +28,7 @@ from caliban_tui.look import NORMAL, TranscriptLook
 from caliban_tui.markdown.draw import markdown_lines, plain_lines
 from caliban_tui.markdown.splitter import OpenReply, closed, fed
 from caliban_tui.markdown.table import table_lines
-from caliban_tui.markdown.words import WordSpan
+from caliban_tui.markdown.words import WordSpan, flat
 from caliban_tui.todorows import todo_lines
 
 THOUGHT_LINES = 200
@@ -64,7 +64,7 @@ def _lines(block: TranscriptBlock, columns: int, look: TranscriptLook) -> Iterat
             mark = ">" if not block.steered else ">>"
             yield from prose_lines(f"{mark} {block.text}", columns, "prompt")
             for name in block.attached:
-                yield plain(f"  + {neutral(name)}", "dim")
+                yield plain(f"  + {flat(name)}", "dim")
         case ReplyBlock():
             if not block.is_joined:
                 yield ()
@@ -92,18 +92,22 @@ def _told(
             if block.hint:
                 yield from prose_lines(block.hint, columns, "dim")
         case AnswerBlock():
-            yield plain(neutral(block.line), "dim")
+            yield plain(flat(block.line), "dim")
             for part in block.parts:
                 yield from _part(part, columns)
         case ShellBlock():
-            yield plain(f"! {neutral(block.command)}", "code")
-            for line in neutral(block.output).rstrip("\n").split("\n") if block.output else ():
+            for number, line in enumerate(neutral(block.command).split("\n")):
+                yield plain(f"{'  ' if number else '! '}{line}", "code")
+            output = block.output.rstrip("\n")
+            for line in neutral(output[:FULL_CHARS]).split("\n") if output else ():
                 yield plain(line)
+            if len(output) > FULL_CHARS:
+                yield plain(f"… {len(output) - FULL_CHARS:,} more characters", "dim")
             if block.code:
                 yield plain(f"exit code {block.code}", "error")
         case SummaryBlock():
             words = f"{block.reason}: {block.tokens_before:,} → {block.tokens_after:,} tokens"
-            yield plain(neutral(words), "dim")
+            yield plain(flat(words), "dim")
         case EndBlock():
             yield from end_lines(block, columns)
         case _:
@@ -128,19 +132,16 @@ def _part(part: AnswerPart, columns: int) -> Iterator[ScreenLine]:
             yield from reply_lines(part.markdown, columns)
         case ShownTable():
             if part.title:
-                yield plain(neutral(part.title), "bold")
-            rows = [
-                [(WordSpan(neutral(cell).replace("\n", " ")),) for cell in row]
-                for row in (part.columns, *part.rows)
-            ]
+                yield plain(flat(part.title), "bold")
+            rows = [[(WordSpan(flat(cell)),) for cell in row] for row in (part.columns, *part.rows)]
             yield from table_lines(rows, columns)
             for note in part.notes:
                 yield from prose_lines(note, columns, "dim")
         case ShownChoice():
-            yield plain(neutral(part.title), "bold")
+            yield plain(flat(part.title), "bold")
             for choice in part.rows:
                 mark = "›" if choice.is_current else " "
                 detail = f"  {choice.detail}" if choice.detail else ""
-                yield plain(neutral(f"{mark} {choice.line}  {choice.label}{detail}").replace("\n", " "))
+                yield plain(flat(f"{mark} {choice.line}  {choice.label}{detail}"))
         case _:
             assert_never(part)

@@ -15,13 +15,14 @@ from caliban_tui.compose import compose
 from caliban_tui.errors import TerminalGone
 from caliban_tui.paint.painter import Painter
 from caliban_tui.screen import ScreenSize
-from caliban_tui.tty import Tty
+from caliban_tui.tty import LEAVE_S, Tty
 from caliban_tui.ui import UiState
 from caliban_tui.view import ConversationView
 
 FRAME_S: Final = 1 / 30
 TICK_S: Final = 0.25
 STILL_TICK_S: Final = 1.0
+CLEARED: Final = b"\x1b[H\x1b[J"
 MAX_BLOCKS: Final = 5_000
 MAX_BLOCK_CHARS: Final = 8_000_000
 """What is kept of a transcript beside the history; what is older stands in the terminal's scrollback."""
@@ -60,6 +61,10 @@ class Stage:
         """Stop painting and give the terminal back; what was said stays, `farewell` is the last line."""
         if not self._is_open:
             return
+        try:
+            self.tty.outlet.finish(LEAVE_S)
+        except TerminalGone:
+            pass
         self.paint()
         self._is_open = False
         try:
@@ -105,13 +110,21 @@ class Stage:
         self._unpainted += blocks
         self.changed()
 
+    def clear(self) -> None:
+        """Take what was said off the screen, as far as a terminal lets us: its scrollback keeps it."""
+        self.blocks.clear()
+        self._chars = 0
+        self._unpainted.clear()
+        self.send(self.painter.redraw(self.tty.size()) + CLEARED)
+        self.paint()
+
     def changed(self) -> None:
         """A frame is due soon."""
         self._due.set()
 
     def paint(self) -> None:
         """Paint now."""
-        if not self._is_open:
+        if not self._is_open or not self._is_taken():
             return
         size = self.tty.size()
         data = b""
@@ -145,7 +158,24 @@ class Stage:
                 await self._due.wait()
             self._due = anyio.Event()
             self.paint()
+            try:
+                await self.tty.outlet.cleared()
+            except TerminalGone:
+                self._is_open = False
+                self._gone()
             await anyio.sleep(FRAME_S)
+
+    def _is_taken(self) -> bool:
+        """Whether the terminal has taken the frame before; if not, the next one is due when it has."""
+        try:
+            self.tty.outlet.push()
+        except TerminalGone:
+            self._is_open = False
+            self._gone()
+            return False
+        if not self.tty.outlet.is_clear:
+            self.changed()
+        return self.tty.outlet.is_clear
 
 
 def _size(block: TranscriptBlock) -> int:

@@ -12,16 +12,20 @@ from anyio.abc import TaskGroup
 from msgspec.structs import replace
 
 from caliban_commands.answer import (
+    AnswerPart,
     CommandAnswer,
     CommandEffect,
+    OpenView,
     Quit,
     RepeatPrompt,
+    ShownChoice,
     SubmitPrompt,
     SwitchSession,
 )
 from caliban_commands.command import Place, SlashCommand
 from caliban_common.errors import CalibanError
-from caliban_common.message import ImageBlock, Message, TextBlock
+from caliban_common.event import AgentEvent
+from caliban_common.message import Message, TextBlock
 from caliban_common.text import one_line
 from caliban_drive.remedies import result_advice
 from caliban_drive.result import PromptResult
@@ -30,8 +34,10 @@ from caliban_tui.ends import end_block
 from caliban_tui.fold import fold
 from caliban_tui.host import NotePlace, TerminalHost
 from caliban_tui.stage import Stage
+from caliban_tui.transcript import history_blocks
 from caliban_tui.view import RunningCall, begun, ended
 from caliban_tui.waiting import WaitingLine, WaitingLines
+from caliban_tui.words import attached_to
 
 SHELL_ID: Final = "typed"
 PROGRESS_CHARS: Final = 2000
@@ -43,8 +49,15 @@ class TalkScreen(Protocol):
 
     shows_faults: bool
 
-    def show_effect(self, effect: CommandEffect) -> Awaitable[None]:
-        """Do what a command wants of the screen. Raises `CalibanError` where that is not to be had."""
+    def show_effect(self, effect: CommandEffect, parts: tuple[AnswerPart, ...]) -> Awaitable[None]:
+        """Do what a command wants of the screen; `parts` are what else it answered, for a view to show.
+
+        Raises `CalibanError` where that is not to be had.
+        """
+        ...
+
+    def choose(self, choice: ShownChoice) -> None:
+        """Let the person choose a row: its line is run."""
         ...
 
     def choose_note_place(self, places: tuple[NotePlace, ...], note: str) -> Awaitable[NotePlace | None]:
@@ -96,6 +109,7 @@ class Talk:
     async def run(self) -> SwitchSession | None:
         """Answer what is typed until another session is wanted; `None` where the person leaves."""
         self.host.prompt_ended()
+        self._begin()
         while not self._is_over and self._next is None:
             if not self._lines:
                 await self._lines.wait()
@@ -104,6 +118,12 @@ class Talk:
             self.host.prompt_ended()
             self._stage.changed()
         return self._next
+
+    def _begin(self) -> None:
+        """Show what was said before, where the session goes on."""
+        said = tuple(message for message in self.host.session.messages if message.role != "system")
+        if said:
+            self._show(*history_blocks(said, self.host.describe))
 
     def stop(self) -> None:
         """End it: what is at work is interrupted."""
@@ -152,6 +172,10 @@ class Talk:
         self.steered.append(message.text)
         self.host.session.steer(message)
         self._stage.changed()
+
+    def start(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do something beside what is at work; what goes wrong is told."""
+        self._tasks.start_soon(self._guarded, work)
 
     async def _take(self, line: WaitingLine) -> None:
         self._interrupted = False
@@ -207,9 +231,19 @@ class Talk:
         return None
 
     async def _answered(self, line: str, answer: CommandAnswer) -> None:
-        if answer.parts:
-            self._show(AnswerBlock(line=line, parts=answer.parts))
-        effect = answer.effect
+        effect, parts = answer.effect, answer.parts
+        for event in answer.events:
+            self._fold(event)
+        choice = next((part for part in parts if isinstance(part, ShownChoice)), None)
+        if choice is not None and effect is None:
+            parts = tuple(part for part in parts if part is not choice)
+            self._screen.choose(choice)
+        if parts and not isinstance(effect, OpenView):
+            self._show(AnswerBlock(line=line, parts=parts))
+        await self.perform(effect, parts)
+
+    async def perform(self, effect: CommandEffect | None, parts: tuple[AnswerPart, ...] = ()) -> None:
+        """Do what a command or an overlay wants. Raises `CalibanError`."""
         match effect:
             case None:
                 return
@@ -223,7 +257,7 @@ class Talk:
             case RepeatPrompt():
                 self._tasks.start_soon(self._guarded, partial(self._repeat, effect))
             case _:
-                await self._screen.show_effect(effect)
+                await self._screen.show_effect(effect, parts)
 
     async def _submitted(self, effect: SubmitPrompt) -> None:
         message = await self.host.message(effect.references or effect.text)
@@ -277,7 +311,7 @@ class Talk:
 
     async def _prompt(self, line: WaitingLine) -> None:
         message = line.message or await self.host.message(line.text)
-        self._show(PromptBlock(text=line.shown or line.text, attached=attached(message)))
+        self._show(PromptBlock(text=line.shown or line.text, attached=attached_to(message)))
         self.last_prompt = line.text
         now = time.monotonic()
         self._stage.view = begun(self._stage.view, now)
@@ -288,13 +322,7 @@ class Talk:
                 return
             async with self.host.session.submit(message) as submission:
                 async for event in submission.events:
-                    self.host.observe(event)
-                    view, blocks = fold(self._stage.view, event, time.monotonic(), self.host.describe)
-                    self._stage.view = view
-                    if blocks:
-                        self._show(*blocks)
-                        self._note_read(blocks)
-                    self._stage.changed()
+                    self._fold(event)
                 result = submission.result
         finally:
             self._in_prompt = False
@@ -303,6 +331,15 @@ class Talk:
         if result is not None:
             self._show(end_block(result, time.monotonic() - now, result_advice(result) or ""))
         self._screen.ended(result)
+
+    def _fold(self, event: AgentEvent) -> None:
+        self.host.observe(event)
+        view, blocks = fold(self._stage.view, event, time.monotonic(), self.host.describe)
+        self._stage.view = view
+        if blocks:
+            self._show(*blocks)
+            self._note_read(blocks)
+        self._stage.changed()
 
     def _note_read(self, blocks: tuple[TranscriptBlock, ...]) -> None:
         """What was said to the run stands in the transcript once the run has read it."""
@@ -332,13 +369,3 @@ def is_note(text: str) -> bool:
 def with_text(message: Message, text: str) -> Message:
     """`message` with `text` in the place of its words; what is attached stays."""
     return replace(message, content=(TextBlock(text=text), *message.content[1:]))
-
-
-def attached(message: Message) -> tuple[str, ...]:
-    """What goes with a prompt, a few words for each."""
-    images = sum(isinstance(block, ImageBlock) for block in message.content)
-    texts = sum(isinstance(block, TextBlock) for block in message.content[1:])
-    words = [f"image {number + 1}" for number in range(images)]
-    if texts:
-        words.append("1 file" if texts == 1 else f"{texts} files")
-    return tuple(words)

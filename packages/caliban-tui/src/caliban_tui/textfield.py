@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from caliban_tui.clean import neutral
+from caliban_tui.line import ScreenLine, StyledText
 from caliban_tui.width import graphemes
 
 
@@ -50,6 +52,22 @@ class TextField(Struct, frozen=True, kw_only=True):
 
     def _at(self, cursor: int) -> TextField:
         return TextField(text=self.text, cursor=cursor)
+
+
+def field_segments(field: TextField, style: str = "") -> ScreenLine:
+    """A field with a cell for its cursor."""
+    before, after = field.text[: field.cursor], field.text[field.cursor :]
+    return (
+        StyledText(one_row(before, strip=False), style),
+        StyledText(one_row(after[:1], strip=False) or " ", "selected"),
+        StyledText(one_row(after[1:], strip=False), style),
+    )
+
+
+def one_row(text: str, *, strip: bool = True) -> str:
+    """`text` in one row, without anything that a terminal would obey."""
+    line = neutral(text).replace("\n", " ")
+    return line.strip() if strip else line
 
 
 def _first(text: str) -> int:

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Final
 
 from caliban_tui.blocks import TodoRow
-from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, StyledText, plain
+from caliban_tui.markdown.words import flat
 from caliban_tui.width import cut
 
 SIGNS: Final = MappingProxyType(
@@ -28,5 +28,5 @@ def todo_lines(rows: Sequence[TodoRow], columns: int, *, only_changed: bool) -> 
 def todo_line(row: TodoRow, columns: int) -> ScreenLine:
     """One task."""
     sign, style = SIGNS.get(row.status, ("☐", ""))
-    text = neutral(row.content).replace("\n", " ")
+    text = flat(row.content)
     return cut((StyledText(f"  {sign} ", style), StyledText(text, style)), columns)

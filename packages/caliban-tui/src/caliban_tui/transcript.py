@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, assert_never, cast
 
+from msgspec.structs import replace
+
 from caliban_commands.answer import ShownChoice, ShownTable, ShownText
 from caliban_common.event import MessageAdded
 from caliban_common.message import (
@@ -52,7 +54,10 @@ def history_blocks(messages: Sequence[Message], summarise: Summarise) -> tuple[T
     results = {result.tool_use_id: result for message in messages for result in message.tool_results}
     blocks: list[TranscriptBlock] = []
     for message in messages:
-        blocks += _of_message(message, results, summarise)
+        for block in _of_message(message, results, summarise):
+            if isinstance(block, CallBlock) and blocks and blocks[-1].type == "reply":
+                block = replace(block, is_apart=True)
+            blocks.append(block)
         for result in message.tool_results:
             if result.tool_use_id not in calls:
                 lost = ToolUseBlock(id=result.tool_use_id, name="result", input={})

@@ -8,16 +8,18 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from caliban_tui.errors import TerminalGone
+from caliban_tui.outlet import TerminalOutlet
 from caliban_tui.screen import ScreenSize
 
 if TYPE_CHECKING:
     from caliban_tui.boot import FirstFrame
 
 MODES: Final = b"\x1b[?2004h\x1b[?1004h"
-RESTORE: Final = (
-    b"\x1b[?2026l\x1b[?2004l\x1b[?1004l\x1b[?1000l\x1b[?1002l\x1b[?1006l\x1b[<u\x1b[?25h\x1b[?7h\x1b[m"
-)
-"""Puts back whatever we ever turn on; sent on every way out."""
+RESTORE: Final = b"\x1b[?2026l\x1b[?2004l\x1b[?1004l\x1b[?1000l\x1b[?1002l\x1b[?1006l\x1b[?25h\x1b[?7h\x1b[m"
+"""Puts back what we turn on; sent on every way out, behind what `TerminalOutlet.undo` takes back."""
+
+LEAVE_S: Final = 1.0
+"""So long a terminal that has stopped reading is waited for at the end."""
 
 DEFAULT_SIZE: Final = ScreenSize(80, 24)
 
@@ -31,6 +33,7 @@ class Tty:
     def __init__(self, read_fd: int = 0, write_fd: int = 1, *, first: FirstFrame | None = None) -> None:
         self.read_fd: int = read_fd
         self.write_fd: int = write_fd
+        self.outlet: TerminalOutlet = TerminalOutlet(write_fd)
         self._first = first
         self._before: list[Any] | None = None if first is None else first.before
 
@@ -64,16 +67,15 @@ class Tty:
     def leave(self) -> None:
         """Give the terminal back as it was; never raises."""
         with suppress(TerminalGone):
-            self.write(RESTORE)
+            self.write(self.outlet.undo + RESTORE)
+            self.outlet.finish(LEAVE_S)
+        self.outlet.close()
         if self._before is not None:
             with suppress(termios.error):
-                termios.tcsetattr(self.read_fd, termios.TCSADRAIN, self._before)
+                # Not TCSADRAIN: a terminal that reads no more would keep it for ever.
+                termios.tcsetattr(self.read_fd, termios.TCSANOW, self._before)
             self._before = None
 
     def write(self, data: bytes) -> None:
-        """Send all of `data`. Raises `TerminalGone`."""
-        try:
-            while data:
-                data = data[os.write(self.write_fd, data) :]
-        except OSError as error:
-            raise TerminalGone(f"the terminal takes nothing any more: {error.strerror}") from error
+        """Send `data`; what the terminal does not take at once is sent later. Raises `TerminalGone`."""
+        self.outlet.write(data)

@@ -51,7 +51,8 @@ class ConversationView(Struct, frozen=True, kw_only=True):
 
     `reply` is Markdown that has come and closes no block yet, `thinking` the same of the model's reasoning.
     `printed` counts the blocks of this reply that are gone. `tasks` are calls that go on in the background,
-    `todos` the model's list of tasks. `is_working` is true from a prompt to its result.
+    `todos` the model's list of tasks, `above` the type of the last block
+    that is gone. `is_working` is true from a prompt to its result.
     """
 
     reply: OpenReply = OpenReply()
@@ -63,6 +64,7 @@ class ConversationView(Struct, frozen=True, kw_only=True):
     calls: tuple[RunningCall, ...] = ()
     tasks: tuple[RunningCall, ...] = ()
     todos: tuple[TodoRow, ...] = ()
+    above: str = ""
     output_tokens: int = 0
 
     @property

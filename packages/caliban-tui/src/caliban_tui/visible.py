@@ -14,15 +14,15 @@ TWINS: Final = frozenset("аеорсухіјѕԁԛԝһӏАВЕКМНОРСТХІ
 """Letters of them that nobody tells from a Latin one; a word of nothing else is no word to be trusted."""
 
 
-def visible(text: str) -> str:
+def visible(text: str, *, tab: str = "\\t") -> str:
     """`text` with control, bidi, invisible and look-alike characters written out, as `<U+202E>`.
 
-    Newlines stay.
+    Newlines stay, and a tab is written as `tab`.
     """
     if text.isascii() and text.isprintable():
         return text
     mixed = _mixed(text)
-    return "".join(_shown(char, place in mixed) for place, char in enumerate(text))
+    return "".join(tab if char == "\t" else _shown(char, place in mixed) for place, char in enumerate(text))
 
 
 def broken(text: str, columns: int) -> tuple[str, ...]:
@@ -44,8 +44,6 @@ def broken(text: str, columns: int) -> tuple[str, ...]:
 def _shown(char: str, looks_like: bool) -> str:
     if char == "\n":
         return char
-    if char == "\t":
-        return "\\t"
     if ord(char) < 0xA0:
         return char if char.isprintable() else f"\\x{ord(char):02x}"
     if unicodedata.category(char)[0] in "CZ" or char in "\u034f\u115f\u1160\u2800\u3164\uffa0\u17b4\u17b5":

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
+from caliban_common.lazy import lazy_pattern
 from caliban_tui.line import ScreenLine, StyledText
+
+_CERTAIN: Final = lazy_pattern(
+    "[\x20-\x7e\xa1-\xac\xae-\u02ff\u0370-\u0373\u0376\u0377\u037b-\u037f\u0384-\u0482\u048a-\u0527"
+    "\u2010-\u2027\u2030-\u2052\u2190-\u21ff\u2200-\u22ff\u2500-\u25fc\u2800-\u28ff"
+    "\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fcc\uac00-\ud7a3]*"
+)
 
 
 def cells(text: str) -> int:
@@ -30,6 +38,20 @@ def graphemes(text: str) -> Iterator[str]:
     return iter(iter_graphemes(text))
 
 
+def is_certain(text: str) -> bool:
+    """Whether all terminals with Unicode give `text` the same cells: nothing joined, piled or new."""
+    return text.isascii() or _CERTAIN.fullmatch(text) is not None
+
+
+def most_cells(text: str) -> int:
+    """The cells that `text` takes on a terminal that joins nothing: a family of three is six."""
+    if is_certain(text):
+        return cells(text)
+    from wcwidth import wcwidth
+
+    return max(cells(text), sum(2 if char == "\ufe0f" else max(wcwidth(char), 0) for char in text))
+
+
 def cut(line: ScreenLine, columns: int, *, end: str = "…") -> ScreenLine:
     """As much of `line` as `columns` hold, with `end` in the place of the rest."""
     if line_cells(line) <= columns:
@@ -42,42 +64,136 @@ def cut(line: ScreenLine, columns: int, *, end: str = "…") -> ScreenLine:
             kept.append(segment)
             room -= width
             continue
-        text = ""
-        for grapheme in graphemes(segment.text):
-            width = cells(grapheme)
-            if width > room:
-                break
-            text += grapheme
-            room -= width
+        text = _head(segment.text, room)
         kept.append(segment._replace(text=text + (end if columns >= cells(end) else "")))
         break
     return tuple(kept)
 
 
+def fit(line: ScreenLine, columns: int) -> ScreenLine:
+    """`line`, cut so that no terminal wraps it, whatever that terminal knows of joined characters."""
+    if sum(most_cells(segment.text) for segment in line) <= columns:
+        return line
+    kept: list[StyledText] = []
+    room = columns
+    for segment in line:
+        text = ""
+        for grapheme in graphemes(segment.text):
+            room -= most_cells(grapheme)
+            if room < 0:
+                break
+            text += grapheme
+        kept.append(segment._replace(text=text))
+        if room < 0:
+            break
+    return tuple(kept)
+
+
+def rows_of(line: ScreenLine, columns: int) -> int:
+    """How many rows of a screen a line takes, at least 1; a wide character is not split at its edge."""
+    return _place(line, columns)[0]
+
+
+def last_column(line: ScreenLine, columns: int) -> int:
+    """How many cells of its last row a line fills."""
+    return _place(line, columns)[1]
+
+
+def fold_line(line: ScreenLine, columns: int) -> tuple[ScreenLine, ...]:
+    """The rows that a terminal of that width makes of a line."""
+    if line_cells(line) <= columns:
+        return (line,)
+    rows: list[ScreenLine] = []
+    row: list[StyledText] = []
+    used = 0
+    for segment in line:
+        start, place = 0, 0
+        for grapheme in graphemes(segment.text):
+            width = cells(grapheme)
+            if used and used + width > columns:
+                row.append(segment._replace(text=segment.text[start:place]))
+                rows.append(tuple(part for part in row if part.text))
+                row, used, start = [], 0, place
+            used += width
+            place += len(grapheme)
+        row.append(segment._replace(text=segment.text[start:]))
+    rows.append(tuple(part for part in row if part.text))
+    return tuple(rows)
+
+
 def wrap(text: str, columns: int) -> tuple[str, ...]:
-    """`text`, one paragraph, broken at blanks into lines of at most `columns`; longer words are cut."""
+    """`text`, one paragraph, broken at blanks into lines of at most `columns`; longer words are cut.
+
+    Blanks at its beginning stay.
+    """
     columns = max(columns, 1)
+    if len(text) <= columns and text.isascii():
+        return (text,)
     lines: list[str] = []
-    line, width = "", 0
-    for word in text.split(" "):
+    stripped = text.lstrip(" ")
+    indent = text[: min(len(text) - len(stripped), columns - 1)]
+    parts, width = [indent] if indent else [], len(indent)
+    begun = False
+    for word in stripped.split(" "):
         size = cells(word)
-        if line and width + 1 + size > columns:
-            lines.append(line)
-            line, width = "", 0
-        if line or width:
-            line, width = f"{line} {word}", width + 1 + size
-        else:
-            line, width = word, size
-        while width > columns:
-            head = ""
-            used = 0
-            for grapheme in graphemes(line):
-                step = cells(grapheme)
-                if used + step > columns and head:
-                    break
-                head, used = head + grapheme, used + step
-            lines.append(head)
-            line = line[len(head) :]
-            width = cells(line)
-    lines.append(line)
+        if begun and width + 1 + size > columns:
+            lines.append("".join(parts))
+            parts, width, begun = [], 0, False
+        if begun:
+            parts.append(" ")
+            width += 1
+        begun = True
+        if width + size > columns:
+            *whole, word = _pieces("".join([*parts, word]), columns)
+            lines += whole
+            parts, width, size = [], 0, cells(word)
+        parts.append(word)
+        width += size
+    lines.append("".join(parts))
     return tuple(lines)
+
+
+def _place(line: ScreenLine, columns: int) -> tuple[int, int]:
+    """The rows that a line takes, and the cells that it fills of the last one."""
+    if all(segment.text.isascii() for segment in line):
+        width = line_cells(line)
+        rows = max(-(-width // columns), 1)
+        return rows, width - (rows - 1) * columns
+    rows, used = 1, 0
+    for segment in line:
+        for grapheme in graphemes(segment.text):
+            width = cells(grapheme)
+            if used and used + width > columns:
+                rows, used = rows + 1, 0
+            used += width
+    return rows, min(used, columns)
+
+
+def _head(text: str, room: int) -> str:
+    """As many characters as `room` cells hold."""
+    if text.isascii():
+        return text[: max(room, 0)]
+    kept = []
+    for grapheme in graphemes(text):
+        room -= cells(grapheme)
+        if room < 0:
+            break
+        kept.append(grapheme)
+    return "".join(kept)
+
+
+def _pieces(text: str, columns: int) -> list[str]:
+    """`text` cut into pieces that fill a line; the last one may be shorter, and is never empty."""
+    if text.isascii():
+        return [text[start : start + columns] for start in range(0, len(text), columns)]
+    pieces: list[str] = []
+    parts: list[str] = []
+    used = 0
+    for grapheme in graphemes(text):
+        width = cells(grapheme)
+        if parts and used + width > columns:
+            pieces.append("".join(parts))
+            parts, used = [], 0
+        parts.append(grapheme)
+        used += width
+    return [*pieces, "".join(parts)]

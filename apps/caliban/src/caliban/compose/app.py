@@ -181,7 +181,7 @@ class App(Struct, frozen=True, kw_only=True):
         """`rules`, which do not mean tools of servers that nobody has looked at, unless by their names."""
         if self.slot is None or not self.slot.counts:
             return rules
-        from caliban.compose.servers.rules import NewToolRules
+        from caliban.compose.servers.known import NewToolRules
 
         return NewToolRules(rules, self.slot)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from caliban.compose.resolved import ResolvedModel
     from caliban_mcp import ServerFleet
     from caliban_sessions import SessionWriter
+    from caliban_tools_builtin.shell.background import BackgroundShells
 
 
 class Board:
@@ -23,7 +24,7 @@ class Board:
     `checkpoints` keep what its calls change, once one of them does. `servers` are those of its tools.
     `writer` is the file of the session, where it is kept; `chosen` are the options of its agent that a person
     has set in this run, `models` the names that the provider listed last, `opened` the providers that a
-    switch has opened, by name.
+    switch has opened, by name. `shells` are the commands in the background, once one was started.
     """
 
     def __init__(self, permissions: Permissions) -> None:
@@ -36,6 +37,7 @@ class Board:
         self.writer: SessionWriter | None = None
         self.chosen: dict[str, Any] = {}
         self.models: tuple[str, ...] = ()
+        self.shells: BackgroundShells | None = None
         self.opened: list[ResolvedModel] = []
         self._todos: tuple[Mapping[str, Any], ...] | None = None
         self._sources: list[Callable[[], tuple[str, ...]]] = []
@@ -43,6 +45,10 @@ class Board:
     def announce(self, source: Callable[[], tuple[str, ...]]) -> None:
         """Ask `source` too for what the model should be told."""
         self._sources.append(source)
+
+    def show_shells(self, shells: BackgroundShells) -> None:
+        """Remember the commands in the background, for whoever looks at them."""
+        self.shells = shells
 
     def news(self) -> tuple[str, ...]:
         """See `SessionParts`."""

@@ -16,7 +16,7 @@ from caliban.compose.box import NO_BOX, Box
 from caliban.errors import ConfigError, UsageError
 from caliban_common.near import did_you_mean
 from caliban_common.paths import expand_user
-from caliban_common.permission import Decision, PermissionMode
+from caliban_common.permission import Action, Decision, PermissionMode
 from caliban_common.text import one_line
 from caliban_common.tool import ToolSpec
 from caliban_settings import Settings
@@ -106,6 +106,13 @@ class Permissions:
         self._engine = self.engine.with_answers(rules)
         self._answers = (*rules, *self._answers)
         self._ruled = True
+
+    def drop_answer(self, pattern: str, action: Action) -> None:
+        """From now on without a rule that a person made in this run."""
+        self._engine = self.engine.without_answer(pattern, action)
+        self._answers = tuple(
+            rule for rule in self._answers if (rule.pattern, rule.action) != (pattern, action)
+        )
 
     def rebuilt(self, settings: Settings, *, trusted: bool) -> tuple[Engine, bool] | None:
         """The engine that other `settings` make in the mode of now, and whether somebody wrote a rule.

@@ -100,6 +100,7 @@ def build_tools(inputs: ToolInputs) -> FixedTools:
             asker=host.asker,
             tasks=inputs.tasks,
             announce=inputs.board.announce,
+            show_shells=inputs.board.show_shells,
             web=lambda: _page_client(inputs.live.now),
             search=lambda: _search_service(host),
             permits=inputs.permissions.permits,

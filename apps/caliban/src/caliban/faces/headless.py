@@ -32,7 +32,7 @@ from caliban_drive.session import Session
 from caliban_headless import exit_codes
 from caliban_headless.errors import Cancelled
 from caliban_headless.frames import Init
-from caliban_headless.input import FrameSource, OnePrompt, Resumption
+from caliban_headless.input import FrameServices, FrameSource, OnePrompt, PromptServices, Resumption
 from caliban_headless.local import LocalCommand
 from caliban_headless.notices import Notices, show_notice
 from caliban_headless.output import Output
@@ -183,8 +183,6 @@ async def _command_texts(app: App, called: CalledCommand) -> tuple[str, str]:
 async def _answer_frames(
     driver: Driver, app: App, session: Session, recorder: RunRecorder | None, desk: HostDesk | None
 ) -> int:
-    from caliban_headless.requests import FrameServices, PromptServices
-
     async with anyio.create_task_group() as group:
         run = session if recorder is None else recorder.run(session)
         frames = FrameSource(
@@ -350,17 +348,15 @@ def _init(app: App, session: Session, row: OutputFormat) -> Init:
             for plugin in app.plugins
         ),
         mcp_servers=_server_states(app),
-        slash_commands=_slash_names(app, session) if row.holds_notices else (),
+        slash_commands=_slash_names(app) if row.holds_notices else (),
     )
 
 
-def _slash_names(app: App, session: Session) -> tuple[str, ...]:
+def _slash_names(app: App) -> tuple[str, ...]:
     """What a prompt may call, for a program that reads frames."""
-    if app.options.extensions.no_commands or app.options.settings.bare:
-        return ()
-    from caliban.faces.local import slash_names
+    from caliban.slash.listed import listed_names
 
-    return slash_names(app, session)
+    return listed_names(app)
 
 
 def _server_states(app: App) -> tuple[tuple[str, str], ...]:

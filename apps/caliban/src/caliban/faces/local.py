@@ -14,7 +14,7 @@ from caliban.cli.options import Options
 from caliban.compose.app import App
 from caliban.compose.permissions import roots_of
 from caliban.compose.quiet import idle_model
-from caliban.compose.slash import is_path, typed_call
+from caliban.compose.slash import OF_SERVERS, is_path, typed_call
 from caliban.compose.wiring import USUAL, Wiring
 from caliban.errors import UsageError
 from caliban.faces.prompt import PromptInputs, typed_prompt
@@ -66,6 +66,9 @@ def local_call(options: Options) -> LocalCall | None:
     if input_format(options.output.input_format).is_framed:
         return None
     name, arguments = call
+    line = f"/{name} {arguments}".rstrip()
+    if name.startswith(OF_SERVERS):
+        return LocalCall(line=line, options=options)
     if name.lower() not in NAMES:
         return None
     row = CommandRegistry(BUILT_IN).find(name) or _help()
@@ -73,7 +76,6 @@ def local_call(options: Options) -> LocalCall | None:
         raise UsageError(f"--record keeps what a model is asked, and /{row.name} is done here: leave it out")
     if options.output.json_schema is not None and not row.submits:
         raise UsageError(f"--json-schema is for the answer of a model, and /{row.name} is done here")
-    line = f"/{name} {arguments}".rstrip()
     if row.submits:
         return LocalCall(line=line, options=options)
     session = options.session
@@ -96,24 +98,17 @@ def frame_commands(app: App, session: Session) -> Callable[[str], LocalCommand |
 
     def called(text: str) -> LocalCommand | None:
         match = re.fullmatch(CALLED, text.strip())
-        if match is None or (registry.find(match[1]) is None and is_path(match[1])):
+        if match is None or (is_path(match[1]) and registry.find(match[1]) is None):
             return None
         return LocalCommand(run=partial(_run, text, app, session, registry))
 
     return called
 
 
-def slash_names(app: App, session: Session) -> tuple[str, ...]:
-    """The commands that prompts may call, for whoever drives this face."""
-    return tuple(
-        row.name
-        for row in app_commands(app, session)
-        if "headless" in row.places and not row.later and not row.hidden
-    )
-
-
 async def _run(line: str, app: App, session: Session, registry: CommandRegistry) -> LocalOutput | Message:
     """Do what `line` calls. Raises `UnknownCommand` and what the command raises."""
+    if line.lstrip("/").startswith(OF_SERVERS) or ":" in line.split(maxsplit=1)[0]:
+        await registry.refresh()
     called = registry.called(line)
     if called is None:
         raise UnknownCommand(f"{one_line(line, max_chars=60)} calls no command")

@@ -14,6 +14,7 @@ from caliban.faces.asking import AppDesk
 from caliban.faces.drafthelp import draft_help
 from caliban.faces.prompt import PromptInputs, typed_prompt
 from caliban.faces.terminalstatus import StatusKeeper
+from caliban.faces.terminalviews import AppViews
 from caliban.slash.registry import app_commands
 from caliban_commands.registry import CommandRegistry
 from caliban_common.event import AgentEvent
@@ -29,6 +30,7 @@ from caliban_tui.host import ModeStep, NotePlace
 from caliban_tui.options import TerminalOptions
 from caliban_tui.ports import DraftHelp
 from caliban_tui.status import StatusLine
+from caliban_tui.views import ViewHost
 
 MODES: Final[tuple[PermissionMode, ...]] = (
     "default",
@@ -52,6 +54,7 @@ class AppHost:
         self.commands: CommandRegistry = app_commands(app, session)
         self.desk: DeskHost = AppDesk(app, session)
         self.draft_help: DraftHelp = draft_help(app, session.id)
+        self.views: ViewHost = AppViews(app, session, self.cycle_mode)
         self._status = StatusKeeper(app, session, tasks, changed)
 
     @property

@@ -13,6 +13,7 @@ from caliban.commands.sessions.export import export_masker, exported, form_of, w
 from caliban.compose.app import App
 from caliban.compose.sessionstore import session_store
 from caliban_commands.answer import CommandAnswer
+from caliban_commands.builtin.session import has_said
 from caliban_commands.command import SlashContext
 from caliban_commands.errors import BadArguments, CommandError
 from caliban_common.near import did_you_mean
@@ -44,7 +45,7 @@ async def export(app: App, context: SlashContext, arguments: str) -> CommandAnsw
         raise BadArguments(
             f"unknown format {one_line(form, max_chars=40)!r}", hint=f"{near} md, json or html"
         )
-    if not any(message.role != "system" for message in context.session.messages):
+    if not has_said(context.session):
         raise CommandError("nothing was said yet", hint="caliban sessions export NAME writes another session")
     if target is None:
         day = datetime.now(UTC).strftime("%Y-%m-%d")
@@ -55,7 +56,7 @@ async def export(app: App, context: SlashContext, arguments: str) -> CommandAnsw
     )
     place = app.workspace / target
     write_export(place, exported(saved, form, app.live.now, masker), force=force)
-    said = plural(len(saved[1]), "message")
+    said = plural(sum(entry.message.role != "system" for entry in saved[1]), "message")
     return CommandAnswer.of(f"{said} written to {one_line(str(place), max_chars=300)}")
 
 

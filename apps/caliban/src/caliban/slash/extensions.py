@@ -13,7 +13,7 @@ from caliban.compose.slash import command_list
 from caliban.compose.styles import find_styles
 from caliban.compose.system import build_system
 from caliban_commands.answer import ChoiceRow, CommandAnswer, ShownChoice, ShownTable, ShownText
-from caliban_commands.builtin.session import no_arguments
+from caliban_commands.builtin.session import has_said, no_arguments
 from caliban_commands.command import SlashContext
 from caliban_commands.errors import CommandError, CommandNotHere
 from caliban_common.text import one_line, plural
@@ -165,7 +165,7 @@ async def output_style(app: App, context: SlashContext, arguments: str) -> Comma
         return CommandAnswer(parts=(ShownChoice(title=f"output style: {taken}", rows=rows), note))
     if app.options.system.is_given:
         raise CommandNotHere("/output-style: a flag gives the system prompt of this run")
-    if app.board.writer is None and not context.session.messages:
+    if app.board.writer is None and not has_said(context.session):
         hint = f"caliban config set output_style {one_line(arguments, max_chars=60)}"
         raise CommandNotHere("/output-style: this run has no session that would go on in it", hint=hint)
     style = styles.find(arguments)

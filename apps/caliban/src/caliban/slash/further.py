@@ -38,6 +38,7 @@ class FurtherRows:
         self._looked_s = -LOOK_S
         self._said: set[str] = set()
         self._prompts: tuple[SlashCommand, ...] = ()
+        self._count = 0  # of them, at the end of the rows
         self._rows: tuple[SlashCommand, ...] = ()
 
     def __call__(self, now: bool) -> tuple[SlashCommand, ...]:
@@ -54,14 +55,16 @@ class FurtherRows:
         if self._stamps is not None:
             self._project = self._project_now()
         self._stamps = stamps
-        self._rows = (*self._files(), *self._skills(), *self._prompts)
+        self._rows, self._count = (*self._files(), *self._skills(), *self._prompts), len(self._prompts)
         return self._rows
 
-    def add_prompts(self, prompts: tuple[SlashCommand, ...]) -> None:
-        """Let the rows of servers' prompts stand behind the others."""
-        if prompts != self._prompts:
+    async def ask(self) -> None:
+        """Ask connected servers for their prompts, where there are any and this build can."""
+        prompts = await server_rows(self._app)
+        if [row.name for row in prompts] != [row.name for row in self._prompts]:
             self._prompts = prompts
-            self._stamps = None if self._stamps is None else (*self._stamps, ("", 0, 0))
+            self._rows = (*self._rows[: len(self._rows) - self._count], *prompts)
+            self._count = len(prompts)
 
     def _folders(self) -> Iterator[str]:
         yield from map(str, own_folders("commands"))
@@ -136,6 +139,11 @@ class FurtherRows:
         if words not in self._said:
             self._said.add(words)
             self._app.reporter(Notice(subtype="command_file", message=words))
+
+
+async def server_rows(app: App) -> tuple[SlashCommand, ...]:
+    """The prompts of servers as rows."""
+    return ()
 
 
 async def _submit(app: App, called: CalledCommand, context: SlashContext, arguments: str) -> CommandAnswer:

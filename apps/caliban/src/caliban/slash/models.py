@@ -7,6 +7,7 @@ from typing import Final, cast
 from caliban.compose.app import App
 from caliban.compose.switch import listed_models, provider_of, set_model, set_options
 from caliban_commands.answer import ChoiceRow, CommandAnswer, ShownChoice, ShownText
+from caliban_commands.builtin.session import has_said
 from caliban_commands.command import SlashContext
 from caliban_commands.errors import BadArguments, CommandNotHere
 from caliban_common.errors import CalibanError
@@ -25,7 +26,7 @@ async def model(app: App, context: SlashContext, arguments: str) -> CommandAnswe
     """List the models of the provider, or switch to one."""
     session = context.session
     if arguments:
-        if app.board.writer is None and not session.messages:
+        if app.board.writer is None and not has_said(session):
             hint = "caliban config set model NAME, or --model NAME"
             raise CommandNotHere(
                 "/model: this run has no session that would go on with another model", hint=hint

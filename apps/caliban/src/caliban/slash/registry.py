@@ -57,7 +57,7 @@ def app_commands(app: App, session: Session) -> CommandRegistry:
     from caliban.slash.words import COMPLETED
 
     further = FurtherRows(app)
-    registry = CommandRegistry(further=further)
+    registry = CommandRegistry(further=further, ask=further.ask)
     registry.add(help_command(registry))
     for row in BUILT_IN:
         bound = _bound(app, row)

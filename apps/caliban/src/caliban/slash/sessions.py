@@ -17,7 +17,7 @@ from caliban_commands.answer import (
     ShownTable,
     SwitchSession,
 )
-from caliban_commands.builtin.session import no_arguments
+from caliban_commands.builtin.session import has_said, no_arguments
 from caliban_commands.command import SlashContext
 from caliban_commands.errors import BadArguments, CommandError, CommandNotHere
 from caliban_common.near import did_you_mean
@@ -68,7 +68,7 @@ async def resume(app: App, context: SlashContext, arguments: str) -> CommandAnsw
 def _switch(app: App, context: SlashContext, head: SessionHead) -> CommandAnswer:
     if head.name == context.session.id:
         return CommandAnswer.of(f"{head.name} is the session of now")
-    if app.options.output.prints or (app.board.writer is None and not context.session.messages):
+    if app.options.output.prints or (app.board.writer is None and not has_said(context.session)):
         words = f"caliban -r {head.name} goes on with it"
         return CommandAnswer(parts=CommandAnswer.of(words).parts, effect=SwitchSession(name=head.name))
     return CommandAnswer(effect=SwitchSession(name=head.name))
@@ -113,7 +113,7 @@ async def rename(app: App, context: SlashContext, arguments: str) -> CommandAnsw
 async def rewind(app: App, context: SlashContext, arguments: str) -> CommandAnswer:
     """The prompts that one can go back to, the newest first."""
     no_arguments("rewind", arguments)
-    if app.board.writer is None and not context.session.messages:
+    if app.board.writer is None and not has_said(context.session):
         raise CommandError("nothing was said yet", hint="caliban -c -p /rewind looks at the last session")
     from caliban.compose.recorder import prompt_points
 

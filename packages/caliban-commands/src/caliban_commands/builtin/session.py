@@ -19,6 +19,7 @@ from caliban_commands.command import SlashContext
 from caliban_commands.errors import BadArguments, CommandError
 from caliban_common.event import HistoryReplaced, Warned
 from caliban_common.text import one_line, plural
+from caliban_drive.session import Session
 
 REPEATS: Final = 3
 INTERVAL_S: Final = 15.0
@@ -128,6 +129,11 @@ async def leave(context: SlashContext, arguments: str) -> CommandAnswer:
     """Leave the program."""
     no_arguments("quit", arguments)
     return CommandAnswer(effect=Quit())
+
+
+def has_said(session: Session) -> bool:
+    """Whether anything was said in it."""
+    return any(message.role != "system" for message in session.messages)
 
 
 def no_arguments(name: str, arguments: str) -> None:

@@ -16,14 +16,18 @@ from caliban_tui.markdown.words import WordSpan, wrapped
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
-    from markdown_it.tree import SyntaxTreeNode
+    from markdown_it.token import Token
 
 PARSED_CHARS: Final = 66_000
 """More at once is shown as it stands: the splitter gives up blocks before they are as large."""
 OPEN_CHARS: Final = 8_192
 """Likewise of the open block, which is parsed at every frame."""
 DEFINITION: Final = lazy_pattern(r" {0,3}\[[^\]\n]+\]:[ \t]*\S")
-MAX_DEPTH: Final = 12
+MAX_DEPTH: Final = 400
+"""Of nested blocks, whose texts a parser leaves out beyond. What is deeper on one line is shown plain."""
+DEEP: Final = lazy_pattern(r"(?m)^(?:[ \t]*(?:>|[-+*]|\d{1,9}[.)])){50}")
+MARKED: Final = lazy_pattern(r"[*_`\[<&\\~!|#>=]|--|(?m:^[ \t]*(?:[-+]|\d+[.)])(?:[ \t]|$)|^ {2}|\t|^\s| $)")
+"""What a text has that is more than words; others need no parser."""
 
 
 class MarkdownRow(NamedTuple):
@@ -45,15 +49,15 @@ def markdown_lines(
         return _rest_of_fence(text, neutral(fence))
     if len(text) > PARSED_CHARS:
         return plain_lines(text, columns, hard=hard)
+    if not MARKED.search(text) or DEEP.search(text):
+        return plain_lines(text, columns, hard=hard)
     if DEFINITION.match(text) and all(map(DEFINITION.match, text.split("\n"))):
         return plain_lines(text, columns, hard=hard)
-    from markdown_it.tree import SyntaxTreeNode
-
     try:
-        tree = SyntaxTreeNode(_parser().parse(text))
+        tree = _tree(_parser().parse(text))
+        return [row.line for row in MarkdownDrawing(hard).children(tree, columns, ordinal=ordinal)]
     except (RecursionError, ValueError):
         return plain_lines(text, columns, hard=hard)
-    return [row.line for row in MarkdownDrawing(hard).children(tree, columns, ordinal=ordinal)]
 
 
 def plain_lines(text: str, columns: int, style: str = "", *, hard: bool = False) -> list[ScreenLine]:
@@ -90,6 +94,28 @@ def _parser() -> MarkdownIt:
     return parser
 
 
+class MarkdownNode:
+    """A token with what stands between it and the one that closes it."""
+
+    def __init__(self, token: Token | None, type: str) -> None:
+        self.token = token
+        self.type = type
+        self.children: list[MarkdownNode] = []
+
+
+def _tree(tokens: Sequence[Token]) -> MarkdownNode:
+    open_nodes = [MarkdownNode(None, "root")]
+    for token in tokens:
+        if token.nesting < 0:
+            open_nodes.pop()
+            continue
+        node = MarkdownNode(token, token.type.removesuffix("_open"))
+        open_nodes[-1].children.append(node)
+        if token.nesting > 0:
+            open_nodes.append(node)
+    return open_nodes[0]
+
+
 class MarkdownDrawing:
     """The nodes of a tree as rows. `hard` breaks words that are wider than a row."""
 
@@ -97,7 +123,7 @@ class MarkdownDrawing:
         self._hard = hard
 
     def children(
-        self, node: SyntaxTreeNode, columns: int, *, ordinal: int = 0, tight: bool = False
+        self, node: MarkdownNode, columns: int, *, ordinal: int = 0, tight: bool = False
     ) -> list[MarkdownRow]:
         """The rows of all children, an empty one between two unless the list is `tight`."""
         rows: list[MarkdownRow] = []
@@ -107,15 +133,16 @@ class MarkdownDrawing:
             rows += self._node(child, columns, ordinal)
         return rows
 
-    def _node(self, node: SyntaxTreeNode, columns: int, ordinal: int) -> Sequence[MarkdownRow]:
+    def _node(self, node: MarkdownNode, columns: int, ordinal: int) -> Sequence[MarkdownRow]:
         match node.type:
             case "paragraph":
                 return self._inline(node, columns)
             case "heading":
                 return self._inline(node, columns, "heading")
             case "fence" | "code_block":
-                lines = node.content.removesuffix("\n").split("\n") if node.content else []
-                language = info_of(node.info) if node.type == "fence" else ""
+                content = node.token.content if node.token is not None else ""
+                lines = content.removesuffix("\n").split("\n") if content else []
+                language = info_of(node.token.info) if node.token is not None else ""
                 return [MarkdownRow(line, True) for line in code_lines(lines, language)]
             case "bullet_list" | "ordered_list":
                 return list(self._list(node, columns, ordinal))
@@ -133,15 +160,15 @@ class MarkdownDrawing:
                 ]
                 return [MarkdownRow(line) for line in table_lines(cells, columns)]
             case _:
-                content = node.content if not node.is_root and node.token else ""
+                content = node.token.content if node.token is not None else ""
                 return [MarkdownRow(line) for line in plain_lines(content, columns, hard=self._hard)]
 
-    def _inline(self, node: SyntaxTreeNode, columns: int, style: str = "") -> list[MarkdownRow]:
+    def _inline(self, node: MarkdownNode, columns: int, style: str = "") -> list[MarkdownRow]:
         lines = wrapped(_spans(node, style), columns, hard=self._hard)
         return [MarkdownRow(line) for line in lines]
 
-    def _list(self, node: SyntaxTreeNode, columns: int, ordinal: int) -> Iterator[MarkdownRow]:
-        number = ordinal or int(node.attrs.get("start", 1))
+    def _list(self, node: MarkdownNode, columns: int, ordinal: int) -> Iterator[MarkdownRow]:
+        number = ordinal or int(node.token.attrs.get("start", 1) if node.token is not None else 1)
         is_tight = _is_tight(node)
         for place, item in enumerate(node.children):
             if place and not is_tight:
@@ -162,11 +189,16 @@ def _marked(rows: Sequence[MarkdownRow], mark: str) -> Iterator[MarkdownRow]:
             yield MarkdownRow((StyledText(mark, "dim") if not number else indent, *row.line))
 
 
-def _is_tight(node: SyntaxTreeNode) -> bool:
-    return all(child.hidden for item in node.children for child in item.children if child.type == "paragraph")
+def _is_tight(node: MarkdownNode) -> bool:
+    return all(
+        child.token is not None and child.token.hidden
+        for item in node.children
+        for child in item.children
+        if child.type == "paragraph"
+    )
 
 
-def _spans(node: SyntaxTreeNode, style: str = "") -> Iterator[WordSpan]:
+def _spans(node: MarkdownNode, style: str = "") -> Iterator[WordSpan]:
     for child in node.children:
         if child.type == "inline" and child.token is not None:
             yield from spans_of(child.token.children or (), style)

@@ -21,6 +21,8 @@ TABLE_CHARS: Final = 65_536
 FENCE_LINES: Final = 16
 """An open fence of as many lines gives up its older half, at a place where no string or comment is open."""
 FENCE_LINES_AT_MOST: Final = 64
+PROSE_LINES: Final = 16
+"""Likewise of a paragraph or a quotation, each line of which is drawn as a line."""
 
 BlockKind: TypeAlias = Literal["", "prose", "item", "quote", "table", "fence", "indented"]
 
@@ -114,7 +116,13 @@ def _taken(block: OpenPart, line: str, done: list[ReplyBlock]) -> OpenPart:
         case _:
             block = _in_prose(block, line, done)
     limit = TABLE_CHARS if block.kind == "table" else BLOCK_CHARS
-    return _cut(block, done) if len(block.text) > limit else block
+    if len(block.text) > limit:
+        return _cut(block, done)
+    if block.kind in ("prose", "quote") and block.text.count("\n") >= PROSE_LINES:
+        end = _line_start(block.text, PROSE_LINES // 2)
+        done.append(_finished(replace(block, text=block.text[:end])))
+        return replace(block, text=block.text[end:], is_first=False, is_joined=True)
+    return block
 
 
 def _begun(block: OpenPart, line: str, done: list[ReplyBlock]) -> OpenPart:

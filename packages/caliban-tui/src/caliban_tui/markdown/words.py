@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
+from caliban_tui.clean import neutral
 from caliban_tui.line import ScreenLine, StyledText
 from caliban_tui.width import cells, cut, graphemes, line_cells
 
@@ -44,6 +45,11 @@ def wrapped(spans: Iterable[WordSpan], columns: int, *, hard: bool = False) -> l
             width = line_cells(tuple(line))
     lines.append(_merged(line))
     return lines
+
+
+def flat(text: str) -> str:
+    """`text` without controls, on one line."""
+    return neutral(text).replace("\n", " ")
 
 
 def split(line: ScreenLine, columns: int) -> tuple[list[StyledText], list[StyledText]]:

@@ -3,68 +3,146 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
+from typing import Final
 
 from caliban_tui.blocks import TranscriptBlock
 from caliban_tui.line import ScreenLine
-from caliban_tui.paint.sgr import encode_line
+from caliban_tui.paint.delta import rewrite
+from caliban_tui.paint.pen import Pen
 from caliban_tui.render import block_lines
 from caliban_tui.screen import Caret, ScreenFrame, ScreenSize
 from caliban_tui.theme import Theme
-from caliban_tui.width import line_cells
+from caliban_tui.width import fit, most_cells, rows_of
 
-BEGIN, END = "\x1b[?2026h", "\x1b[?2026l"
+BEGIN: Final = "\x1b[?2026h"
+END: Final = "\x1b[?2026l"
+HIDE: Final = "\x1b[?25l"
+SHOW: Final = "\x1b[?25h"
 
 
 class InlinePainter:
-    """See `Painter`. Nothing above the live region is ever written again."""
+    """See `Painter`. Nothing above the live region is ever written again.
 
-    def __init__(self, theme: Theme) -> None:
-        self.theme = theme
+    `reflows` says whether the terminal wraps what it shows anew when it becomes narrower; `is_synchronised`
+    that it shows a frame at once, so that the cursor needs no hiding. A finished line that stands in the live
+    region already, at the right place, stays where it is: text that was read while it came is not sent twice.
+    """
+
+    def __init__(self, theme: Theme, *, reflows: bool = True, is_synchronised: bool = False) -> None:
+        self.theme: Theme = theme
+        self.reflows: bool = reflows
+        self.is_synchronised: bool = is_synchronised
         self._lines: tuple[ScreenLine, ...] = ()
         self._caret: Caret | None = None
+        self._row = 0
+        self._size = ScreenSize(1, 1)
+        self._is_whole = False
+        self._is_hidden = False
 
     def enter(self) -> bytes:
         """See `Painter`."""
         return b""
 
+    def adopt(self, frame: ScreenFrame, size: ScreenSize) -> None:
+        """Count `frame` as drawn by somebody else; what stands in its rows is not relied on."""
+        self._lines, self._size = frame.lines, size
+        self._row = frame.caret.row if frame.caret is not None else len(frame.lines) - 1
+        self._is_whole = False
+
     def paint(self, frame: ScreenFrame, finished: Sequence[TranscriptBlock], size: ScreenSize) -> bytes:
         """See `Painter`."""
-        if not finished and frame.lines == self._lines and frame.caret == self._caret:
+        lines, caret = shown_part(frame, size)
+        is_kept = self._is_whole and size == self._size
+        if is_kept and not finished and lines == self._lines and caret == self._caret:
             return b""
-        out = [BEGIN, "\x1b[?25l", self._to_top(size)]
-        for block in finished:
-            for line in block_lines(block, size.columns, frame.look):
-                out.append(f"{encode_line(line, self.theme)}\x1b[K\r\n")
-        for number, line in enumerate(frame.lines):
-            out.append(f"{encode_line(line, self.theme)}\x1b[K")
-            if number < len(frame.lines) - 1:
-                out.append("\r\n")
-        out.append("\x1b[J")
-        if frame.caret is not None:
-            up = len(frame.lines) - 1 - frame.caret.row
-            out.append("\r" + (f"\x1b[{up}A" if up else ""))
-            out.append(f"\x1b[{frame.caret.column}C" if frame.caret.column else "")
-            out.append("\x1b[?25h")
-        out.append(END)
-        self._lines, self._caret = frame.lines, frame.caret
-        return "".join(out).encode()
+        done = list(chain.from_iterable(block_lines(block, size.columns, frame.look) for block in finished))
+        pen = Pen(self._row_now(size), size.columns, self.theme)
+        target = (*done, *lines)
+        if is_kept and len(target) <= size.rows and all(_fits(line, size.columns) for line in done):
+            rewrite(pen, self._lines, target)
+            pen.row -= len(done)
+        else:
+            same = _same(self._lines, target, size) if is_kept else 0
+            self._pour(pen, done, lines, same)
+        pen.to(caret.row if caret is not None else len(lines) - 1, caret.column if caret is not None else 0)
+        self._lines, self._caret, self._size, self._is_whole = lines, caret, size, True
+        self._row = pen.row
+        return self._framed(pen.text, is_visible=caret is not None)
 
     def redraw(self, size: ScreenSize) -> bytes:
         """See `Painter`."""
-        data = self._to_top(size) + "\x1b[J"
-        self._lines, self._caret = (), None
-        return data.encode()
+        self._is_whole = False
+        return b""
 
     def leave(self) -> bytes:
         """See `Painter`."""
-        return self.redraw(ScreenSize(1 << 16, 1 << 16))
+        pen = Pen(self._row, self._size.columns, self.theme)
+        pen.to(0, 0)
+        pen.send("\x1b[J")
+        if self._is_hidden:
+            pen.send(SHOW)
+        self._lines, self._caret, self._row, self._is_whole, self._is_hidden = (), None, 0, False, False
+        return pen.text.encode()
 
-    def _to_top(self, size: ScreenSize) -> str:
-        """From the caret to the first row of what was drawn, as wide as the screen is now."""
-        if not self._lines:
-            return "\r"
-        row = self._caret.row if self._caret is not None else len(self._lines) - 1
+    def _pour(self, pen: Pen, done: Sequence[ScreenLine], lines: Sequence[ScreenLine], same: int) -> None:
+        """Write everything from the row `same` on anew."""
+        pen.to(same, 0)
+        for line in done[same:]:
+            pen.pour(line)
+        start = max(same - len(done), 0)
+        for number in range(start, len(lines)):
+            if number > start:
+                pen.end_line()
+            if number == len(lines) - 1:
+                pen.send("\x1b[J")
+            pen.put(lines[number])
+        pen.row = len(lines) - 1
+
+    def _row_now(self, size: ScreenSize) -> int:
+        """In which row of what was drawn the cursor is, now that the screen may have another width."""
+        row = min(self._row, len(self._lines))
+        if self._size.columns <= size.columns or not self.reflows:
+            return row
         column = self._caret.column if self._caret is not None else 0
-        above = sum(max(-(-line_cells(line) // size.columns), 1) for line in self._lines[:row])
-        above += column // size.columns
-        return "\r" + (f"\x1b[{above}A" if above else "")
+        return sum(rows_of(line, size.columns) for line in self._lines[:row]) + column // size.columns
+
+    def _framed(self, text: str, *, is_visible: bool) -> bytes:
+        if not is_visible:
+            hide, show = ("" if self._is_hidden else HIDE), ""
+        elif self.is_synchronised:
+            hide, show = "", SHOW if self._is_hidden else ""
+        else:
+            hide, show = ("" if self._is_hidden else HIDE), SHOW
+        self._is_hidden = not is_visible
+        return f"{BEGIN}{hide}{text}{show}{END}".encode()
+
+
+def shown_part(frame: ScreenFrame, size: ScreenSize) -> tuple[tuple[ScreenLine, ...], Caret | None]:
+    """The lines of a frame that a screen of this size can show, no terminal wraps one; at least one line.
+
+    Of a frame that is taller than the screen the end is shown, or what the caret stands in.
+    """
+    lines = frame.lines or ((),)
+    caret = frame.caret
+    top = max(len(lines) - size.rows, 0)
+    if caret is not None:
+        top = min(top, caret.row, len(lines) - 1)
+    lines = tuple(fit(line, size.columns) for line in lines[top : top + size.rows])
+    if caret is None:
+        return lines, None
+    row = min(max(caret.row - top, 0), len(lines) - 1)
+    return lines, Caret(row, min(max(caret.column, 0), size.columns - 1))
+
+
+def _fits(line: ScreenLine, columns: int) -> bool:
+    return sum(most_cells(segment.text) for segment in line) <= columns
+
+
+def _same(old: Sequence[ScreenLine], target: Sequence[ScreenLine], size: ScreenSize) -> int:
+    """How many rows at the top are as they are wanted already, short of the last one on the screen."""
+    most = max(min(len(old), len(target), size.rows) - 1, 0)
+    for number in range(most):
+        if old[number] != target[number]:
+            return number
+    return most

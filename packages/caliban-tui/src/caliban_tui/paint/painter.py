@@ -7,10 +7,18 @@ from typing import Protocol
 
 from caliban_tui.blocks import TranscriptBlock
 from caliban_tui.screen import ScreenFrame, ScreenSize
+from caliban_tui.theme import Theme
 
 
 class Painter(Protocol):
-    """Turns what happens into bytes for the terminal. It remembers what it painted, and nothing else does."""
+    """Turns what happens into bytes for the terminal. It remembers what it painted, and nothing else does.
+
+    To go from one painter to another while it runs: `leave` the old one, make the new one with all blocks
+    that were ever painted, `enter` it. A block is printed on the main screen once, whoever does it.
+    """
+
+    theme: Theme
+    """May be set between frames; `redraw` then."""
 
     def enter(self) -> bytes:
         """What is sent before the first frame."""
@@ -21,9 +29,9 @@ class Painter(Protocol):
         ...
 
     def redraw(self, size: ScreenSize) -> bytes:
-        """Forget what is on the screen, which was resized or written over; the next frame is whole."""
+        """Rely on nothing on the screen, which was resized or written over; the next frame is whole."""
         ...
 
     def leave(self) -> bytes:
-        """What is sent after the last frame: the live region goes, what was said stays."""
+        """What is sent after the last frame: all that was said stays, the cursor is on a fresh line."""
         ...

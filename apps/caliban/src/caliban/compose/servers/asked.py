@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
-from caliban.compose.servers.handler import AskedParts
+from caliban.compose.servers.parts import AskedParts
 from caliban_agent_core.hooks import ask_hooks, listening
 from caliban_common.hook import HookVerdict, QuestionAnswered, QuestionAsked
 from caliban_common.text import one_line

@@ -15,8 +15,9 @@ from msgspec import Struct
 from caliban.cli.options import Options
 from caliban.compose.host import Host
 from caliban.compose.permissions import Permissions
-from caliban.compose.servers.handler import AskedHandler, AskedParts
+from caliban.compose.servers.handler import AskedHandler
 from caliban.compose.servers.lists import listed_problem
+from caliban.compose.servers.parts import AskedParts
 from caliban.compose.servers.told import notice_of
 from caliban.compose.servers.written import servers_for
 from caliban.errors import ConfigError
