@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Final
 
 from caliban_tui.blocks import TranscriptBlock
+from caliban_tui.images import GRAPHICS
 from caliban_tui.line import ScreenLine
 from caliban_tui.paint.delta import rewrite
 from caliban_tui.paint.pen import Pen
@@ -136,6 +137,8 @@ def shown_part(frame: ScreenFrame, size: ScreenSize) -> tuple[tuple[ScreenLine, 
 
 
 def _fits(line: ScreenLine, columns: int) -> bool:
+    if any(segment.style == GRAPHICS for segment in line):  # to be sent once, behind its rows
+        return False
     return sum(most_cells(segment.text) for segment in line) <= columns
 
 
